@@ -1,6 +1,5 @@
 """Builds the Bluesky front end from configuration and services."""
 
-import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from bot.agents.permissions.policy import Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.composition import ServedConstellations, Services
-from bot.services.people.privacy import Choices
 from memory import activity
 from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust
@@ -48,24 +46,27 @@ _MOST_COUNTED = 1_000
 
 def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Bluesky front end; it connects when its source runs."""
-    clock, here = served.shared.clock, _Here(served)
-    source = BlueskySource(settings_of(config), _wiring(config, services, here, clock))
-    places = services.places
+    here, places = _Here(config, served), services.places
+    source = BlueskySource(settings_of(config), _wiring(services, here))
     services.front_ends.connected.words[NAME] = lambda: "; ".join(filter(None, (_words(source), places.state(NAME))))
-    counts = functools.partial(_counts, here, clock)
 
     def more() -> tuple[str, ...]:
         return source.direct.words, source.subscription.words
 
-    account = Account(config, source.session, lambda: _words(source), more, counts)
+    account = Account(config, source.session, lambda: _words(source), more, here.counts)
     return Front(source, source.endpoint, source.pause, readiness=lambda: source.readiness, handlers=account.handlers())
 
 
 @dataclass(frozen=True)
 class _Here:
-    """The constellation to which Bluesky currently belongs."""
+    """The constellation to which Bluesky currently belongs, as its source uses it."""
 
+    config: Config
     served: ServedConstellations
+
+    @property
+    def clock(self) -> Clock:
+        return self.served.shared.clock
 
     def open(self) -> AbstractAsyncContextManager[Services]:
         return self.served.at((NAME,))
@@ -81,6 +82,116 @@ class _Here:
     async def resume(self) -> None:
         async with self.open() as services:
             services.runtime.resume()
+
+    async def counts(self) -> Mapping[str, int]:
+        since = self.clock() - _DAY
+        return await self.read(lambda rows: skipped.counts(rows, NAME, since))
+
+    async def seen(self, ids: Sequence[str]) -> set[str]:
+        """The posts that were already skipped or accepted."""
+        return await self.read(lambda rows: skipped.seen(rows, NAME, ids))
+
+    async def pass_over(self, found: Mapping[str, str]) -> None:
+        await self.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, self.clock()))
+
+    async def held(self, limit: int) -> Sequence[RememberedPost]:
+        found = await self.read(lambda rows: messages.held_of(rows, NAME, limit))
+        return [RememberedPost(*each) for each in found]
+
+    async def withdraw(self, message: str) -> None:
+        """Delete the answers to a deleted post, if that is wanted."""
+
+        def work(tx: Tx) -> bool:
+            said = outbox.answers_to(tx, NAME, message)
+            for row in said:
+                outbox.add_edit(tx, row, "withdrawn", "", self.clock())
+            return bool(said)
+
+        if self.config.bluesky.withdraw_answers and await self.write(_WITHDRAW, work):
+            await self.resume()
+
+    async def suspect(self, root: str, name: str) -> None:
+        """Tell the owner that somebody writes like a machine, once per thread."""
+        text = _(
+            "{name} answers like a bot in the thread {root}: quickly and at regular intervals. I "
+            "will not answer them there anymore. If I am wrong, add them to `friends` in [bluesky]; "
+            "if I am right, to `exclude_dids`.",
+            name=name,
+            root=root,
+        )
+        notices = owner_notices(self.config)
+        await self.write(_SUSPECT, lambda tx: notices.tell_owner(tx, f"machine/{root}", text, self.clock()))
+        await self.resume()
+
+    async def answered(self, person: PersonId) -> int:
+        """The number of a person's turns in the last day, up to a maximum."""
+        since = self.clock() - _DAY
+        return await self.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
+
+    async def opt(self, person: PersonId, out: bool) -> None:
+        """Opt a person out, or in again; another choice of theirs stays."""
+        choices = self.served.shared.choices
+        if out or choices.opted_out(person):
+            await choices.choose(person, Choice.OPTED_OUT if out else None)
+
+    async def decide(self, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
+        """Answer a request for approval by its code; returns why it did not count, or an empty text."""
+        who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
+        async with self.open() as services:
+            ruling = await services.approvals.answer_by_code(code, who, verdict)
+        return "" if ruling.counted else ruling.words
+
+    async def heard(self, uri: str) -> tuple[str, PlaceId] | None:
+        """The message of a post, and its place."""
+        found = await self.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
+        return None if found is None or found.external_id is None else (found.external_id, found.place)
+
+    async def standing(self, ids: Sequence[str]) -> set[str]:
+        """The posts that are part of a conversation: those heard and not deleted, and our own."""
+
+        def stands(rows: Rows, post: str) -> bool:
+            heard = messages.by_external(rows, NAME, post)
+            return heard.deleted_at is None if heard is not None else outbox.said_by_us(rows, NAME, post) is not None
+
+        return await self.read(lambda rows: {each for each in ids if stands(rows, each)})
+
+    async def noted(self, acts: Sequence[Act]) -> None:
+        """Record likes, reposts and follows as activity."""
+
+        def work(tx: Tx) -> None:
+            for each in acts:
+                event = activity.NewEvent(
+                    activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
+                )
+                activity.note(tx, event, each.at)
+
+        await self.write(_ACTS, work)
+
+
+def _wiring(services: Services, here: _Here) -> Wiring:
+    rules = services.access.rules
+    return Wiring(
+        seen=here.seen,
+        pass_over=here.pass_over,
+        held=here.held,
+        withdraw=here.withdraw,
+        suspect=here.suspect,
+        mark=services.front_ends.mark,
+        set_mark=services.front_ends.set_mark,
+        settled=services.community.privacy.eraser.settle,
+        opt=here.opt,
+        answered=here.answered,
+        ignored=here.served.shared.choices.ignored,
+        denied=lambda person: rules.get(person) is Rule.DENY,
+        allowed=lambda person: rules.get(person) is Rule.ALLOW,
+        decide=here.decide,
+        noted=here.noted,
+        heard=here.heard,
+        standing=here.standing,
+        paused=lambda: services.places.accounts.is_paused(NAME),
+        on_ready=lambda name: logs.ready(NAME, name=name),
+        clock=here.clock,
+    )
 
 
 @dataclass(frozen=True)
@@ -150,129 +261,6 @@ def _explained() -> Iterator[None]:
         yield
     except (CallFailed, SourceRefused) as why:
         raise UserError(reason_of(why)) from why
-
-
-async def _counts(here: _Here, clock: Clock) -> Mapping[str, int]:
-    since = clock() - _DAY
-    return await here.read(lambda rows: skipped.counts(rows, NAME, since))
-
-
-def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wiring:
-    choices = services.community.privacy.choices
-    return Wiring(
-        seen=functools.partial(_seen, here),
-        pass_over=functools.partial(_pass_over, here, clock),
-        held=functools.partial(_held, here),
-        withdraw=functools.partial(_withdraw, here, clock, wanted=config.bluesky.withdraw_answers),
-        suspect=functools.partial(_suspect, config, here, clock),
-        mark=services.front_ends.mark,
-        set_mark=services.front_ends.set_mark,
-        settled=services.community.privacy.eraser.settle,
-        opt=functools.partial(_opt, choices),
-        answered=functools.partial(_answered, here, clock),
-        ignored=choices.ignored,
-        denied=lambda person: services.access.rules.get(person) is Rule.DENY,
-        allowed=lambda person: services.access.rules.get(person) is Rule.ALLOW,
-        decide=functools.partial(_decide, here),
-        noted=functools.partial(_noted, here),
-        heard=functools.partial(_heard, here),
-        standing=functools.partial(_standing, here),
-        paused=lambda: services.places.accounts.is_paused(NAME),
-        on_ready=lambda name: logs.ready(NAME, name=name),
-        clock=clock,
-    )
-
-
-async def _seen(here: _Here, ids: Sequence[str]) -> set[str]:
-    """The posts that were already skipped or accepted."""
-    return await here.read(lambda rows: skipped.seen(rows, NAME, ids))
-
-
-async def _pass_over(here: _Here, clock: Clock, found: Mapping[str, str]) -> None:
-    await here.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, clock()))
-
-
-async def _held(here: _Here, limit: int) -> Sequence[RememberedPost]:
-    found = await here.read(lambda rows: messages.held_of(rows, NAME, limit))
-    return [RememberedPost(*each) for each in found]
-
-
-async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) -> None:
-    """Delete the answers to a deleted post, if that is wanted."""
-
-    def work(tx: Tx) -> bool:
-        said = outbox.answers_to(tx, NAME, message)
-        for row in said:
-            outbox.add_edit(tx, row, "withdrawn", "", clock())
-        return bool(said)
-
-    if wanted and await here.write(_WITHDRAW, work):
-        await here.resume()
-
-
-async def _suspect(config: Config, here: _Here, clock: Clock, root: str, name: str) -> None:
-    """Tell the owner that somebody writes like a machine, once per thread."""
-    text = _(
-        "{name} answers like a bot in the thread {root}: quickly and at regular intervals. I "
-        "will not answer them there anymore. If I am wrong, add them to `friends` in [bluesky]; "
-        "if I am right, to `exclude_dids`.",
-        name=name,
-        root=root,
-    )
-    notices = owner_notices(config)
-    work = functools.partial(notices.tell_owner, key=f"machine/{root}", text=text, now=clock())
-    await here.write(_SUSPECT, work)
-    await here.resume()
-
-
-async def _answered(here: _Here, clock: Clock, person: PersonId) -> int:
-    """The number of a person's turns in the last day, up to a maximum."""
-    since = clock() - _DAY
-    return await here.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
-
-
-async def _opt(choices: Choices, person: PersonId, out: bool) -> None:
-    """Opt a person out, or in again; another choice of theirs stays."""
-    before = choices.of(person)
-    if out or (before is not None and before[0] is Choice.OPTED_OUT):
-        await choices.choose(person, Choice.OPTED_OUT if out else None)
-
-
-async def _decide(here: _Here, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
-    """Answer a request for approval by its code; returns why it did not count, or an empty text."""
-    who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
-    async with here.open() as services:
-        ruling = await services.approvals.answer_by_code(code, who, verdict)
-    return "" if ruling.counted else ruling.words
-
-
-async def _heard(here: _Here, uri: str) -> tuple[str, PlaceId] | None:
-    """The message of a post, and its place."""
-    found = await here.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
-    return None if found is None or found.external_id is None else (found.external_id, found.place)
-
-
-async def _standing(here: _Here, ids: Sequence[str]) -> set[str]:
-    """The posts that are part of a conversation: those heard and not deleted, and our own."""
-
-    def stands(rows: Rows, post: str) -> bool:
-        heard = messages.by_external(rows, NAME, post)
-        return heard.deleted_at is None if heard is not None else outbox.said_by_us(rows, NAME, post) is not None
-
-    return await here.read(lambda rows: {each for each in ids if stands(rows, each)})
-
-
-async def _noted(here: _Here, acts: Sequence[Act]) -> None:
-    """Record likes, reposts and follows as activity."""
-
-    def work(tx: Tx) -> None:
-        for each in acts:
-            event = activity.NewEvent(
-                activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
-            )
-            activity.note(tx, event, each.at)
-
-    await here.write(_ACTS, work)
 
 
 def settings_of(config: Config) -> BlueskySettings:

@@ -7,7 +7,7 @@ are retried later and finally given up with a notice to the owner.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TypeAlias
 
 from bot.agents import events
@@ -22,55 +22,28 @@ from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
+from bot.runtime.turn_retries import APART_AFTER, GIVE_UP, POSTPONE, Patience, TurnRetries
 from bot.runtime.turn_start import Begun, begin_turn, unattended
 from memory import agents, groups
-from memory.people.audience import OWNER, PUBLIC, Scope
-from memory.people.identities import place_named
-from memory.queue import inbox, outbox, turns
+from memory.queue import inbox, turns
 from memory.queue.inbox import InRow
-from memory.queue.outbox import PressButtons, TextDetail
 from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
-from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, code, place_source
+from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
-from sources.text import place_title
-from texts import _, gettext_noop, ngettext
+from texts import gettext_noop
 
 _BEGIN = commit_point("turn.begin")
 _ATTEMPT = commit_point("turn.attempt")
-_POSTPONE = commit_point("turn.postpone")
-_BURY = commit_point("turn.bury")
 _SPARE = commit_point("turn.spare")
 
-GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Have me try again, or send it again.")
-"""What the person is told when their message is given up."""
 _ENDED = gettext_noop("the service ended during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)
-_APART_AFTER = 2  # attempts at several rows together
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
 _log = Log("bot.runtime.conversation")
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How often a row is tried, and the seconds between attempts (by attempt; the last one repeats).
-
-    `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
-    `merge` 0 a turn begins at once, and messages before its answer join it. `streams`: people see an answer while it is
-    written. A start is counted before its turn begins if its row arrived before `careful_before`: what a new process
-    finds may have ended the one before.
-    """
-
-    attempts: int = 5
-    waits: tuple[float, ...] = (1, 5, 20, 60)
-    merge: float = 0
-    merge_most: float = 5
-    streams: bool = False
-    careful_before: datetime = _LONG_AGO
 
 
 OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
@@ -111,6 +84,7 @@ class ConversationWorker:
         self._deps = turn_deps
         self._patience = patience
         self._notices = notices
+        self._retries = TurnRetries(database, self._place, turn_deps, patience, notices)
         self._control: TurnControl | None = None
         self._turn: TurnId | None = None
         self._counted: TurnId | None = None
@@ -273,7 +247,7 @@ class ConversationWorker:
         try:
             if turn is None:
                 if head.starts >= turns.MOST_STARTS:
-                    await self._not_begun(head, _ENDED)
+                    await self._retries.not_begun(head, _ENDED)
                     return None
                 if self._careful(head):
                     await self._db.write(_ATTEMPT, lambda tx: turns.count_start(tx, head.id, self._deps.clock()))
@@ -289,7 +263,7 @@ class ConversationWorker:
             raise
         except Exception as error:
             _log.exception("turn_not_begun", inbox=head.id, place=self._place)
-            await self._not_begun(head, self._words(error))
+            await self._retries.not_begun(head, self._retries.words_of(error))
             return None
         try:
             return await self._take_up(head, turn)
@@ -298,7 +272,7 @@ class ConversationWorker:
         except Exception as error:
             _log.exception("turn_not_taken_up", turn=turn, place=self._place)
             await self._db.write(_ATTEMPT, lambda tx: turns.count_attempt(tx, turn))
-            await self._failed(turn, self._words(error))
+            await self._retries.failed(turn, self._retries.words_of(error))
             return None
 
     async def _passed(self, head: InRow) -> None:
@@ -314,10 +288,10 @@ class ConversationWorker:
         if spent >= 0 and not counted and head.ran and spent < len(turns.HEALTHY):
             # Others are answered during the pause.
             due = self._deps.clock() + turns.HEALTHY[spent]
-            await self._db.write(_POSTPONE, lambda tx: self._take_apart(tx, turn, _ENDED, due))
+            await self._db.write(POSTPONE, lambda tx: self._retries.take_apart(tx, turn, _ENDED, due))
             return None
         if not counted and (spent >= 0 if head.ran else head.starts + 1 >= turns.MOST_STARTS):
-            await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._deps.clock()))
+            await self._db.write(GIVE_UP, lambda tx: self._retries.give_up(tx, turn, error_text, self._deps.clock()))
             self._deps.watch(events.Failed(turn, self._place, again=False))
             return None
         # Even if nothing is counted: while the database refuses writes, no model is asked.
@@ -333,9 +307,9 @@ class ConversationWorker:
         False if its rows were separated instead, as after any two failures or half of the starts.
         """
         now = self._deps.clock()
-        apart = head.attempts >= _APART_AFTER or head.starts >= turns.MOST_STARTS // 2
+        apart = head.attempts >= APART_AFTER or head.starts >= turns.MOST_STARTS // 2
         if error and apart and len(inbox.of_turn(tx, turn)) > 1:
-            self._take_apart(tx, turn, error)
+            self._retries.take_apart(tx, turn, error)
             return False
         if error:
             turns.count_again(tx, turn, now, ran=head.ran)
@@ -362,31 +336,8 @@ class ConversationWorker:
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
-    async def _not_begun(self, head: InRow, error: str) -> None:
-        """No turn could be made for a row: this counts like any other failure."""
-        now, count = self._deps.clock(), max(head.attempts + 1, head.starts)
-        dead = count >= self._patience.attempts
-        due = now + timedelta(seconds=self._wait(head.attempts + 1))
-
-        def work(tx: Tx) -> None:
-            turns.not_begun(tx, head.id, error, due, dead=dead, now=now)
-            if dead:
-                self._tell_asker(tx, [head], now)
-                self._tell_owner(tx, f"dead/{head.id}/inbox", head, count, error, now)
-
-        await self._db.write(_POSTPONE, work)
-        if dead:  # the caller that waits for an answer stops waiting
-            self._deps.watch(events.Failed(TurnId(head.id), self._place, again=False))
-
     def _careful(self, head: InRow) -> bool:
         return head.received_at < self._patience.careful_before
-
-    def _words(self, error: Exception) -> str:
-        return f"{type(error).__name__}: {self._deps.redact(str(error))}"[:500]
-
-    def _wait(self, attempts: int) -> float:
-        waits = self._patience.waits
-        return waits[min(attempts, len(waits)) - 1]
 
     async def _try(self, begun: Begun, person: PersonId | None) -> None:
         """Make one attempt. Errors are stored with its rows; only cancellation is raised."""
@@ -412,83 +363,13 @@ class ConversationWorker:
         except Exception as error:
             self._next = None  # the attempt may be undone, and this with it
             _log.exception("turn_failed", turn=turn, place=self._place)
-            await self._failed(turn, self._words(error))
+            await self._retries.failed(turn, self._retries.words_of(error))
         finally:
             self._control = self._turn = None
 
     async def _spare(self, turn: TurnId) -> None:
         """Do not count an attempt that a halt or the end of the service stopped."""
         await self._db.write(_SPARE, lambda tx: turns.uncount_attempt(tx, turn))
-
-    async def _failed(self, turn: TurnId, error: str) -> None:
-        now = self._deps.clock()
-        rows = await self._db.read(lambda rows: inbox.of_turn(rows, turn))
-        attempts = max((row.attempts for row in rows), default=0)
-        again = attempts < self._patience.attempts
-        if again:
-            due = now + timedelta(seconds=self._wait(attempts))
-
-            def postpone(tx: Tx) -> None:
-                turns.postpone(tx, turn, error, due)
-                if len(rows) > 1 and attempts >= _APART_AFTER:
-                    self._take_apart(tx, turn, error)
-
-            await self._db.write(_POSTPONE, postpone)
-        else:
-            await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error, now))
-        self._deps.watch(events.Failed(turn, self._place, again))
-
-    def _take_apart(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
-        """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
-        now = self._deps.clock()
-        recovery.keep(tx, turn, "failed", now)
-        turns.separate(tx, turn, again=again)
-        turns.end(tx, turn, "failed", now, error)
-        outbox.withdraw_pending(tx, turn)
-        self._deps.broker.withdraw(tx, turn, now)
-
-    def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
-        """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
-        recovery.keep(tx, turn, "failed", now)
-        turns.separate(tx, turn, self._patience.attempts)
-        rows = inbox.of_turn(tx, turn)
-        self._tell_asker(tx, rows, now)
-        turns.bury(tx, turn, error, now)
-        turns.end(tx, turn, "failed", now, error)
-        self._deps.broker.withdraw(tx, turn, now)
-        if rows:
-            count = max(max(row.attempts, row.starts + 1) for row in rows)
-            self._tell_owner(tx, f"dead/{rows[0].id}/{turn}", rows[0], count, error, now)
-
-    def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
-        """Tell the person that no answer will come; not if the owner is told why in the same place, or in public."""
-        row = next((each for each in rows if each.source == place_source(self._place)), None)
-        if row is None or self._place == self._notices.place or row.audience == PUBLIC:
-            return
-        key = f"given_up/{row.id}/"
-        key += str(len(outbox.of_prefix(tx, key)))  # it may be given up a second time
-        with self._deps.speaking_to(row.person):
-            words = _(GIVEN_UP)
-        detail = TextDetail(press=_retry(row))
-        outbox.add(tx, outbox.NewRow(key, row.place, words, row.audience, person=row.person, detail=detail), now)
-
-    def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:
-        """Tell the owner what was given up and why; errors may quote messages that the owner may not read."""
-        if not Scope(OWNER).may_use(row.audience):
-            error = error.partition(":")[0]
-        words = _(
-            "I could not answer a message in {place} after {count}: {error}. {show} shows it, and {retry} tries again.",
-            place=place_title(place_named(tx, self._place, Scope(OWNER))),
-            count=ngettext("{count} attempt", "{count} attempts", count),
-            error=_(error),
-            show=self._notices.command(f"inbox show {code(row.id)}", "admin inbox show"),
-            retry=self._notices.command(f"retry {code(row.id)}", "admin inbox retry"),
-        )
-        self._notices.tell_owner(tx, key, words, now, _retry(row))
-
-
-def _retry(row: InRow) -> PressButtons:
-    return PressButtons("retry", row.id, ("retry",))
 
 
 def _waits(rows: Rows, row: InRow) -> bool:

@@ -13,10 +13,10 @@ from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
 from bot.runtime.bootstrap import configured_constellation
 from bot.runtime.constellation import SharedParts
-from bot.runtime.conversation import Patience
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.replication import Replication, replica_of
+from bot.runtime.turn_retries import Patience
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.agents.constellations import named

@@ -23,12 +23,12 @@ from bot.agents.tools import make_tools
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
 from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
-from bot.runtime.conversation import Patience
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import Gate, Intake
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
+from bot.runtime.turn_retries import Patience
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from memory import agents

@@ -30,12 +30,13 @@ from bot.config.tables import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seeded_routing
 from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
-from bot.runtime.conversation import ConversationWorker, Patience
+from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
+from bot.runtime.turn_retries import Patience
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals

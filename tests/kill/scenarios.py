@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import partial
 
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from tests.kill.ground import LATE, SOON, TOML, Restart
 from tests.kill.script import (
     Act,

@@ -10,6 +10,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar
 
@@ -140,6 +141,7 @@ class RuleRow(Row):
         return f"{ink.person(self.subject)}: {done} {said}"
 
 
+@dataclass
 class Access:
     """Lets in and shuts out, for one constellation. `resume` delivers queued messages."""
 
@@ -148,26 +150,17 @@ class Access:
         "people": "Decide who may talk to your agents",
     }
 
-    def __init__(
-        self,
-        database: Database,
-        terms: Terms,
-        clock: Clock,
-        resume: Callable[[], None],
-        configured: Mapping[str, Rule],
-        notices: Notices,
-    ) -> None:
-        self.database = database
-        self._people, self._private = terms.people, terms.private
-        self._clock = clock
-        self._resume = resume
-        self._notices = notices
-        self._unknown: asyncio.Queue[UnknownPerson] = asyncio.Queue(_QUEUE)
-        self._told: Recent[PersonId, datetime] = Recent(_REMEMBERED)
-        self.configured = configured
-        """The configured rules by subject, shown beside later decisions."""
-        self.rules: dict[str, Rule] = {}
-        """The decisions by subject, as in the store; the same object for the life of the service."""
+    database: Database
+    terms: Terms
+    clock: Clock
+    resume: Callable[[], None]
+    configured: Mapping[str, Rule]
+    """The configured rules by subject, shown beside later decisions."""
+    notices: Notices
+    rules: dict[str, Rule] = field(default_factory=dict, init=False)
+    """The decisions by subject, as in the store; the same object for the life of the service."""
+    _unknown: asyncio.Queue[UnknownPerson] = field(default_factory=lambda: asyncio.Queue(_QUEUE), init=False)
+    _told: Recent[PersonId, datetime] = field(default_factory=lambda: Recent(_REMEMBERED), init=False)
 
     async def load(self) -> None:
         """Read the stored decisions, also after an erasure."""
@@ -179,7 +172,7 @@ class Access:
 
     def unknown_wrote(self, unknown: UnknownPerson) -> None:
         """An unknown person wrote: send them a code, unless they got one already."""
-        if self._told.get(unknown.speaker.id, self._clock()) > self._clock() or self._unknown.full():
+        if self._told.get(unknown.speaker.id, self.clock()) > self.clock() or self._unknown.full():
             return
         self._unknown.put_nowait(unknown)
 
@@ -193,7 +186,7 @@ class Access:
                 _log.error("pairing_answer_not_sent", person=unknown.speaker.id, reason=str(error))
 
     async def _tell_code(self, unknown: UnknownPerson) -> None:
-        now, stranger = self._clock(), unknown.speaker
+        now, stranger = self.clock(), unknown.speaker
 
         def work(tx: Tx) -> PairingRequest | None:
             found = access.request_pairing(tx, stranger.id, stranger.name, new_code(), now)
@@ -206,14 +199,14 @@ class Access:
         self._told.put(stranger.id, now + access.CODE_LIFE)
         if request is not None:
             _log.info("pairing_requested", person=stranger.id, until=to_text(request.expires_at))
-            self._resume()
+            self.resume()
 
     def _show_owner(self, tx: Tx, unknown: UnknownPerson, now: datetime) -> None:
         """A card for each stranger, once a day."""
-        stranger, place = unknown.speaker, self._notices.place
+        stranger, place = unknown.speaker, self.notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
         press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
-        text, detail = _card(unknown, self._notices.source), outbox.TextDetail(press=press)
+        text, detail = _card(unknown, self.notices.source), outbox.TextDetail(press=press)
         outbox.add(tx, outbox.NewRow(key, place, text, OWNER, person=stranger.id, detail=detail), now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
@@ -232,13 +225,13 @@ class Access:
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> Did:
-        now, wanted = self._clock(), read_code(code)
+        now, wanted = self.clock(), read_code(code)
 
         def work(tx: Tx) -> PairingRequest | None:
             found = access.redeem(tx, wanted, caller.person, now)
             if found is not None:
                 key = f"paired/{found.person}/{to_text(now)}"
-                _say(tx, key, self._private(found.person), found.person, _(_LET_IN), now)
+                _say(tx, key, self.terms.private(found.person), found.person, _(_LET_IN), now)
                 self._close_card(tx, found.person, _("✅ {person} may talk to me."), now)
             return found
 
@@ -251,7 +244,7 @@ class Access:
                 command=caller.command("pair list"),
             )
         self._hold(found.person, Rule.ALLOW, caller.approver)
-        self._resume()
+        self.resume()
         text = _("{name} ({person}) is now allowed and has been told.")
         return did(text, person=found.person, name=found.name)
 
@@ -277,7 +270,7 @@ class Access:
         self, caller: Caller, subject: str, rule: Rule | None, shown: str, told: str | None = None
     ) -> None:
         """Store a decision, and show it on the card. With `told`, it answers an open request. Raises Refused."""
-        now, person = self._clock(), PersonId(subject)
+        now, person = self.clock(), PersonId(subject)
 
         def work(tx: Tx) -> None:
             if told is not None and access.asking(tx, person) is None:  # the first answer counts
@@ -287,13 +280,13 @@ class Access:
             else:
                 access.set_rule(tx, subject, rule, caller.person, now)
             if told:
-                _say(tx, f"paired/{person}/{to_text(now)}", self._private(person), person, _(told), now)
+                _say(tx, f"paired/{person}/{to_text(now)}", self.terms.private(person), person, _(told), now)
             self._close_card(tx, subject, shown, now)
 
         await commit(self.database, work)
         if rule is not None:
             self._hold(subject, rule, caller.approver)
-        self._resume()
+        self.resume()
 
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
     @reads
@@ -315,7 +308,7 @@ class Access:
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
     async def deny(self, caller: Caller, arguments: Whom) -> Did:
-        if arguments.subject in self._people.owner:
+        if arguments.subject in self.terms.people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
@@ -323,7 +316,7 @@ class Access:
     @operation("people.forget", "Undo an allow or block, or cancel a pairing request", Action.PEOPLE, _FORGETS)
     async def forget(self, caller: Caller, who: _Who) -> Did:
         _require(who)
-        now = self._clock()
+        now = self.clock()
 
         def work(tx: Tx) -> tuple[bool, bool]:
             ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)
@@ -335,7 +328,7 @@ class Access:
 
         ruled, waited = await commit(self.database, work)
         self.rules.pop(who, None)
-        self._resume()
+        self.resume()
         if not ruled and not waited:
             hint = _(" It is in the configuration; change it there.") if who in self.configured else ""
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
@@ -351,7 +344,7 @@ class Access:
 
     @reads
     def _waiting(self, rows: Rows) -> list[PairingRequest]:
-        now = self._clock()
+        now = self.clock()
         return access.waiting(rows, now)
 
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Did:

@@ -14,7 +14,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, Request, Trouble, UserMessage
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from memory.agents import Agent
 from memory.queue.inbox import Status
 from memory.store.database import Tx

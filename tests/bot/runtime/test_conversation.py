@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Request, ToolMessage
-from bot.runtime.conversation import GIVEN_UP, Patience
+from bot.runtime.turn_retries import GIVEN_UP, Patience
 from memory.store import database
 from memory.store.database import Database
 from memory.store.sqlite import Connection

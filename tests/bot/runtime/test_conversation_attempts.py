@@ -10,7 +10,8 @@ import pytest
 
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
-from bot.runtime.conversation import _BEGIN, GIVEN_UP, ConversationWorker, Patience
+from bot.runtime.conversation import _BEGIN, ConversationWorker
+from bot.runtime.turn_retries import GIVEN_UP, Patience
 from memory.queue import turns
 from memory.store.database import Database, Tx
 from sources.base import Notification

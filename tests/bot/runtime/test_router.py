@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.runtime.arrivals import to_arrival
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
 from memory.queue import inbox, payloads
 from memory.queue.payloads import BlockNote, Brought, Quotation

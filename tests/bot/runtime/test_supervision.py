@@ -12,9 +12,9 @@ from bot.errors import ConfigError
 from bot.runtime import constellation, conversation, delivery, follow_ups, router, supervision
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.constellation import ConstellationRuntime
-from bot.runtime.conversation import GIVEN_UP
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
+from bot.runtime.turn_retries import GIVEN_UP
 from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
 from memory.store.backups import BackupFailed

@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown
 from bot.services.system.backups import Databases

@@ -13,7 +13,7 @@ import pytest
 from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner
 from bot.errors import CallError, UserError
-from bot.runtime.conversation import Patience
+from bot.runtime.turn_retries import Patience
 from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure
 from bot.services.people.erasure import Eraser

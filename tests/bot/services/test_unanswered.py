@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller
 from bot.services.registry import Registry
 from bot.services.results import Markdown

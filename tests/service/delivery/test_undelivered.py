@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from tests.kill.lives import changed
 from tests.service.approvals.approvals import refused
 from tests.service.live_service import NO_MERGING, Live, live_service

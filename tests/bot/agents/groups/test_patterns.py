@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.models.base import Request
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.turn_retries import GIVEN_UP
 from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning
 from tests.bot.agents.groups.parts import Cast, agents, told, who

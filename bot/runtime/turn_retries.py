@@ -1,0 +1,150 @@
+"""What becomes of a turn that failed: it is tried again later, its messages are tried apart, or they are given up."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bot.agents import events
+from bot.agents.context import recovery
+from bot.agents.deps import TurnDeps
+from bot.agents.notices import Notices
+from memory.people.audience import OWNER, PUBLIC, Scope
+from memory.people.identities import place_named
+from memory.queue import inbox, outbox, turns
+from memory.queue.inbox import InRow
+from memory.queue.outbox import PressButtons, TextDetail
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PlaceId, TurnId, code, place_source
+from sources.text import place_title
+from texts import _, gettext_noop, ngettext
+
+POSTPONE = commit_point("turn.postpone")
+GIVE_UP = commit_point("turn.bury")
+
+GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Have me try again, or send it again.")
+"""What the person is told when their message is given up."""
+APART_AFTER = 2  # attempts at several rows together
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often a row is tried, and the seconds between attempts (by attempt; the last one repeats).
+
+    `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
+    `merge` 0 a turn begins at once, and messages before its answer join it. `streams`: people see an answer while it is
+    written. A start is counted before its turn begins if its row arrived before `careful_before`: what a new process
+    finds may have ended the one before.
+    """
+
+    attempts: int = 5
+    waits: tuple[float, ...] = (1, 5, 20, 60)
+    merge: float = 0
+    merge_most: float = 5
+    streams: bool = False
+    careful_before: datetime = _LONG_AGO
+
+
+@dataclass(frozen=True)
+class TurnRetries:
+    """Retries and gives up the turns of one conversation."""
+
+    database: Database
+    place: PlaceId
+    deps: TurnDeps
+    patience: Patience
+    notices: Notices
+
+    async def not_begun(self, head: InRow, error: str) -> None:
+        """No turn could be made for a row: this counts like any other failure."""
+        now, count = self.deps.clock(), max(head.attempts + 1, head.starts)
+        dead = count >= self.patience.attempts
+        due = now + timedelta(seconds=self._wait(head.attempts + 1))
+
+        def work(tx: Tx) -> None:
+            turns.not_begun(tx, head.id, error, due, dead=dead, now=now)
+            if dead:
+                self._tell_asker(tx, [head], now)
+                self._tell_owner(tx, f"dead/{head.id}/inbox", head, count, error, now)
+
+        await self.database.write(POSTPONE, work)
+        if dead:  # the caller that waits for an answer stops waiting
+            self.deps.watch(events.Failed(TurnId(head.id), self.place, again=False))
+
+    def words_of(self, error: Exception) -> str:
+        return f"{type(error).__name__}: {self.deps.redact(str(error))}"[:500]
+
+    def _wait(self, attempts: int) -> float:
+        waits = self.patience.waits
+        return waits[min(attempts, len(waits)) - 1]
+
+    async def failed(self, turn: TurnId, error: str) -> None:
+        now = self.deps.clock()
+        rows = await self.database.read(lambda rows: inbox.of_turn(rows, turn))
+        attempts = max((row.attempts for row in rows), default=0)
+        again = attempts < self.patience.attempts
+        if again:
+            due = now + timedelta(seconds=self._wait(attempts))
+
+            def postpone(tx: Tx) -> None:
+                turns.postpone(tx, turn, error, due)
+                if len(rows) > 1 and attempts >= APART_AFTER:
+                    self.take_apart(tx, turn, error)
+
+            await self.database.write(POSTPONE, postpone)
+        else:
+            await self.database.write(GIVE_UP, lambda tx: self.give_up(tx, turn, error, now))
+        self.deps.watch(events.Failed(turn, self.place, again))
+
+    def take_apart(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
+        """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
+        now = self.deps.clock()
+        recovery.keep(tx, turn, "failed", now)
+        turns.separate(tx, turn, again=again)
+        turns.end(tx, turn, "failed", now, error)
+        outbox.withdraw_pending(tx, turn)
+        self.deps.broker.withdraw(tx, turn, now)
+
+    def give_up(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+        """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
+        recovery.keep(tx, turn, "failed", now)
+        turns.separate(tx, turn, self.patience.attempts)
+        rows = inbox.of_turn(tx, turn)
+        self._tell_asker(tx, rows, now)
+        turns.bury(tx, turn, error, now)
+        turns.end(tx, turn, "failed", now, error)
+        self.deps.broker.withdraw(tx, turn, now)
+        if rows:
+            count = max(max(row.attempts, row.starts + 1) for row in rows)
+            self._tell_owner(tx, f"dead/{rows[0].id}/{turn}", rows[0], count, error, now)
+
+    def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
+        """Tell the person that no answer will come; not if the owner is told why in the same place, or in public."""
+        row = next((each for each in rows if each.source == place_source(self.place)), None)
+        if row is None or self.place == self.notices.place or row.audience == PUBLIC:
+            return
+        key = f"given_up/{row.id}/"
+        key += str(len(outbox.of_prefix(tx, key)))  # it may be given up a second time
+        with self.deps.speaking_to(row.person):
+            words = _(GIVEN_UP)
+        detail = TextDetail(press=_retry(row))
+        outbox.add(tx, outbox.NewRow(key, row.place, words, row.audience, person=row.person, detail=detail), now)
+
+    def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:
+        """Tell the owner what was given up and why; errors may quote messages that the owner may not read."""
+        if not Scope(OWNER).may_use(row.audience):
+            error = error.partition(":")[0]
+        words = _(
+            "I could not answer a message in {place} after {count}: {error}. {show} shows it, and {retry} tries again.",
+            place=place_title(place_named(tx, self.place, Scope(OWNER))),
+            count=ngettext("{count} attempt", "{count} attempts", count),
+            error=_(error),
+            show=self.notices.command(f"inbox show {code(row.id)}", "admin inbox show"),
+            retry=self.notices.command(f"retry {code(row.id)}", "admin inbox retry"),
+        )
+        self.notices.tell_owner(tx, key, words, now, _retry(row))
+
+
+def _retry(row: InRow) -> PressButtons:
+    return PressButtons("retry", row.id, ("retry",))
