@@ -54,7 +54,7 @@ class App:
     def database(self) -> Database:
         return self.services.database
 
-    async def run(self, until: Callable[[], Awaitable[None]]) -> None:
+    async def run(self, until: Callable[[], Awaitable[object]]) -> None:
         """Serve until `until` returns, then drain: accept nothing new, bring turns to a stored step, send answers."""
         shared, router, people = self.served.shared, self.served.router, self.served.people
         speak(lambda: shared.accounts.spoken(PERSON))  # what is said unasked is for the owner
@@ -73,6 +73,18 @@ class App:
             for task in listening:
                 task.cancel()
             router.stop()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve within the context, and drain at its end."""
+        ended = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            service = tasks.create_task(self.run(ended.wait), name="service")
+            try:
+                yield
+            finally:
+                ended.set()
+                await service
 
     def long_lived(self) -> dict[str, Work]:
         """The work that lasts until the service ends, by task name; constellations and router have their own."""

@@ -1,6 +1,5 @@
 """The dashboard and the API of a whole service, over real sockets."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -99,13 +98,7 @@ async def site(
     (folder / "carina.toml").write_text(toml, "utf-8")
     environment = {"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", "ALARM_SECRET": HOOK_SECRET, **more}
     config = load_config(environment, folder)
-    ended = asyncio.Event()
-
-    async def until_ended() -> None:
-        await ended.wait()
-
-    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(app.run(until_ended))
+    async with build(config, fronts=False) as app, app.running():
         listening = app.web.parts.listening
 
         async def up() -> bool:
@@ -118,5 +111,3 @@ async def site(
         finally:
             for each in (made.browser, *made.more):
                 await each.aclose()
-            ended.set()
-            await running

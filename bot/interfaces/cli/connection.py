@@ -1,6 +1,5 @@
 """How a chat at the terminal reaches the service: over the control socket, or in this process."""
 
-import asyncio
 import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -80,31 +79,14 @@ async def connect(config: Config, constellation: str = "", *, dashboard: bool = 
     if (holder := holder_of(DataFolder(config.home))) is not None:
         yield Line(config, holder.call, constellation, own=False)
         return
-    async with _own_service(config, dashboard=dashboard) as app:
+    building = loaded("bot.app")  # loads the whole service
+    async with building.build(config, fronts=False, dashboard=dashboard) as app, app.running():
         handlers = app.handlers()
 
         def call(operation: str, /, **given: Any) -> AsyncGenerator[Any, None]:
             return replies_of(handlers[operation](**given))
 
         yield Line(config, call, constellation, own=True, first_link=app.web.first_link if dashboard else None)
-
-
-@asynccontextmanager
-async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[Any]:
-    """A service in this process, without front ends, that ends with the context."""
-    building = loaded("bot.app")  # loads the whole service
-    async with building.build(config, fronts=False, dashboard=dashboard) as app, asyncio.TaskGroup() as tasks:
-        ended = asyncio.Event()
-
-        async def until_ended() -> None:
-            await ended.wait()
-
-        service = tasks.create_task(app.run(until_ended), name="service")
-        try:
-            yield app
-        finally:
-            ended.set()
-            await service
 
 
 def new_id(beginning: str = "terminal-") -> str:

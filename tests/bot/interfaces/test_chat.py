@@ -40,18 +40,8 @@ def chat_of(app: App) -> Chat:
 async def service(folder: Path, toml: str = "") -> AsyncIterator[App]:
     (folder / "carina.toml").write_text(f'[web.server]\nlisten = "127.0.0.1:0"\n{toml}', "utf-8")
     config = load_config({"CARINA_HOME": str(folder / "data")}, folder)
-    ended = asyncio.Event()
-
-    async def until_ended() -> None:
-        await ended.wait()
-
-    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(app.run(until_ended))
-        try:
-            yield app
-        finally:
-            ended.set()
-            await running
+    async with build(config, fronts=False) as app, app.running():
+        yield app
 
 
 async def told(app: App, *texts: str, history: int = 0) -> list[list[dict[str, Any]]]:

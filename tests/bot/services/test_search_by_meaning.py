@@ -1,6 +1,5 @@
 """Rows are found by what they mean, by every door that looks for something, with the packaged embedder."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,19 +29,10 @@ ASKED = "physician appointment"
 @asynccontextmanager
 async def service(folder: Path, model: str) -> AsyncIterator[App]:
     config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": model}, folder)
-    ended = asyncio.Event()
-
-    async def until_ended() -> None:
-        await ended.wait()
-
-    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+    async with build(config, fronts=False) as app:
         app.services.embedding.questions._seconds = 30  # the first question loads the model
-        running = tasks.create_task(app.run(until_ended))
-        try:
+        async with app.running():
             yield app
-        finally:
-            ended.set()
-            await running
 
 
 async def say(app: App, text: str) -> None:
