@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import discord
-from discord import app_commands
 
 from tests.wire import PATIENCE
 from tests.wire.discord import DiscordServer, GuildChannel
@@ -19,7 +18,6 @@ class Bot(discord.Client):
 
     def __init__(self, intents: discord.Intents, **options: Any) -> None:
         super().__init__(intents=intents, guild_ready_timeout=0.05, **options)
-        self.tree = app_commands.CommandTree(self)
         self.heard: list[discord.Message] = []
         self.events: list[tuple[str, int]] = []
         self.resumed = 0

@@ -166,3 +166,15 @@ async def test_webhooks_know_no_nonce_and_may_not_be_called_discord(stage: Stage
     assert (post.author_name, post.nonce, post.webhook is not None) == ("Cow", None, True)
     with pytest.raises(discord.HTTPException, match="discord"):
         await hook.send("hi", username="Discord", wait=True)
+
+
+async def test_what_the_description_forbids_is_refused(stage: Stage) -> None:
+    if not stage.server.checked:
+        pytest.skip("no OpenAPI description")
+    view = discord.ui.View()
+    view.add_item(discord.ui.Button(label="x" * 80, custom_id="c"))
+    await stage.place().send("fits", view=view)
+    view.add_item(discord.ui.Button(label="x" * 81, custom_id="d"))
+    with pytest.raises(discord.HTTPException, match="too long"):
+        await stage.place().send("does not", view=view)
+    assert "too long" in stage.server.violations.pop()
