@@ -1,12 +1,13 @@
 """The program running once for the tests of a module; each test uses channels and people of its own."""
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from tests.service.approvals.approvals import asking_service, unscripted
+from tests.service.approvals.approvals import asking_service, started, unscripted
 from tests.service.live_service import NO_MERGING, Live, live_service
 
 IMPATIENT = "[model]\ntimeout_seconds = 4\nstall_seconds = 3\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
@@ -39,6 +40,13 @@ named_service = running("named", f"{NO_MERGING}\nshow_names = true", '[[agents]]
 async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
     """With an agent that has to ask before it keeps anything."""
     async with asking_service(tmp_path_factory.mktemp("asking")) as made:
+        yield made
+
+
+@pytest.fixture
+async def t(tmp_path: Path) -> AsyncIterator[Live]:
+    """The program of one test alone, with a scripted model."""
+    async with started(tmp_path) as made:
         yield made
 
 

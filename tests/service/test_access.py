@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ from tests.wire.model import Answer
 CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
 PAIR = 'merge_seconds = 0\ndm = "pair"'
 SECRET = "Quetzalcoatl"
+
+
+@pytest.fixture
+async def t(tmp_path: Path) -> AsyncIterator[Live]:
+    """The program running for people it knows, and strangers."""
+    async with started(tmp_path, PAIR) as made:
+        yield made
 
 
 async def told(t: Live, person: Person, text: str = SECRET) -> str:
@@ -37,36 +45,35 @@ def stored(t: Live, word: str) -> list[str]:
     return holding(t, word)
 
 
-async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        code = await told(t, t.ana)
-        await t.ana.dm(f"hello? {SECRET} again")
-        await t.ana.dm(f"are you there, {SECRET}?")
-        await heard_elsewhere(t)
-        assert len(t.ana.direct.from_bot) == 1, "one message, however much they write"
-        assert [request for request in t.model.requests if SECRET in json.dumps(request.body)] == []
-        assert stored(t, SECRET) == [], "nothing of what a stranger wrote is in any file"
-        assert len(t.model.requests) == 1, "and no model was asked for her"
+async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> None:
+    code = await told(t, t.ana)
+    await t.ana.dm(f"hello? {SECRET} again")
+    await t.ana.dm(f"are you there, {SECRET}?")
+    await heard_elsewhere(t)
+    assert len(t.ana.direct.from_bot) == 1, "one message, however much they write"
+    assert [request for request in t.model.requests if SECRET in json.dumps(request.body)] == []
+    assert stored(t, SECRET) == [], "nothing of what a stranger wrote is in any file"
+    assert len(t.model.requests) == 1, "and no model was asked for her"
 
-        listed = await t.olga.command("owner pair list")
-        assert listed.ephemeral
-        assert f"<@{t.ana.id}>" in listed.text
-        assert code not in listed.text, "the code comes from her, not from the list"
-        refused(await t.ana.command("owner pair list"), "Only the owner may")
-        refused(await t.ana.command("owner pair approve", {"code": code}), "Only the owner may")
-        refused(await t.olga.command("owner pair approve", {"code": "ABCD-2345"}), "no open request with this code")
+    listed = await t.olga.command("owner pair list")
+    assert listed.ephemeral
+    assert f"<@{t.ana.id}>" in listed.text
+    assert code not in listed.text, "the code comes from her, not from the list"
+    refused(await t.ana.command("owner pair list"), "Only the owner may")
+    refused(await t.ana.command("owner pair approve", {"code": code}), "Only the owner may")
+    refused(await t.olga.command("owner pair approve", {"code": "ABCD-2345"}), "no open request with this code")
 
-        approved = await t.olga.command("owner pair approve", {"code": f" {code.replace('-', '').lower()} "})
-        assert approved.ephemeral
-        assert f"(<@{t.ana.id}>) is now allowed" in approved.text
-        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
-        assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
+    approved = await t.olga.command("owner pair approve", {"code": f" {code.replace('-', '').lower()} "})
+    assert approved.ephemeral
+    assert f"(<@{t.ana.id}>) is now allowed" in approved.text
+    await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+    refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
+    assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
 
-        t.model.script(Answer("Hello Ana."))
-        assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
-        assert rows(t, "SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
-        assert SECRET not in json.dumps([request.body for request in t.model.requests])
+    t.model.script(Answer("Hello Ana."))
+    assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
+    assert rows(t, "SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
+    assert SECRET not in json.dumps([request.body for request in t.model.requests])
 
 
 async def card_of(t: Live, stranger: Person) -> Message:
@@ -75,133 +82,128 @@ async def card_of(t: Live, stranger: Person) -> Message:
     return card
 
 
-async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        bea, code = t.member("Bea"), await told(t, t.ana)
-        eve = t.server.person("eve", global_name="**Olga** [click](https://evil.example) @everyone")
-        t.guild.add(eve)
-        card = await card_of(t, t.ana)
-        assert "**Ana** wants to talk to me." in card.text
-        assert f"shares {t.guild.name}" in card.text
-        assert SECRET not in card.text
-        await t.service.kill()
-        await t.service.start()
-        refused(await bea.press(as_seen(card, t.general), "Allow"), "Only the owner may")
-        assert "is now allowed and has been told" in (await t.olga.press(card, "Allow")).text
-        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        await until(lambda: card.text == f"✅ <@{t.ana.id}> may talk to me.", what="a card of one line")
-        assert card.buttons == []
-        refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
+async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: Live) -> None:
+    bea, code = t.member("Bea"), await told(t, t.ana)
+    eve = t.server.person("eve", global_name="**Olga** [click](https://evil.example) @everyone")
+    t.guild.add(eve)
+    card = await card_of(t, t.ana)
+    assert "**Ana** wants to talk to me." in card.text
+    assert f"shares {t.guild.name}" in card.text
+    assert SECRET not in card.text
+    await t.service.kill()
+    await t.service.start()
+    refused(await bea.press(as_seen(card, t.general), "Allow"), "Only the owner may")
+    assert "is now allowed and has been told" in (await t.olga.press(card, "Allow")).text
+    await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+    await until(lambda: card.text == f"✅ <@{t.ana.id}> may talk to me.", what="a card of one line")
+    assert card.buttons == []
+    refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
 
-        await told(t, bea)
-        shown, kept = await card_of(t, bea), await told(t, eve)
-        card = as_seen(shown)
-        pressed = await asyncio.gather(t.olga.press(card, "Deny"), t.olga.press(card, "Allow"))
-        assert sorted("has been told" in each.text for each in pressed) == [False, True], "the first one counts"
-        await t.olga.command("owner people allow", {"person": bea})
-        await until(lambda: shown.text == f"✅ <@{bea.id}> may talk to me.", what="what was decided last")
-        await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"})
-        refused(await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"}), "have no open request")
-        said = rows(t, "SELECT content FROM outbox WHERE key GLOB 'pairing/*' ORDER BY id DESC LIMIT 1")
-        await until(lambda: shown.text == f"The decision about <@{bea.id}> is undone.", what="that nothing is decided")
-        assert said == [(shown.text,)]
-        flat = await card_of(t, eve)
-        assert r"**Olga\*\* (click)" in flat.text, "on one line, without marks and links"
-        assert (flat.allowed_mentions or {})["parse"] == []
-        assert "I will not answer" in (await t.olga.press(flat, "Ignore")).text
-        refused(await t.olga.command("owner pair approve", {"code": kept}), "no open request with this code")
-        assert len(eve.direct.from_bot) == 1
-
-
-async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        code = await told(t, t.ana)
-        await t.service.kill()
-        await t.service.start()  # the code survives it
-        await t.olga.command("owner pair approve", {"code": code})
-        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        await t.service.kill()
-        await t.service.start()
-        t.model.script(Answer("Still here."))
-        assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
-        assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
-
-        ana = {"who": f"discord:{t.ana.id}"}
-        assert "is undone" in (await t.olga.command("owner people forget", ana)).text
-        refused(await t.olga.command("owner people forget", ana), "No command has allowed or blocked")
-        again = await told(t, t.ana)
-        assert again != code
-        assert f"The code of <@{t.ana.id}> is canceled" in (await t.olga.command("owner people forget", ana)).text
-        refused(await t.olga.command("owner pair approve", {"code": again}), "no open request with this code")
+    await told(t, bea)
+    shown, kept = await card_of(t, bea), await told(t, eve)
+    card = as_seen(shown)
+    pressed = await asyncio.gather(t.olga.press(card, "Deny"), t.olga.press(card, "Allow"))
+    assert sorted("has been told" in each.text for each in pressed) == [False, True], "the first one counts"
+    await t.olga.command("owner people allow", {"person": bea})
+    await until(lambda: shown.text == f"✅ <@{bea.id}> may talk to me.", what="what was decided last")
+    await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"})
+    refused(await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"}), "have no open request")
+    said = rows(t, "SELECT content FROM outbox WHERE key GLOB 'pairing/*' ORDER BY id DESC LIMIT 1")
+    await until(lambda: shown.text == f"The decision about <@{bea.id}> is undone.", what="that nothing is decided")
+    assert said == [(shown.text,)]
+    flat = await card_of(t, eve)
+    assert r"**Olga\*\* (click)" in flat.text, "on one line, without marks and links"
+    assert (flat.allowed_mentions or {})["parse"] == []
+    assert "I will not answer" in (await t.olga.press(flat, "Ignore")).text
+    refused(await t.olga.command("owner pair approve", {"code": kept}), "no open request with this code")
+    assert len(eve.direct.from_bot) == 1
 
 
-async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        refused(await t.ana.command("owner people deny", {"person": t.olga}), "Only the owner may")
-        refused(await t.olga.command("owner people deny", {"person": t.olga}), "cannot be blocked")
-        refused(await t.olga.command("owner people deny"), "Choose one: a person, a role or a server")
-        refused(
-            await t.olga.command("owner people deny", {"person": t.ana, "server": "1"}),
-            "Choose one: a person, a role or a server",
-        )
-        refused(await t.olga.command("owner people allow", {"server": "home"}), "is not a person, role or server")
-        assert "is blocked" in (await t.olga.command("owner people deny", {"person": t.ana})).text
-        await t.ana.dm(f"let me in, {SECRET}")
-        await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
-        await heard_elsewhere(t)
-        assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
-        assert stored(t, SECRET) == []
-        for name, given in (("help", None), ("search", {"text": "tea"}), ("my link start", None)):
-            refused(await t.ana.command(name, given), "You are blocked here. Only `/privacy` works for you")
-        refused(await t.ana.command("memory list", None, t.general), "You are blocked here")
-        assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
-        own = await t.ana.command("privacy see")
-        assert own.ephemeral
-        assert "about you" in own.text
-        await t.service.stop()
-        await t.service.start()
-        assert "is allowed" in (await t.olga.command("owner people allow", {"person": t.ana})).text
-        t.model.script(Answer("Here I am."), Answer("Here too."))
-        assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
-        assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
-        (choice,) = await t.olga.autocomplete("owner people forget", "who", str(t.ana.id))
-        assert await t.ana.autocomplete("owner people forget", "who", "") == []
-        assert "is undone" in (await t.olga.command("owner people forget", {"who": choice.value})).text
-        await told(t, t.ana)
+async def test_being_let_in_lasts_and_can_be_taken_back(t: Live) -> None:
+    code = await told(t, t.ana)
+    await t.service.kill()
+    await t.service.start()  # the code survives it
+    await t.olga.command("owner pair approve", {"code": code})
+    await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+    await t.service.kill()
+    await t.service.start()
+    t.model.script(Answer("Still here."))
+    assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
+    assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
+
+    ana = {"who": f"discord:{t.ana.id}"}
+    assert "is undone" in (await t.olga.command("owner people forget", ana)).text
+    refused(await t.olga.command("owner people forget", ana), "No command has allowed or blocked")
+    again = await told(t, t.ana)
+    assert again != code
+    assert f"The code of <@{t.ana.id}> is canceled" in (await t.olga.command("owner people forget", ana)).text
+    refused(await t.olga.command("owner pair approve", {"code": again}), "no open request with this code")
 
 
-async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        muted, elsewhere = t.guild.role("muted"), t.server.guild("Elsewhere")
-        hall = elsewhere.text_channel("hall")
-        elsewhere.add(t.ana)
-        t.guild.change(t.olga, roles=[t.guild.role("staff", "manage_guild")])  # roles are named in their server
-        await t.olga.command("owner people deny", {"role": muted}, t.general)
-        await t.olga.command("owner people deny", {"server": str(elsewhere.id)})
-        t.guild.change(t.ana, roles=[muted])
-        await t.ana.say(t.general, "<@bot> muted")
-        await t.ana.say(hall, "<@bot> banned")
-        await heard_elsewhere(t)
-        assert (t.general.from_bot, hall.from_bot) == ([], [])
-        refused(await t.ana.command("help", None, t.general), "You are blocked here")
-        refused(await t.ana.command("help", None, hall), "You are blocked here")
-        assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
-        listed = (await t.olga.command("owner people list")).text
-        assert f"<@&{muted.id}>" in listed
-        assert f"server `{elsewhere.id}`: blocked" in listed
-        t.guild.change(t.ana, roles=[])
-        await t.olga.command("owner people forget", {"who": f"discord:guild:{elsewhere.id}"})
-        t.model.script(Answer("Yes."), Answer("Yes."))
-        assert (await t.ask(t.ana, t.general, "<@bot> now?")).text == "Yes."
-        assert (await t.ask(t.ana, hall, "<@bot> now?")).text == "Yes."
+async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
+    refused(await t.ana.command("owner people deny", {"person": t.olga}), "Only the owner may")
+    refused(await t.olga.command("owner people deny", {"person": t.olga}), "cannot be blocked")
+    refused(await t.olga.command("owner people deny"), "Choose one: a person, a role or a server")
+    refused(
+        await t.olga.command("owner people deny", {"person": t.ana, "server": "1"}),
+        "Choose one: a person, a role or a server",
+    )
+    refused(await t.olga.command("owner people allow", {"server": "home"}), "is not a person, role or server")
+    assert "is blocked" in (await t.olga.command("owner people deny", {"person": t.ana})).text
+    await t.ana.dm(f"let me in, {SECRET}")
+    await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
+    await heard_elsewhere(t)
+    assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
+    assert stored(t, SECRET) == []
+    for name, given in (("help", None), ("search", {"text": "tea"}), ("my link start", None)):
+        refused(await t.ana.command(name, given), "You are blocked here. Only `/privacy` works for you")
+    refused(await t.ana.command("memory list", None, t.general), "You are blocked here")
+    assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
+    own = await t.ana.command("privacy see")
+    assert own.ephemeral
+    assert "about you" in own.text
+    await t.service.stop()
+    await t.service.start()
+    assert "is allowed" in (await t.olga.command("owner people allow", {"person": t.ana})).text
+    t.model.script(Answer("Here I am."), Answer("Here too."))
+    assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
+    assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
+    (choice,) = await t.olga.autocomplete("owner people forget", "who", str(t.ana.id))
+    assert await t.ana.autocomplete("owner people forget", "who", "") == []
+    assert "is undone" in (await t.olga.command("owner people forget", {"who": choice.value})).text
+    await told(t, t.ana)
 
 
-async def test_letting_one_person_in_shuts_nobody_else_out(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        bea = t.member("Bea")
-        await t.olga.command("owner people allow", {"person": t.ana})
-        t.model.script(Answer("Hello Bea."))
-        assert (await t.ask(bea, t.general, "<@bot> hello")).text == "Hello Bea."
+async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(t: Live) -> None:
+    muted, elsewhere = t.guild.role("muted"), t.server.guild("Elsewhere")
+    hall = elsewhere.text_channel("hall")
+    elsewhere.add(t.ana)
+    t.guild.change(t.olga, roles=[t.guild.role("staff", "manage_guild")])  # roles are named in their server
+    await t.olga.command("owner people deny", {"role": muted}, t.general)
+    await t.olga.command("owner people deny", {"server": str(elsewhere.id)})
+    t.guild.change(t.ana, roles=[muted])
+    await t.ana.say(t.general, "<@bot> muted")
+    await t.ana.say(hall, "<@bot> banned")
+    await heard_elsewhere(t)
+    assert (t.general.from_bot, hall.from_bot) == ([], [])
+    refused(await t.ana.command("help", None, t.general), "You are blocked here")
+    refused(await t.ana.command("help", None, hall), "You are blocked here")
+    assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
+    listed = (await t.olga.command("owner people list")).text
+    assert f"<@&{muted.id}>" in listed
+    assert f"server `{elsewhere.id}`: blocked" in listed
+    t.guild.change(t.ana, roles=[])
+    await t.olga.command("owner people forget", {"who": f"discord:guild:{elsewhere.id}"})
+    t.model.script(Answer("Yes."), Answer("Yes."))
+    assert (await t.ask(t.ana, t.general, "<@bot> now?")).text == "Yes."
+    assert (await t.ask(t.ana, hall, "<@bot> now?")).text == "Yes."
+
+
+async def test_letting_one_person_in_shuts_nobody_else_out(t: Live) -> None:
+    bea = t.member("Bea")
+    await t.olga.command("owner people allow", {"person": t.ana})
+    t.model.script(Answer("Hello Bea."))
+    assert (await t.ask(bea, t.general, "<@bot> hello")).text == "Hello Bea."
 
 
 async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_needs_no_code(tmp_path: Path) -> None:
@@ -220,20 +222,19 @@ async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_nee
         await t.service.stop()
 
 
-async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        await t.ana.command("privacy optout")
-        await t.ana.dm("let me in")
-        await heard_elsewhere(t)
-        assert t.ana.direct.from_bot == []
-        await t.ana.command("privacy resume")
-        await t.olga.command("owner pair approve", {"code": await told(t, t.ana)})
-        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
-        question = (await t.ana.command("privacy erase")).message
-        assert question is not None
-        assert "left: none" in (await t.ana.press(question, "Yes, do it")).text
-        await told(t, t.ana)
+async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(t: Live) -> None:
+    await t.ana.command("privacy optout")
+    await t.ana.dm("let me in")
+    await heard_elsewhere(t)
+    assert t.ana.direct.from_bot == []
+    await t.ana.command("privacy resume")
+    await t.olga.command("owner pair approve", {"code": await told(t, t.ana)})
+    await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
+    assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
+    question = (await t.ana.command("privacy erase")).message
+    assert question is not None
+    assert "left: none" in (await t.ana.press(question, "Yes, do it")).text
+    await told(t, t.ana)
 
 
 @pytest.mark.parametrize("fault", ["admission.pairing:before", "admission.pairing:after"])
@@ -256,12 +257,11 @@ async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: 
         await t.service.stop()
 
 
-async def test_two_who_approve_at_once_let_in_once(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        code = await told(t, t.ana)
-        both = await asyncio.gather(
-            t.olga.command("owner pair approve", {"code": code}), t.service.run("pair", "approve", code)
-        )
-        said = [both[0].text, both[1][1] + both[1][2]]
-        assert sorted("is now allowed" in text for text in said) == [False, True]
-        await until(lambda: len(t.ana.direct.from_bot) == 2, what="one code and one welcome")
+async def test_two_who_approve_at_once_let_in_once(t: Live) -> None:
+    code = await told(t, t.ana)
+    both = await asyncio.gather(
+        t.olga.command("owner pair approve", {"code": code}), t.service.run("pair", "approve", code)
+    )
+    said = [both[0].text, both[1][1] + both[1][2]]
+    assert sorted("is now allowed" in text for text in said) == [False, True]
+    await until(lambda: len(t.ana.direct.from_bot) == 2, what="one code and one welcome")

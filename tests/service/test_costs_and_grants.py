@@ -16,32 +16,31 @@ from tests.service.approvals.approvals import (
     times_kept,
     waiting,
 )
-from tests.service.live_service import first_of, live_service, one_day, until
+from tests.service.live_service import Live, first_of, live_service, one_day, until
 from tests.wire.discord.using import Impossible
 from tests.wire.model import Answer, Calls
 
 
-async def test_costs_are_tokens_and_money_only_where_a_price_is_known(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        assert (await t.olga.command("admin cost")).text == "No model was used."
-        for number in range(3):
-            t.model.script(Answer(f"Answer {number}."))
-            await t.ask(t.ana, t.general, "<@bot> hello")
-        refused(await t.ana.command("admin cost"), "Only an admin may see what models cost")
-        shown = await t.olga.command("admin cost")
-        assert shown.ephemeral
-        assert "openai:scripted: 3 calls" in shown.text
-        assert "price unknown" in shown.text
-        assert "$" not in shown.text
-        assert "Carina: 3 calls" in (await t.olga.command("admin cost", {"by": "agent"})).text
-        assert "-" in (await t.olga.command("admin cost", {"by": "day", "days": 2})).text
-        _, out, _ = await t.service.run("cost", "--json")
-        (bill,) = json.loads(out)
-        tokens = rows(t, "SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
-        assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
-        assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
-        code, _, error = await t.service.run("cost", "--by", "moon")
-        assert (code, "'moon' is not one of 'agent', 'model', 'purpose', 'day'" in error) == (2, True)
+async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -> None:
+    assert (await t.olga.command("admin cost")).text == "No model was used."
+    for number in range(3):
+        t.model.script(Answer(f"Answer {number}."))
+        await t.ask(t.ana, t.general, "<@bot> hello")
+    refused(await t.ana.command("admin cost"), "Only an admin may see what models cost")
+    shown = await t.olga.command("admin cost")
+    assert shown.ephemeral
+    assert "openai:scripted: 3 calls" in shown.text
+    assert "price unknown" in shown.text
+    assert "$" not in shown.text
+    assert "Carina: 3 calls" in (await t.olga.command("admin cost", {"by": "agent"})).text
+    assert "-" in (await t.olga.command("admin cost", {"by": "day", "days": 2})).text
+    _, out, _ = await t.service.run("cost", "--json")
+    (bill,) = json.loads(out)
+    tokens = rows(t, "SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
+    assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
+    assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
+    code, _, error = await t.service.run("cost", "--by", "moon")
+    assert (code, "'moon' is not one of 'agent', 'model', 'purpose', 'day'" in error) == (2, True)
 
 
 async def test_what_was_granted_before_runs_without_a_question_where_it_was_granted(tmp_path: Path) -> None:

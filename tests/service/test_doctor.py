@@ -100,13 +100,12 @@ async def test_a_folder_that_others_read(tmp_path: Path) -> None:
         assert only(found, "data folder")[2] == f"chmod 700 {t.service.home}"
 
 
-async def test_the_owner_has_it_examined_in_discord(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        shown = await t.olga.command("owner doctor")
-        assert shown.ephemeral
-        assert "the token belongs to carina" in shown.text
-        assert "`carina backup create`" in shown.text.replace("\\", "")
-        assert "Only the owner may" in (await t.ana.command("owner doctor")).text
+async def test_the_owner_has_it_examined_in_discord(t: Live) -> None:
+    shown = await t.olga.command("owner doctor")
+    assert shown.ephemeral
+    assert "the token belongs to carina" in shown.text
+    assert "`carina backup create`" in shown.text.replace("\\", "")
+    assert "Only the owner may" in (await t.ana.command("owner doctor")).text
 
 
 async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Path) -> None:

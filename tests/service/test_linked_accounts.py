@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.approvals.approvals import refused, rows, started
+from tests.service.approvals.approvals import refused, rows
 from tests.service.live_service import Live, live_service
 from tests.service.memory.test_privacy import holding
 from tests.service.test_access import CODE
@@ -59,26 +59,25 @@ async def found(t: Live, person: Person, channel: Channel) -> bool:
     return any(SECRET in json.dumps(message) for message in shown if message["role"] != "assistant")
 
 
-async def test_linked_accounts_know_in_direct_messages_what_each_was_told(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        anna, bea = t.member("Anna"), t.member("Bea")
-        await told(t, t.ana, f"my llama is {SECRET}")
-        assert not await found(t, anna, anna.direct)
-        await linked(t.ana, anna)
-        assert await found(t, anna, anna.direct)
-        assert not await found(t, anna, t.general), "never where others read"
-        assert not await found(t, bea, bea.direct), "nor anybody else"
-        assert not await found(t, t.olga, t.olga.direct), "nor the owner"
-        (entry,) = rows(t, "SELECT audience FROM archival_entries")
-        assert entry == (f"person:discord:{t.ana.id}",), "rows stay under the account that said them"
-        assert f"person:discord:{t.ana.id}" in str(rows(t, "SELECT within FROM places"))
-        searched = await anna.command("search", {"text": SECRET})
-        assert SECRET in searched.text
-        assert SECRET not in (await bea.command("search", {"text": SECRET})).text
+async def test_linked_accounts_know_in_direct_messages_what_each_was_told(t: Live) -> None:
+    anna, bea = t.member("Anna"), t.member("Bea")
+    await told(t, t.ana, f"my llama is {SECRET}")
+    assert not await found(t, anna, anna.direct)
+    await linked(t.ana, anna)
+    assert await found(t, anna, anna.direct)
+    assert not await found(t, anna, t.general), "never where others read"
+    assert not await found(t, bea, bea.direct), "nor anybody else"
+    assert not await found(t, t.olga, t.olga.direct), "nor the owner"
+    (entry,) = rows(t, "SELECT audience FROM archival_entries")
+    assert entry == (f"person:discord:{t.ana.id}",), "rows stay under the account that said them"
+    assert f"person:discord:{t.ana.id}" in str(rows(t, "SELECT within FROM places"))
+    searched = await anna.command("search", {"text": SECRET})
+    assert SECRET in searched.text
+    assert SECRET not in (await bea.command("search", {"text": SECRET})).text
 
-        await t.service.kill()
-        await t.service.start()
-        assert f"<@{t.ana.id}>" in (await anna.command("my link list")).text
+    await t.service.kill()
+    await t.service.start()
+    assert f"<@{t.ana.id}>" in (await anna.command("my link list")).text
 
 
 async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
@@ -106,56 +105,54 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
         await t.service.stop()
 
 
-async def test_a_code_alone_links_nobody_and_guessing_ends(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        bea = t.member("Bea")
-        first = code_in((await t.ana.command("my link start")).text)
-        refused(await t.ana.command("my link say", {"code": first}), "no open code")
-        asked = await bea.command("my link say", {"code": first.lower()})
-        assert "stop here" in asked.text
-        second = code_in(asked.text)
-        refused(await bea.command("my link say", {"code": second}), "no open code")
-        refused(await t.olga.command("my link say", {"code": second}), "no open code")
-        assert "You have no linked accounts" in (await t.ana.command("my link list")).text
-        for _ in range(4):
-            refused(await bea.command("my link say", {"code": "ABCD-2345"}), "no open code")
-        refused(await bea.command("my link say", {"code": "ABCD-2345"}), "the wrong code 5 times")
-        assert "Done" in (await t.ana.command("my link say", {"code": second})).text
+async def test_a_code_alone_links_nobody_and_guessing_ends(t: Live) -> None:
+    bea = t.member("Bea")
+    first = code_in((await t.ana.command("my link start")).text)
+    refused(await t.ana.command("my link say", {"code": first}), "no open code")
+    asked = await bea.command("my link say", {"code": first.lower()})
+    assert "stop here" in asked.text
+    second = code_in(asked.text)
+    refused(await bea.command("my link say", {"code": second}), "no open code")
+    refused(await t.olga.command("my link say", {"code": second}), "no open code")
+    assert "You have no linked accounts" in (await t.ana.command("my link list")).text
+    for _ in range(4):
+        refused(await bea.command("my link say", {"code": "ABCD-2345"}), "no open code")
+    refused(await bea.command("my link say", {"code": "ABCD-2345"}), "the wrong code 5 times")
+    assert "Done" in (await t.ana.command("my link say", {"code": second})).text
 
 
-async def test_privacy_is_about_all_accounts_of_a_person(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        anna = t.member("Anna")
-        await told(t, t.ana, f"my llama is {SECRET}")
-        await told(t, anna, "my tortoise is Gertrude")
-        await linked(t.ana, anna)
-        seen = await anna.command("privacy see")
-        assert f"<@{t.ana.id}>" in seen.text
-        assert "- archival entries: 2 (things to remember)" in seen.text
-        exported = (await anna.command("privacy export")).message
-        assert exported is not None
-        data = t.server.world.files[exported.attachments[0].id].data.decode()
-        assert (SECRET in data, "Gertrude" in data) == (True, True)
+async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
+    anna = t.member("Anna")
+    await told(t, t.ana, f"my llama is {SECRET}")
+    await told(t, anna, "my tortoise is Gertrude")
+    await linked(t.ana, anna)
+    seen = await anna.command("privacy see")
+    assert f"<@{t.ana.id}>" in seen.text
+    assert "- archival entries: 2 (things to remember)" in seen.text
+    exported = (await anna.command("privacy export")).message
+    assert exported is not None
+    data = t.server.world.files[exported.attachments[0].id].data.decode()
+    assert (SECRET in data, "Gertrude" in data) == (True, True)
 
-        await t.ana.command("privacy pause")
-        asks = len(t.model.requests)
-        await anna.dm("do you hear me?")
-        t.model.script(Answer("Yes, Olga."))
-        await t.ask(t.olga, t.olga.direct, "are you there?")
-        assert len(t.model.requests) == asks + 1
-        await anna.command("privacy resume")
-        t.model.script(Answer("Yes, Ana."))
-        assert (await t.ask(t.ana, t.ana.direct, "and me?")).text == "Yes, Ana."
+    await t.ana.command("privacy pause")
+    asks = len(t.model.requests)
+    await anna.dm("do you hear me?")
+    t.model.script(Answer("Yes, Olga."))
+    await t.ask(t.olga, t.olga.direct, "are you there?")
+    assert len(t.model.requests) == asks + 1
+    await anna.command("privacy resume")
+    t.model.script(Answer("Yes, Ana."))
+    assert (await t.ask(t.ana, t.ana.direct, "and me?")).text == "Yes, Ana."
 
-        question = (await anna.command("privacy erase")).message
-        assert question is not None
-        erased = await anna.press(question, "Yes, do it")
-        assert erased.text.count("Erased on") == 2
-        assert "LEFT" not in erased.text
-        assert (holding(t, SECRET), holding(t, "Gertrude")) == ([], [])
-        assert "You have no linked accounts" in (await anna.command("my link list")).text
-        _, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
-        assert json.loads(out)["persons"] == [f"discord:{t.ana.id}"]
+    question = (await anna.command("privacy erase")).message
+    assert question is not None
+    erased = await anna.press(question, "Yes, do it")
+    assert erased.text.count("Erased on") == 2
+    assert "LEFT" not in erased.text
+    assert (holding(t, SECRET), holding(t, "Gertrude")) == ([], [])
+    assert "You have no linked accounts" in (await anna.command("my link list")).text
+    _, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
+    assert json.loads(out)["persons"] == [f"discord:{t.ana.id}"]
 
 
 @pytest.mark.parametrize("fault", ["privacy.begin:after", "privacy.identities:after"])

@@ -195,28 +195,26 @@ async def test_a_file_of_an_agent_is_saved_from_the_page_over_a_restart_until_it
             assert links((await s.get("/chat/Carina")).text) == [alone]
 
 
-async def test_uploads_have_limits_and_need_the_sessions_token(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        large = ("file", ("a.png", PNG + b"x" * 10_000_000, "image/png"))
-        right = {"X-CSRF-Token": s.csrf}
-        middling = ("file", ("a.png", PNG + b"x" * MAX_PICTURE, "image/png"))
-        for path, headers, part, status in (
-            ("/chat/Carina", {}, middling, 403),
-            ("/chat/Carina", {"X-CSRF-Token": "wrong"}, middling, 403),
-            ("/chat/Carina", right, large, 413),
-            ("/memory", right, middling, 413),
-            ("/login", {}, middling, 413),
-        ):
-            given = {"text": "hi", "csrf": s.csrf}
-            assert (await s.browser.post(path, data=given, files=[part], headers=headers)).status_code == status, path
-        broken = {**right, "Content-Type": "multipart/form-data; boundary=x"}
-        assert (await s.browser.post("/chat/Carina", content=b"--y\r\n\r\n", headers=broken)).status_code == 400
-        assert (await sent(s, *[("a.txt", b"a", "text/plain")] * 51)).status_code == 400
-        assert await s.call("inbox.list") == []
-        page = await sent(s, ("a.png", PNG + b"x" * MAX_PICTURE, "image/png"), *[("a.txt", b"a", "text/plain")] * 10)
-        assert page.text.count(NEITHER) == 1
-        assert page.text.count(TOO_MANY) == 1
+async def test_uploads_have_limits_and_need_the_sessions_token(s: Site) -> None:
+    large = ("file", ("a.png", PNG + b"x" * 10_000_000, "image/png"))
+    right = {"X-CSRF-Token": s.csrf}
+    middling = ("file", ("a.png", PNG + b"x" * MAX_PICTURE, "image/png"))
+    for path, headers, part, status in (
+        ("/chat/Carina", {}, middling, 403),
+        ("/chat/Carina", {"X-CSRF-Token": "wrong"}, middling, 403),
+        ("/chat/Carina", right, large, 413),
+        ("/memory", right, middling, 413),
+        ("/login", {}, middling, 413),
+    ):
+        given = {"text": "hi", "csrf": s.csrf}
+        assert (await s.browser.post(path, data=given, files=[part], headers=headers)).status_code == status, path
+    broken = {**right, "Content-Type": "multipart/form-data; boundary=x"}
+    assert (await s.browser.post("/chat/Carina", content=b"--y\r\n\r\n", headers=broken)).status_code == 400
+    assert (await sent(s, *[("a.txt", b"a", "text/plain")] * 51)).status_code == 400
+    assert await s.call("inbox.list") == []
+    page = await sent(s, ("a.png", PNG + b"x" * MAX_PICTURE, "image/png"), *[("a.txt", b"a", "text/plain")] * 10)
+    assert page.text.count(NEITHER) == 1
+    assert page.text.count(TOO_MANY) == 1
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": held(PNG), "detail": "auto"}}

@@ -56,31 +56,27 @@ async def said(s: Site, text: str, to: str = "Carina") -> str:
     return (await s.get(f"/chat/{to}")).text
 
 
-async def test_every_page_stands_empty(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for path in PAGES:
-            answer = await s.get(path)
-            assert answer.status_code == 200, f"{path}: {answer.text[-500:]}"
-            assert "<h1>" in answer.text
-        assert (await s.get("/nowhere")).status_code == 404
-        assert (await s.get("/memory/block?label=nothing")).status_code == 400
+async def test_every_page_stands_empty(s: Site) -> None:
+    for path in PAGES:
+        answer = await s.get(path)
+        assert answer.status_code == 200, f"{path}: {answer.text[-500:]}"
+        assert "<h1>" in answer.text
+    assert (await s.get("/nowhere")).status_code == 404
+    assert (await s.get("/memory/block?label=nothing")).status_code == 400
 
 
-async def test_every_command_has_a_form(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        offered = [each.name for each in s.app.services.registry.operations.values() if each.offered]
-        await s.call("tasks.add", title="buy tea")
-        shown = 0
-        for name in offered:
-            if name in ("doctor",):
-                continue
-            answer = await s.get(f"/commands/{name}")
-            assert answer.status_code in (200, 404), f"{name}: {answer.text[-300:]}"
-            assert ">()<" not in answer.text, name
-            shown += answer.status_code == 200
-        assert shown > 100
+async def test_every_command_has_a_form(s: Site) -> None:
+    offered = [each.name for each in s.app.services.registry.operations.values() if each.offered]
+    await s.call("tasks.add", title="buy tea")
+    shown = 0
+    for name in offered:
+        if name in ("doctor",):
+            continue
+        answer = await s.get(f"/commands/{name}")
+        assert answer.status_code in (200, 404), f"{name}: {answer.text[-300:]}"
+        assert ">()<" not in answer.text, name
+        shown += answer.status_code == 200
+    assert shown > 100
 
 
 def test_what_is_put_together_outside_templates_is_only_text() -> None:
@@ -150,30 +146,28 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
         assert seen > 20
 
 
-async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        refused = await s.post("/chat/Carina", text="x" * 100_000)
-        assert "has 1 to 32,000 characters; this one has 100,000" in refused.text
-        program = await s.program("chat")
-        body = {"model": "Carina", "messages": [{"role": "user", "content": "x" * 100_000}]}
-        assert (await program.post("/v1/chat/completions", json=body)).status_code == 400
-        assert await s.call("inbox.list") == []
-        to, now = await s.app.web.talk.conversation("dashboard", "Carina"), utc_now()
-        place = Place(to.place.id, to.place.kind, to.place.audience, to.place.name, to.place.within)
+async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(s: Site) -> None:
+    refused = await s.post("/chat/Carina", text="x" * 100_000)
+    assert "has 1 to 32,000 characters; this one has 100,000" in refused.text
+    program = await s.program("chat")
+    body = {"model": "Carina", "messages": [{"role": "user", "content": "x" * 100_000}]}
+    assert (await program.post("/v1/chat/completions", json=body)).status_code == 400
+    assert await s.call("inbox.list") == []
+    to, now = await s.app.web.talk.conversation("dashboard", "Carina"), utc_now()
+    place = Place(to.place.id, to.place.kind, to.place.audience, to.place.name, to.place.within)
 
-        def arrive(tx: Tx) -> None:
-            text = "word " * 20_000
-            inbox.accept(tx, Arrival(
-                "api", "7", "message", place, PERSON, "owner", Trust.OWNER, "7", text, now, Brought(), None
-            ), now)  # fmt: skip
+    def arrive(tx: Tx) -> None:
+        text = "word " * 20_000
+        inbox.accept(tx, Arrival(
+            "api", "7", "message", place, PERSON, "owner", Trust.OWNER, "7", text, now, Brought(), None
+        ), now)  # fmt: skip
 
-        await s.app.database.write(_ARRIVE, arrive)
-        row = (await s.call("inbox.list"))[0]["id"]
-        for path in ("/chat/Carina", f"/messages/{row}", "/search?text=word", "/messages"):
-            answer = await s.get(path)
-            assert answer.status_code == 200
-            assert len(answer.content) < 150_000
+    await s.app.database.write(_ARRIVE, arrive)
+    row = (await s.call("inbox.list"))[0]["id"]
+    for path in ("/chat/Carina", f"/messages/{row}", "/search?text=word", "/messages"):
+        answer = await s.get(path)
+        assert answer.status_code == 200
+        assert len(answer.content) < 150_000
 
 
 async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path) -> None:
@@ -192,64 +186,58 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path
         assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
 
 
-async def test_logs_are_filtered_by_turn_and_component(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        monkeypatch.setattr(logs.recent, "formatter", None)
-        for name, turn, words in (("bot.agents", 71, "first words"), ("bot.runtime", 72, "second words")):
-            given = {"msg": words, "fields": {"turn": turn}}  # whatever level the log has
-            logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", **given}))
-        for query, seen, hidden in (
-            ("turn=71", "first words", "second words"),
-            ("component=bot.runtime", "second words", "first words"),
-            ("turn=71&component=bot.runtime", "No such line", "first words"),
-        ):
-            page = (await s.get(f"/logs?{query}")).text
-            assert seen in page
-            assert hidden not in page
-        assert "<option selected>bot.runtime</option>" in (await s.get("/logs?component=bot.runtime")).text
+async def test_logs_are_filtered_by_turn_and_component(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs.recent, "formatter", None)
+    for name, turn, words in (("bot.agents", 71, "first words"), ("bot.runtime", 72, "second words")):
+        given = {"msg": words, "fields": {"turn": turn}}  # whatever level the log has
+        logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", **given}))
+    for query, seen, hidden in (
+        ("turn=71", "first words", "second words"),
+        ("component=bot.runtime", "second words", "first words"),
+        ("turn=71&component=bot.runtime", "No such line", "first words"),
+    ):
+        page = (await s.get(f"/logs?{query}")).text
+        assert seen in page
+        assert hidden not in page
+    assert "<option selected>bot.runtime</option>" in (await s.get("/logs?component=bot.runtime")).text
 
 
-async def test_channel_modes_and_sources_are_changed_in_the_settings(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        now = utc_now()
-        for number, audience, within in ((7, "guild:discord:5", ()), (8, "channel:discord:8", ("guild:discord:5",))):
-            there, around = PlaceId(f"discord:{number}"), tuple(map(Audience, within))
-            place = Place(there, "guild", Audience(audience), f"#{number}", around)
-            arrival = Arrival(
-                "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
-                Brought(), None,
-            )  # fmt: skip
-            await s.app.database.write(_ARRIVE, functools.partial(_accept, arrival))
-        assert "Set" in (await s.post("/settings", op="mode.set", place="discord:5", mode="listen")).text
-        assert "Done." in (await s.post("/settings", op="mode.set", place="discord:7", mode="off")).text
-        modes = {each["place"]: (each["mode"], each["at"]) for each in await s.call("mode.list")}
-        off, listen = ("off", "discord:7"), ("listen", "discord:5")
-        assert modes == {"discord:7": off, "discord:8": listen, "discord:5": listen}
-        page = (await s.get("/settings")).text
-        assert "as on its server" in page
-        assert ">discord:7<" not in page + (await s.get("/people")).text, "names are shown, and ids on demand"
-        assert '<option value="off" selected>' in page
-        await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
-        assert {each["mode"] for each in await s.call("mode.list")} == {"listen"}
-        assert "There is no channel" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
-        assert "cannot be paused" in (await s.post("/settings", op="source.pause", source="terminal")).text
-        assert 'name="source" value="alarm"' in page
-        assert 'name="source" value="terminal"' not in page, "nobody is offered what is refused"
+async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) -> None:
+    now = utc_now()
+    for name, audience, within in ((7, "guild:discord:5", ()), (8, "channel:discord:8", ("guild:discord:5",))):
+        there, around = PlaceId(f"discord:{name}"), tuple(map(Audience, within))
+        place = Place(there, "guild", Audience(audience), f"#{number}", around)
+        arrival = Arrival(
+            "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
+            Brought(), None,
+        )  # fmt: skip
+        await s.app.database.write(_ARRIVE, functools.partial(_accept, arrival))
+    assert "Set" in (await s.post("/settings", op="mode.set", place="discord:5", mode="listen")).text
+    assert "Done." in (await s.post("/settings", op="mode.set", place="discord:7", mode="off")).text
+    modes = {each["place"]: (each["mode"], each["at"]) for each in await s.call("mode.list")}
+    off, listen = ("off", "discord:7"), ("listen", "discord:5")
+    assert modes == {"discord:7": off, "discord:8": listen, "discord:5": listen}
+    page = (await s.get("/settings")).text
+    assert "as on its server" in page
+    assert ">discord:7<" not in page + (await s.get("/people")).text, "names are shown, and ids on demand"
+    assert '<option value="off" selected>' in page
+    await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
+    assert {each["mode"] for each in await s.call("mode.list")} == {"listen"}
+    assert "There is no channel" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
+    assert "cannot be paused" in (await s.post("/settings", op="source.pause", source="terminal")).text
+    assert 'name="source" value="alarm"' in page
+    assert 'name="source" value="terminal"' not in page, "nobody is offered what is refused"
 
 
 def _accept(arrival: Arrival, tx: Tx) -> None:
     inbox.accept(tx, arrival, arrival.at)
 
 
-async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for path in ("/", "/search", "/people"):
-            assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
-        assert '<option value="archival_memory">Archival memory</option>' in (await s.get("/search")).text
-        assert "guild:&lt;id&gt; or channel:&lt;id&gt;" in (await s.get("/commands/archival.widen")).text
+async def test_a_link_puts_no_words_on_a_page(s: Site) -> None:
+    for path in ("/", "/search", "/people"):
+        assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
+    assert '<option value="archival_memory">Archival memory</option>' in (await s.get("/search")).text
+    assert "guild:&lt;id&gt; or channel:&lt;id&gt;" in (await s.get("/commands/archival.widen")).text
 
 
 def test_numbers_are_short_as_the_reader_writes_them() -> None:
@@ -262,129 +250,115 @@ def test_numbers_are_short_as_the_reader_writes_them() -> None:
             assert [number(each) for each in (999, 9_999, 40_000, 41_500, 999_960, 1.25e9, 665_950)] == shown
 
 
-async def test_a_chat_is_searched_and_its_messages_have_links(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for text in ("the dentist is on Elm Street", "100% of it"):
-            await said(s, text)
-        found = (await s.get("/chat/Carina?text=elm")).text
-        assert "the dentist is on Elm Street" in found
-        assert "100% of it" not in found
-        assert "the dentist" not in (await s.get("/chat/Carina?text=0%25 of")).text, "a sign of its own, no pattern"
-        assert "No message in this chat contains these words." in (await s.get("/chat/Carina?text=bakery")).text
-        assert (await s.get(f"/chat/Carina?text={'x' * 51_000}")).status_code == 200
-        link = re.search(r'href="(/chat/Carina\?at=(\d+)#m\d+)"', found)
-        assert link is not None
-        around = (await s.get(link[1])).text
-        assert f'id="m{link[2]}"' in around
-        assert "100% of it" in around
-        found = (await s.get("/search?text=elm")).text
-        rows = set(re.findall(r'href="(/messages/\d+)"', found))
-        assert rows, "what was said and its answer lead to the page of the message"
-        for row in rows:
-            assert "dentist is on Elm Street" in (await s.get(row)).text
+async def test_a_chat_is_searched_and_its_messages_have_links(s: Site) -> None:
+    for text in ("the dentist is on Elm Street", "100% of it"):
+        await said(s, text)
+    found = (await s.get("/chat/Carina?text=elm")).text
+    assert "the dentist is on Elm Street" in found
+    assert "100% of it" not in found
+    assert "the dentist" not in (await s.get("/chat/Carina?text=0%25 of")).text, "a sign of its own, no pattern"
+    assert "No message in this chat contains these words." in (await s.get("/chat/Carina?text=bakery")).text
+    assert (await s.get(f"/chat/Carina?text={'x' * 51_000}")).status_code == 200
+    link = re.search(r'href="(/chat/Carina\?at=(\d+)#m\d+)"', found)
+    assert link is not None
+    around = (await s.get(link[1])).text
+    assert f'id="m{link[2]}"' in around
+    assert "100% of it" in around
+    found = (await s.get("/search?text=elm")).text
+    rows = set(re.findall(r'href="(/messages/\d+)"', found))
+    assert rows, "what was said and its answer lead to the page of the message"
+    for row in rows:
+        assert "dentist is on Elm Street" in (await s.get(row)).text
 
 
-async def test_what_cannot_be_undone_has_a_red_button(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for operation, kind in (("privacy.erase", "danger"), ("memory.delete", "danger"), ("facts.add", "primary")):
-            assert f'<button class="{kind}">Run</button>' in (await s.get(f"/commands/{operation}")).text
+async def test_what_cannot_be_undone_has_a_red_button(s: Site) -> None:
+    for operation, kind in (("privacy.erase", "danger"), ("memory.delete", "danger"), ("facts.add", "primary")):
+        assert f'<button class="{kind}">Run</button>' in (await s.get(f"/commands/{operation}")).text
 
 
-async def test_the_overview_says_how_a_model_is_configured_and_checks_the_installation(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        assert is_offered(Via.WEB, s.app.services.registry.operations["doctor"].via)
-        assert 'action="/commands/doctor"' in (await s.get("/")).text
-        assert "CARINA_MODEL=openai:gpt-5-mini\nOPENAI_API_KEY=" in (await s.get("/")).text
+async def test_the_overview_says_how_a_model_is_configured_and_checks_the_installation(s: Site) -> None:
+    assert is_offered(Via.WEB, s.app.services.registry.operations["doctor"].via)
+    assert 'action="/commands/doctor"' in (await s.get("/")).text
+    assert "CARINA_MODEL=openai:gpt-5-mini\nOPENAI_API_KEY=" in (await s.get("/")).text
 
 
-async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, "remember that my dentist is on Elm Street")
-        page = await said(s, "where is my dentist?")
-        assert page.count("Elm Street") >= 2
-        why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
-        assert "/why?message=" in why
-        explained = await s.get(why)
-        assert "Why this answer?" in explained.text
-        assert "Elm Street" in explained.text
-        assert "Tools used: " in explained.text
-        assert "Only in direct messages" not in explained.text, "only the owner hears of it already"
+async def test_an_answer_is_written_and_explained(s: Site) -> None:
+    await said(s, "remember that my dentist is on Elm Street")
+    page = await said(s, "where is my dentist?")
+    assert page.count("Elm Street") >= 2
+    why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
+    assert "/why?message=" in why
+    explained = await s.get(why)
+    assert "Why this answer?" in explained.text
+    assert "Elm Street" in explained.text
+    assert "Tools used: " in explained.text
+    assert "Only in direct messages" not in explained.text, "only the owner hears of it already"
 
 
-async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_look(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, "remember that my dentist is on Elm Street")
-        await said(s, "where is my dentist?")
-        place = (await s.call("inbox.list"))[0]["place"]
-        page = (await s.get("/context", params={"place": place})).text
-        for words in ("would see", "where is my dentist?", "Memory blocks", "your answer is heard by"):
-            assert words in page
-        found = await s.call("agent.preview", place=place)
-        assert "Elm Street" in found["text"]
-        assert min(each["tokens"] for each in found["sections"]) >= 0
-        await s.call("archival.add", text="The dentist closes at five")
-        await s.call("facts.add", fact="I am afraid of drills")
-        found = await s.call("agent.preview", place=place)
-        why = {each["memory"]: each["why"] for each in found["reasons"]}
-        assert why["persona"] == "always shown"
-        assert why["The dentist closes at five"] == "found: has dentist"
-        assert why["I am afraid of drills"] == "fact of greatest weight"
-        for language, told in (("en", "found: has dentist"), ("de", "enthält dentist")):
-            spoken = {"Accept-Language": language}
-            assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text
-        nobody = await s.get("/context", params={"place": place, "person": "discord:7"})
-        assert "Nobody has said anything there" in nobody.text
-        tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)
-        assert "A pelican speaks." in tried.text
-        totals = re.search(r"about ([\d,]+) tokens, without tools \(([\d,]+) before the change\)", tried.text)
-        assert totals is not None
-        assert int(totals[1].replace(",", "")) > int(totals[2].replace(",", "")) + 300
-        assert "pelican" not in (await s.call("memory.show", label="persona"))["text"], "it is not saved"
-        await s.call("memory.create", label="attic", description="old things", type="archival")
-        unseen = await s.post("/context", place=place, agent="Carina", block="attic", text="A pelican speaks.")
-        assert "Carina would not see the block attic there." in unseen.text
-        with pytest.raises(UserError, match="Name the block"):
-            await s.call("agent.preview", place=place, text="A pelican speaks.")
-        token = (await s.call("token.create", name="app"))["token"]
-        body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
-        await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
-        private = (await s.call("inbox.list"))[0]["place"]
-        assert private.startswith("api:app/ann/")
-        refused = (await s.get("/context", params={"place": private})).text
-        assert "that you can see" in refused
-        assert "plum" not in refused
+async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_look(s: Site) -> None:
+    await said(s, "remember that my dentist is on Elm Street")
+    await said(s, "where is my dentist?")
+    place = (await s.call("inbox.list"))[0]["place"]
+    page = (await s.get("/context", params={"place": place})).text
+    for words in ("would see", "where is my dentist?", "Memory blocks", "your answer is heard by"):
+        assert words in page
+    found = await s.call("agent.preview", place=place)
+    assert "Elm Street" in found["text"]
+    assert min(each["tokens"] for each in found["sections"]) >= 0
+    await s.call("archival.add", text="The dentist closes at five")
+    await s.call("facts.add", fact="I am afraid of drills")
+    found = await s.call("agent.preview", place=place)
+    why = {each["memory"]: each["why"] for each in found["reasons"]}
+    assert why["persona"] == "always shown"
+    assert why["The dentist closes at five"] == "found: has dentist"
+    assert why["I am afraid of drills"] == "fact of greatest weight"
+    for language, told in (("en", "found: has dentist"), ("de", "enthält dentist")):
+        spoken = {"Accept-Language": language}
+        assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text
+    nobody = await s.get("/context", params={"place": place, "person": "discord:7"})
+    assert "Nobody has said anything there" in nobody.text
+    tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)
+    assert "A pelican speaks." in tried.text
+    totals = re.search(r"about ([\d,]+) tokens, without tools \(([\d,]+) before the change\)", tried.text)
+    assert totals is not None
+    assert int(totals[1].replace(",", "")) > int(totals[2].replace(",", "")) + 300
+    assert "pelican" not in (await s.call("memory.show", label="persona"))["text"], "it is not saved"
+    await s.call("memory.create", label="attic", description="old things", type="archival")
+    unseen = await s.post("/context", place=place, agent="Carina", block="attic", text="A pelican speaks.")
+    assert "Carina would not see the block attic there." in unseen.text
+    with pytest.raises(UserError, match="Name the block"):
+        await s.call("agent.preview", place=place, text="A pelican speaks.")
+    token = (await s.call("token.create", name="app"))["token"]
+    body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
+    await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
+    private = (await s.call("inbox.list"))[0]["place"]
+    assert private.startswith("api:app/ann/")
+    refused = (await s.get("/context", params={"place": private})).text
+    assert "that you can see" in refused
+    assert "plum" not in refused
 
 
-async def test_what_an_answer_used_is_corrected_as_it_was_seen(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await s.call("archival.add", text="The dentist is on Elm Street, by the bridge")
-        page = await said(s, "where is the dentist?")
-        why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
-        form = re.search(
-            r'value="why.correct">.*?name="id" value="(.*?)".*?name="seen" value="(.*?)"', (await s.get(why)).text
-        )
-        assert form is not None
-        for text, told in (("It is on Oak Street", "Corrected."), ("It is on Main Street", "It was changed after")):
-            assert told in (await s.post(why, op="why.correct", id=form[1], seen=form[2], text=text)).text
-        assert [each["text"] for each in await s.call("archival.list")] == ["It is on Oak Street"]
+async def test_what_an_answer_used_is_corrected_as_it_was_seen(s: Site) -> None:
+    await s.call("archival.add", text="The dentist is on Elm Street, by the bridge")
+    page = await said(s, "where is the dentist?")
+    why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
+    form = re.search(
+        r'value="why.correct">.*?name="id" value="(.*?)".*?name="seen" value="(.*?)"', (await s.get(why)).text
+    )
+    assert form is not None
+    for text, told in (("It is on Oak Street", "Corrected."), ("It is on Main Street", "It was changed after")):
+        assert told in (await s.post(why, op="why.correct", id=form[1], seen=form[2], text=text)).text
+    assert [each["text"] for each in await s.call("archival.list")] == ["It is on Oak Street"]
 
 
-async def test_a_message_is_followed_through_its_stages(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, "hello")
-        row = (await s.call("inbox.list"))[0]["id"]
-        trace = await s.call("inbox.show", row=str(row))
-        assert trace["stages"][0]["kind"] == "queue"
-        assert trace["stages"][-1]["kind"] == "delivery"
-        assert trace["text"] == "hello"
-        assert "ms in total" in (await s.get(f"/messages/{row}")).text
+async def test_a_message_is_followed_through_its_stages(s: Site) -> None:
+    await said(s, "hello")
+    row = (await s.call("inbox.list"))[0]["id"]
+    trace = await s.call("inbox.show", row=str(row))
+    assert trace["stages"][0]["kind"] == "queue"
+    assert trace["stages"][-1]["kind"] == "delivery"
+    assert trace["text"] == "hello"
+    assert "ms in total" in (await s.get(f"/messages/{row}")).text
 
 
 async def test_a_timeline_shows_thoughts_context_and_each_call_with_its_own_result(tmp_path: Path) -> None:
@@ -418,88 +392,78 @@ async def test_a_timeline_shows_thoughts_context_and_each_call_with_its_own_resu
         assert [each["reasoning"] for each in models] == ["", thought]
 
 
-async def test_a_block_is_edited_compared_and_restored(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, "hello")
-        here = "/memory/block?label=human"
-        before = await s.call("memory.show", label="human")
-        for text in ("tea in the morning", "coffee in the morning"):
-            seen = str((await s.call("memory.show", label="human"))["version"])
-            assert (await s.post(here, op="memory.edit", text=text, seen=seen)).status_code == 200
-        part = (await s.get(f"/memory/block/at?label=human&version={before['version'] + 1}")).text
-        assert "<del>tea</del>" in part
-        assert "<ins>coffee</ins>" in part
-        assert "Restore this version" in part
-        await s.post(here, op="memory.rollback", label="human", version=str(before["version"] + 1))
-        assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning"
-        await s.post(here, op="memory.edit", text="tea in the morning\nand cake", seen="0")
-        await s.post(here, op="memory.edit", text="tea in the morning\nand cake\nat noon", seen="0")
-        page = (await s.get(here)).text
-        undo = [dict(re.findall(r'name="(op|label|writer|only)" value="(.*?)"', form)) for form in page.split("<form")]
-        one = [fields for fields in undo if "only" in fields]
-        assert "banner good" in (await s.post(here, **one[1])).text
-        assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning\nat noon"
-        assert "Nothing of what the owner changed is left" in html.unescape((await s.post(here, **one[1])).text)
-        refused = await s.post(here, **{**one[1], "only": "99"})
-        assert "Change 99 is not by the owner" in refused.text
-
-
-async def test_a_link_to_a_block_leads_there_when_another_of_its_name_comes(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        here = f"/memory/block?label={(await s.call('memory.show', label='persona'))['id']}"
-        for path in ("/memory", "/context", "/search?text=attentive"):
-            assert f'href="{here}"' in (await s.get(path)).text
-        await s.call("memory.edit", label="persona", text="I like tea")
-        page = (await s.get("/memory/block?label=persona")).text
-        await s.call("agent.create", name="Vega", settings=("description=Another",))
-        assert "Several blocks are called" in (await s.get("/memory/block?label=persona")).text
-        assert "Block Carina/persona" in (await s.get(here)).text
-        form = next(each for each in page.split("<form") if 'value="memory.undo"' in each)
-        assert f'action="{here}"' in form
-        await s.post(here, **dict(re.findall(r'name="(op|label)" value="(.*?)"', form)))
-        assert "attentive" in (await s.call("memory.show", label="Carina/persona"))["text"]
-
-
-async def test_two_people_who_edit_one_block_lose_nothing(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, "hello")
-        here = "/memory/block?label=human"
-        await s.post(here, op="memory.edit", text="one\ntwo\nthree", seen="0")
+async def test_a_block_is_edited_compared_and_restored(s: Site) -> None:
+    await said(s, "hello")
+    here = "/memory/block?label=human"
+    before = await s.call("memory.show", label="human")
+    for text in ("tea in the morning", "coffee in the morning"):
         seen = str((await s.call("memory.show", label="human"))["version"])
-        await s.post(here, op="memory.edit", text="one\ntwo\nthree\nfour", seen=seen)
-        page = await s.post(here, op="memory.edit", text="zero\none\ntwo\nthree", seen=seen)
-        assert (await s.call("memory.show", label="human"))["text"] == "zero\none\ntwo\nthree\nfour"
-        assert "Both changes are kept" in page.text
+        assert (await s.post(here, op="memory.edit", text=text, seen=seen)).status_code == 200
+    part = (await s.get(f"/memory/block/at?label=human&version={before['version'] + 1}")).text
+    assert "<del>tea</del>" in part
+    assert "<ins>coffee</ins>" in part
+    assert "Restore this version" in part
+    await s.post(here, op="memory.rollback", label="human", version=str(before["version"] + 1))
+    assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning"
+    await s.post(here, op="memory.edit", text="tea in the morning\nand cake", seen="0")
+    await s.post(here, op="memory.edit", text="tea in the morning\nand cake\nat noon", seen="0")
+    page = (await s.get(here)).text
+    undo = [dict(re.findall(r'name="(op|label|writer|only)" value="(.*?)"', form)) for form in page.split("<form")]
+    one = [fields for fields in undo if "only" in fields]
+    assert "banner good" in (await s.post(here, **one[1])).text
+    assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning\nat noon"
+    assert "Nothing of what the owner changed is left" in html.unescape((await s.post(here, **one[1])).text)
+    refused = await s.post(here, **{**one[1], "only": "99"})
+    assert "Change 99 is not by the owner" in refused.text
 
 
-async def test_a_text_that_is_not_stored_stays_in_the_form(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, "hello")
-        page = await s.post("/memory/block?label=human", op="memory.edit", text="much " * 2_000, seen="0")
-        assert page.text.count("much much") > 100
-        assert (await s.call("memory.show", label="human"))["text"] == ""
+async def test_a_link_to_a_block_leads_there_when_another_of_its_name_comes(s: Site) -> None:
+    here = f"/memory/block?label={(await s.call('memory.show', label='persona'))['id']}"
+    for path in ("/memory", "/context", "/search?text=attentive"):
+        assert f'href="{here}"' in (await s.get(path)).text
+    await s.call("memory.edit", label="persona", text="I like tea")
+    page = (await s.get("/memory/block?label=persona")).text
+    await s.call("agent.create", name="Vega", settings=("description=Another",))
+    assert "Several blocks are called" in (await s.get("/memory/block?label=persona")).text
+    assert "Block Carina/persona" in (await s.get(here)).text
+    form = next(each for each in page.split("<form") if 'value="memory.undo"' in each)
+    assert f'action="{here}"' in form
+    await s.post(here, **dict(re.findall(r'name="(op|label)" value="(.*?)"', form)))
+    assert "attentive" in (await s.call("memory.show", label="Carina/persona"))["text"]
 
 
-async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_the_form(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        toml = (await s.call("agent.show", agent="Carina"))["toml"]
-        tried = toml.replace("[[agents]]", '[[agents]]\ndescription = "Keeps bees"')
-        given = {"op": "agent.import", "replace": "true", "dry_run": "true"}
-        page = html.unescape((await s.post("/agents/Carina", **given, file=tried)).text)
-        assert 'agent Carina, description: nothing in the database, "Keeps bees" in the file' in page
-        assert 'description = "Keeps bees"' in page
-        assert (await s.call("agent.list"))[0]["description"] == ""
-        for more, told in (("colour = 3", "bad"), ('description = "Keeps the calendar"', "good")):
-            changed = toml.replace("[[agents]]", f"[[agents]]\n{more}")
-            page = html.unescape((await s.post("/agents/Carina", op="agent.import", replace="true", file=changed)).text)
-            assert more in page
-            assert f"banner {told}" in page
-        assert (await s.call("agent.list"))[0]["description"] == "Keeps the calendar"
+async def test_two_people_who_edit_one_block_lose_nothing(s: Site) -> None:
+    await said(s, "hello")
+    here = "/memory/block?label=human"
+    await s.post(here, op="memory.edit", text="one\ntwo\nthree", seen="0")
+    seen = str((await s.call("memory.show", label="human"))["version"])
+    await s.post(here, op="memory.edit", text="one\ntwo\nthree\nfour", seen=seen)
+    page = await s.post(here, op="memory.edit", text="zero\none\ntwo\nthree", seen=seen)
+    assert (await s.call("memory.show", label="human"))["text"] == "zero\none\ntwo\nthree\nfour"
+    assert "Both changes are kept" in page.text
+
+
+async def test_a_text_that_is_not_stored_stays_in_the_form(s: Site) -> None:
+    await said(s, "hello")
+    page = await s.post("/memory/block?label=human", op="memory.edit", text="much " * 2_000, seen="0")
+    assert page.text.count("much much") > 100
+    assert (await s.call("memory.show", label="human"))["text"] == ""
+
+
+async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_the_form(s: Site) -> None:
+    toml = (await s.call("agent.show", agent="Carina"))["toml"]
+    tried = toml.replace("[[agents]]", '[[agents]]\ndescription = "Keeps bees"')
+    given = {"op": "agent.import", "replace": "true", "dry_run": "true"}
+    page = html.unescape((await s.post("/agents/Carina", **given, file=tried)).text)
+    assert 'agent Carina, description: nothing in the database, "Keeps bees" in the file' in page
+    assert 'description = "Keeps bees"' in page
+    assert (await s.call("agent.list"))[0]["description"] == ""
+    for more, told in (("colour = 3", "bad"), ('description = "Keeps the calendar"', "good")):
+        changed = toml.replace("[[agents]]", f"[[agents]]\n{more}")
+        page = html.unescape((await s.post("/agents/Carina", op="agent.import", replace="true", file=changed)).text)
+        assert more in page
+        assert f"banner {told}" in page
+    assert (await s.call("agent.list"))[0]["description"] == "Keeps the calendar"
 
 
 @pytest.mark.parametrize(
@@ -509,45 +473,41 @@ async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_th
         ("group", "Main", 'keywords = ["bees"]', 'keywords = ["bread"]'),
     ],
 )
-async def test_settings_that_two_windows_edit(tmp_path: Path, kind: str, name: str, one: str, other: str) -> None:
+async def test_settings_that_two_windows_edit(s: Site, kind: str, name: str, one: str, other: str) -> None:
     """The window that saves last reads of the other's change first, and keeps its own text."""
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        toml, page = (await s.call(f"{kind}.show", **{kind: name}))["toml"], (await s.get(f"/{kind}s/{name}")).text
+    toml, page = (await s.call(f"{kind}.show", **{kind: name}))["toml"], (await s.get(f"/{kind}s/{name}")).text
 
-        async def saved(more: str, page: str) -> str:
-            fields = {"op": f"{kind}.import", "replace": "true", "seen": page.split('name="seen" value="')[1][:12]}
-            text = toml.replace("keywords = []\n", "").replace(f"[[{kind}s]]", f"[[{kind}s]]\n{more}")
-            return html.unescape((await s.post(f"/{kind}s/{name}", **fields, file=text)).text)
+    async def saved(more: str, page: str) -> str:
+        fields = {"op": f"{kind}.import", "replace": "true", "seen": page.split('name="seen" value="')[1][:12]}
+        text = toml.replace("keywords = []\n", "").replace(f"[[{kind}s]]", f"[[{kind}s]]\n{more}")
+        return html.unescape((await s.post(f"/{kind}s/{name}", **fields, file=text)).text)
 
-        assert "banner good" in await saved(one, page)
-        refused = await saved(other, page)
-        assert "Somebody else changed these settings" in refused
-        assert other in refused
-        assert one in (await s.call(f"{kind}.show", **{kind: name}))["toml"]
-        assert "banner good" in await saved(other, refused)
-        assert other in (await s.call(f"{kind}.show", **{kind: name}))["toml"]
+    assert "banner good" in await saved(one, page)
+    refused = await saved(other, page)
+    assert "Somebody else changed these settings" in refused
+    assert other in refused
+    assert one in (await s.call(f"{kind}.show", **{kind: name}))["toml"]
+    assert "banner good" in await saved(other, refused)
+    assert other in (await s.call(f"{kind}.show", **{kind: name}))["toml"]
 
 
-async def test_entries_are_forgotten_together_and_found_by_category(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for text, category in (("Tea is green", "food/tea"), ("Rye is dark", "food"), ("The sea is salty", "")):
-            await s.call("archival.add", text=text, category=category)
-        page = (await s.get("/memory?show=entries")).text
-        assert re.findall(r'<li class="step(\d)"><a href="(.*?)">', page) == [
-            ("0", "/search?domain=archival_memory&amp;category=food"),
-            ("1", "/search?domain=archival_memory&amp;category=food/tea"),
-        ]
-        found = (await s.get("/search?domain=archival_memory&category=food/tea")).text
-        assert "Tea is green" in found
-        assert "Rye is dark" not in found
-        chosen = [each["id"] for each in await s.call("archival.list") if "sea" not in each["text"]]
-        form = {"csrf": s.csrf, "op": "archival.delete", "entry": chosen}
-        await s.browser.request("GET", "/memory?show=entries", data=form)
-        assert len(await s.call("archival.list")) == len(chosen) + 1, "only a form that is sent changes anything"
-        assert (await s.browser.post("/memory?show=entries", data=form)).status_code == 200
-        assert [each["text"] for each in await s.call("archival.list")] == ["The sea is salty"]
+async def test_entries_are_forgotten_together_and_found_by_category(s: Site) -> None:
+    for text, category in (("Tea is green", "food/tea"), ("Rye is dark", "food"), ("The sea is salty", "")):
+        await s.call("archival.add", text=text, category=category)
+    page = (await s.get("/memory?show=entries")).text
+    assert re.findall(r'<li class="step(\d)"><a href="(.*?)">', page) == [
+        ("0", "/search?domain=archival_memory&amp;category=food"),
+        ("1", "/search?domain=archival_memory&amp;category=food/tea"),
+    ]
+    found = (await s.get("/search?domain=archival_memory&category=food/tea")).text
+    assert "Tea is green" in found
+    assert "Rye is dark" not in found
+    chosen = [each["id"] for each in await s.call("archival.list") if "sea" not in each["text"]]
+    form = {"csrf": s.csrf, "op": "archival.delete", "entry": chosen}
+    await s.browser.request("GET", "/memory?show=entries", data=form)
+    assert len(await s.call("archival.list")) == len(chosen) + 1, "only a form that is sent changes anything"
+    assert (await s.browser.post("/memory?show=entries", data=form)).status_code == 200
+    assert [each["text"] for each in await s.call("archival.list")] == ["The sea is salty"]
 
 
 async def test_the_night_of_the_demo_is_undone(tmp_path: Path) -> None:
@@ -615,19 +575,15 @@ async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answere
         assert "<b>1</b><span>waiting for your approval" in (await s.get("/")).text
 
 
-async def test_what_is_asked_first_is_done_after_a_yes(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        page = (await s.post("/commands/privacy.erase")).text
-        assert 'role="alertdialog"' in page
-        assert "Yes, do it" in page
+async def test_what_is_asked_first_is_done_after_a_yes(s: Site) -> None:
+    page = (await s.post("/commands/privacy.erase")).text
+    assert 'role="alertdialog"' in page
+    assert "Yes, do it" in page
 
 
-async def test_a_secret_is_shown_nowhere(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        page = (await s.get("/settings")).text
-        assert "a-secret-of-a-hook" not in page
+async def test_a_secret_is_shown_nowhere(s: Site) -> None:
+    page = (await s.get("/settings")).text
+    assert "a-secret-of-a-hook" not in page
 
 
 async def test_only_assets_are_served(tmp_path: Path) -> None:
@@ -643,56 +599,52 @@ def test_a_day_is_listed_by_its_time_whatever_is_due() -> None:
     assert [text for _at, _kind, text in day["due"]] == ["seven", "nine"]
 
 
-async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await s.call("tasks.add", title="move house")
-        await s.call("tasks.add", title="pack books", under="move house", field=("room=hall",))
-        await s.call("coord.assign", task="water the plants")
-        await s.call("tasks.change", task="water the plants", state="in_progress")
-        page = (await s.get("/schedule")).text
-        found = re.findall(r'<li class="step(\d)"><span class="grow"><span class="text">([^<]*)</span>', page)
-        assert found == [("0", "move house"), ("1", "pack books"), ("0", "water the plants")]
-        assert "<bdi>room: hall</bdi>" in page
-        assert "in progress" in page
-        assert 'href="/commands/tasks.template.use"' in page
-        change = re.findall(r'<span class="text">pack books<.*?href="(/commands/tasks.change[^"]*)"', page, re.DOTALL)
-        ((task,),) = [re.findall(r'name="task" value="(\d+)"', (await s.get(each)).text) for each in change[:1]]
-        await s.call("tasks.change", task=task, under="none")
-        assert re.findall(r'<li class="step(\d)">.{30,60}pack books', (await s.get("/schedule")).text) == ["0"]
-        await s.call("remind.me", text="call the bank", when="in 30 minutes")
-        page = (await s.get("/schedule")).text
-        drawn = re.search(
-            r'<rect class="f6" x="([\d.]+)"[^>]*><rect class="f0" x="([\d.]+)"[^>]*><title>[^<]* call the bank<', page
-        )
-        assert drawn is not None
-        assert 2.8 < float(drawn[2]) - float(drawn[1]) < 3.2, "half an hour of the seven days that are 1,000 wide"
-        for job in await s.call("jobs.list"):
-            await s.call("jobs.pause", job=job["id"])
-        assert "<b>0</b><span>jobs due within an hour</span>" in (await s.get("/")).text
+async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
+    await s.call("tasks.add", title="move house")
+    await s.call("tasks.add", title="pack books", under="move house", field=("room=hall",))
+    await s.call("coord.assign", task="water the plants")
+    await s.call("tasks.change", task="water the plants", state="in_progress")
+    page = (await s.get("/schedule")).text
+    found = re.findall(r'<li class="step(\d)"><span class="grow"><span class="text">([^<]*)</span>', page)
+    assert found == [("0", "move house"), ("1", "pack books"), ("0", "water the plants")]
+    assert "<bdi>room: hall</bdi>" in page
+    assert "in progress" in page
+    assert 'href="/commands/tasks.template.use"' in page
+    change = re.findall(r'<span class="text">pack books<.*?href="(/commands/tasks.change[^"]*)"', page, re.DOTALL)
+    ((task,),) = [re.findall(r'name="task" value="(\d+)"', (await s.get(each)).text) for each in change[:1]]
+    await s.call("tasks.change", task=task, under="none")
+    assert re.findall(r'<li class="step(\d)">.{30,60}pack books', (await s.get("/schedule")).text) == ["0"]
+    await s.call("remind.me", text="call the bank", when="in 30 minutes")
+    page = (await s.get("/schedule")).text
+    drawn = re.search(
+        r'<rect class="f6" x="([\d.]+)"[^>]*><rect class="f0" x="([\d.]+)"[^>]*><title>[^<]* call the bank<', page
+    )
+    assert drawn is not None
+    assert 2.8 < float(drawn[2]) - float(drawn[1]) < 3.2, "half an hour of the seven days that are 1,000 wide"
+    for job in await s.call("jobs.list"):
+        await s.call("jobs.pause", job=job["id"])
+    assert "<b>0</b><span>jobs due within an hour</span>" in (await s.get("/")).text
 
 
-async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for wanted, code, words in (
-            ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht dich"),
-            ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
-            ("fr", "en", "Nothing needs your attention"),
-            ("fr,de;q=0", "en", "Nothing needs your attention"),
-        ):
-            page = (await s.get("/", headers={"Accept-Language": wanted})).text
-            assert f'<html lang="{code}">' in page
-            assert words in page
-        s.browser.headers["Accept-Language"] = "de"
-        for path in PAGES:
-            assert (await s.get(path)).status_code == 200, path
-        assert "Ruhezeit: keine." in (await s.post("/commands/quiet")).text
-        refused = await s.browser.post("/", data={"csrf": "wrong"})
-        assert refused.text.startswith("Dieses Formular ist zu alt")
-        refused = await s.browser.get("/nowhere")
-        assert "Unter dieser Adresse gibt es nichts." in refused.text
-        await s.call("memory.edit", label="persona", text=EVIL)
-        shown = (await s.get("/memory/block?label=persona")).text
-        assert "<script>alert(1)" not in shown
-        assert "\u202e" not in shown
+async def test_pages_speak_the_language_of_the_browser(s: Site) -> None:
+    for wanted, code, words in (
+        ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht dich"),
+        ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
+        ("fr", "en", "Nothing needs your attention"),
+        ("fr,de;q=0", "en", "Nothing needs your attention"),
+    ):
+        page = (await s.get("/", headers={"Accept-Language": wanted})).text
+        assert f'<html lang="{code}">' in page
+        assert words in page
+    s.browser.headers["Accept-Language"] = "de"
+    for path in PAGES:
+        assert (await s.get(path)).status_code == 200, path
+    assert "Ruhezeit: keine." in (await s.post("/commands/quiet")).text
+    refused = await s.browser.post("/", data={"csrf": "wrong"})
+    assert refused.text.startswith("Dieses Formular ist zu alt")
+    refused = await s.browser.get("/nowhere")
+    assert "Unter dieser Adresse gibt es nichts." in refused.text
+    await s.call("memory.edit", label="persona", text=EVIL)
+    shown = (await s.get("/memory/block?label=persona")).text
+    assert "<script>alert(1)" not in shown
+    assert "\u202e" not in shown

@@ -75,25 +75,23 @@ async def test_only_digests_are_stored(tmp_path: Path) -> None:
     assert token.encode() not in data
 
 
-async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        stolen = dict(s.browser.cookies)
-        assert (await s.post("/logout")).status_code == 200
-        async with client(s.address, cookies=stolen) as thief:
-            assert (await thief.get("/")).status_code == 303
-        await s.sign_in()
-        assert len(await s.call("dashboard.sessions")) == 1
-        await s.call("dashboard.sign-out", session="all")
-        assert (await s.get("/")).status_code == 303
-        registry = s.app.served.shared.constellations.registry
-        life = timedelta(days=31), timedelta(minutes=6), timedelta()
-        for kind, age in zip((Kind.SESSION, Kind.CODE, Kind.CODE), life, strict=True):
-            key = NewKey(kind, KeyScope.ADMIN, "old")
-            secret = await registry.write(_AGE, partial(web_keys.add, new=key, now=utc_now() - age))
-            async with client(s.address, cookies={"carina_session": secret}) as late:
-                assert (await late.get("/")).status_code == 303
-                assert (await late.get(f"/login?code={secret}")).status_code == (403 if age else 200)
+async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(s: Site) -> None:
+    stolen = dict(s.browser.cookies)
+    assert (await s.post("/logout")).status_code == 200
+    async with client(s.address, cookies=stolen) as thief:
+        assert (await thief.get("/")).status_code == 303
+    await s.sign_in()
+    assert len(await s.call("dashboard.sessions")) == 1
+    await s.call("dashboard.sign-out", session="all")
+    assert (await s.get("/")).status_code == 303
+    registry = s.app.served.shared.constellations.registry
+    life = timedelta(days=31), timedelta(minutes=6), timedelta()
+    for kind, age in zip((Kind.SESSION, Kind.CODE, Kind.CODE), life, strict=True):
+        key = NewKey(kind, KeyScope.ADMIN, "old")
+        secret = await registry.write(_AGE, partial(web_keys.add, new=key, now=utc_now() - age))
+        async with client(s.address, cookies={"carina_session": secret}) as late:
+            assert (await late.get("/")).status_code == 303
+            assert (await late.get(f"/login?code={secret}")).status_code == (403 if age else 200)
 
 
 async def test_what_is_streamed_ends_with_the_session(tmp_path: Path) -> None:
@@ -107,15 +105,13 @@ async def test_what_is_streamed_ends_with_the_session(tmp_path: Path) -> None:
         assert len(late) < 4
 
 
-async def test_forms_need_the_token_of_the_session(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for given in ({}, {"csrf": "0" * 40}, {"csrf": ""}):
-            answer = await s.browser.post("/commands/halt.now", data=given)
-            assert answer.status_code == 403
-        assert s.app.services.halt.since == ""
-        assert (await s.post("/commands/halt.now")).status_code == 200
-        assert s.app.services.halt.since
+async def test_forms_need_the_token_of_the_session(s: Site) -> None:
+    for given in ({}, {"csrf": "0" * 40}, {"csrf": ""}):
+        answer = await s.browser.post("/commands/halt.now", data=given)
+        assert answer.status_code == 403
+    assert s.app.services.halt.since == ""
+    assert (await s.post("/commands/halt.now")).status_code == 200
+    assert s.app.services.halt.since
 
 
 async def test_another_site_can_send_nothing(tmp_path: Path) -> None:
@@ -131,44 +127,38 @@ async def test_another_site_can_send_nothing(tmp_path: Path) -> None:
         assert s.app.services.halt.since == ""
 
 
-async def test_a_name_of_another_site_reaches_nothing(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for host in ("evil.example", "127.0.0.1.evil.example", "", "x" * 300):
-            assert (await s.get("/", headers={"Host": host})).status_code == 421
-        for host in ("localhost:8480", "[::1]:8480", "192.168.0.7"):
-            assert (await s.get("/healthz", headers={"Host": host})).status_code == 200
+async def test_a_name_of_another_site_reaches_nothing(s: Site) -> None:
+    for host in ("evil.example", "127.0.0.1.evil.example", "", "x" * 300):
+        assert (await s.get("/", headers={"Host": host})).status_code == 421
+    for host in ("localhost:8480", "[::1]:8480", "192.168.0.7"):
+        assert (await s.get("/healthz", headers={"Host": host})).status_code == 200
 
 
-async def test_every_answer_is_sealed_against_scripts_of_others(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        for path in ("/", "/login", "/static/carina.js", "/nowhere", "/api/v1/nowhere"):
-            policy = (await s.get(path)).headers["content-security-policy"]
-            assert "unsafe" not in policy
-            assert "default-src 'none'" in policy
-        page = (await s.get("/")).text
-        assert " style=" not in page
-        assert " onclick=" not in page
-        assert "<script>" not in page
+async def test_every_answer_is_sealed_against_scripts_of_others(s: Site) -> None:
+    for path in ("/", "/login", "/static/carina.js", "/nowhere", "/api/v1/nowhere"):
+        policy = (await s.get(path)).headers["content-security-policy"]
+        assert "unsafe" not in policy
+        assert "default-src 'none'" in policy
+    page = (await s.get("/")).text
+    assert " style=" not in page
+    assert " onclick=" not in page
+    assert "<script>" not in page
 
 
-async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        assert (await s.post("/commands/facts.add", fact="x" * 10_000_000)).status_code == 413
+async def test_a_body_that_is_too_large_is_refused(s: Site) -> None:
+    assert (await s.post("/commands/facts.add", fact="x" * 10_000_000)).status_code == 413
 
-        async def pieces() -> AsyncIterator[bytes]:
-            for _ in range(20):
-                yield b"x" * 100_000
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 100_000
 
-        async with asyncio.timeout(10):
-            url = s.browser.base_url
-            reader, writer = await asyncio.open_connection(url.host, url.port)
-            writer.write(b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n")
-            assert b" 413 " in await reader.readline(), "refused before anything of it is read"
-            writer.close()
-        assert (await s.browser.post("/commands/facts.add", content=pieces())).status_code == 413
+    async with asyncio.timeout(10):
+        url = s.browser.base_url
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        writer.write(b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n")
+        assert b" 413 " in await reader.readline(), "refused before anything of it is read"
+        writer.close()
+    assert (await s.browser.post("/commands/facts.add", content=pieces())).status_code == 413
 
 
 async def test_a_body_that_comes_too_slowly_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -264,25 +264,24 @@ async def test_a_task_goes_with_each_message_that_gave_it_words(tmp_path: Path, 
 # ---------------------------------------------------------------------------------------------- coming and going
 
 
-async def test_what_is_idle_and_what_is_old_passes_by_itself(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        watch = IdleMonitor(service.database, service.clock, timedelta(days=30))
-        note = call("coord", operation="note", content="we moved")
-        service.model.replies.extend([says("", note), says("noted")])
-        await service.heard(said("we moved", 1))
-        await watch.look()
-        before = await events(service, Scope(HALL.audience))
-        service.clock.forward(1800)
-        await watch.look()
-        assert await events(service, Scope(HALL.audience)) == [
-            *before,
-            (Kind.DEACTIVATED, "Carina became inactive"),
-        ]
-        service.clock.forward(31 * 24 * 3600)
-        await watch.look()
-        assert await service.column("SELECT count(*) FROM activity_events") == [0]
-        assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
-        assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1
+async def test_what_is_idle_and_what_is_old_passes_by_itself(service: Service) -> None:
+    watch = IdleMonitor(service.database, service.clock, timedelta(days=30))
+    note = call("coord", operation="note", content="we moved")
+    service.model.replies.extend([says("", note), says("noted")])
+    await service.heard(said("we moved", 1))
+    await watch.look()
+    before = await events(service, Scope(HALL.audience))
+    service.clock.forward(1800)
+    await watch.look()
+    assert await events(service, Scope(HALL.audience)) == [
+        *before,
+        (Kind.DEACTIVATED, "Carina became inactive"),
+    ]
+    service.clock.forward(31 * 24 * 3600)
+    await watch.look()
+    assert await service.column("SELECT count(*) FROM activity_events") == [0]
+    assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
+    assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1
 
 
 async def _lived(service: Service) -> None:

@@ -97,13 +97,12 @@ async def test_what_a_tool_brings_from_outside_is_learned_as_far_as_it_is_truste
     ]
 
 
-async def test_edits_and_deletions_follow_through(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("I love apple cake", 1))
-        await service.heard(edited("I love cherry pie", 1))
-        assert [fact.text for fact in await learned(service)] == ["loves cherry pie"]
-        await service.heard(deleted(1))
-        assert await learned(service) == []
+async def test_edits_and_deletions_follow_through(service: Service) -> None:
+    await service.heard(said("I love apple cake", 1))
+    await service.heard(edited("I love cherry pie", 1))
+    assert [fact.text for fact in await learned(service)] == ["loves cherry pie"]
+    await service.heard(deleted(1))
+    assert await learned(service) == []
 
 
 # ------------------------------------------------------------------------------------------------- as a model sees it

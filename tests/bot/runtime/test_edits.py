@@ -150,17 +150,16 @@ def test_nobody_writes_what_only_the_platform_writes(written: str, shown: str) -
     assert passage(written) == shown
 
 
-async def test_a_name_that_two_places_have_names_both(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        for number, identifier in enumerate(("one", "two"), 1):
-            place = HALL.__class__(**{**vars(channel(identifier)), "name": f"#general in {identifier}"})
-            await service.heard(said("hello", number, place))
-        send = call("send_message", target_type="channel", target="general", content="Hi.")
-        service.model.replies.extend([says("", send), says("Which?")])
-        await service.heard(said("tell them", 3, channel("attic")))
-        last = str(service.model.requests[-1].messages[-1])
-        assert "Several places" in last
-        assert "#general in one" in last
+async def test_a_name_that_two_places_have_names_both(service: Service) -> None:
+    for number, identifier in enumerate(("one", "two"), 1):
+        place = HALL.__class__(**{**vars(channel(identifier)), "name": f"#general in {identifier}"})
+        await service.heard(said("hello", number, place))
+    send = call("send_message", target_type="channel", target="general", content="Hi.")
+    service.model.replies.extend([says("", send), says("Which?")])
+    await service.heard(said("tell them", 3, channel("attic")))
+    last = str(service.model.requests[-1].messages[-1])
+    assert "Several places" in last
+    assert "#general in one" in last
 
 
 async def test_the_words_of_a_deleted_message_go_although_what_follows_fails_and_that_is_tried_again(

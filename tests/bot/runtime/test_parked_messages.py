@@ -27,39 +27,37 @@ async def asleep(service: Service) -> None:
     await service.write(lambda tx: let_all(tx, "hibernated"))
 
 
-async def test_what_nobody_answers_is_answered_when_an_agent_wakes(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await asleep(service)
-        for number in (2, 3):
-            await service.heard(said("anybody?", number))
-        await service.heard(said("are you there?", 4, OWNERS_PLACE, OLGA))
-        assert len(service.model.requests) == 1
-        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3]
-        await service.write(lambda tx: let_all(tx, "active"))
-        service.resume()
+async def test_what_nobody_answers_is_answered_when_an_agent_wakes(service: Service) -> None:
+    await asleep(service)
+    for number in (2, 3):
+        await service.heard(said("anybody?", number))
+    await service.heard(said("are you there?", 4, OWNERS_PLACE, OLGA))
+    assert len(service.model.requests) == 1
+    assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3]
+    await service.write(lambda tx: let_all(tx, "active"))
+    service.resume()
 
-        async def answered() -> bool:
-            return await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
+    async def answered() -> bool:
+        return await service.column("SELECT DISTINCT status FROM inbox") == ["done"]
 
-        await until(answered)
-        await service.settled()
-        assert len(service.model.requests) == 3, "what one person said is answered together"
-        assert await service.column("SELECT DISTINCT last_error FROM inbox") in ([""], [None])
+    await until(answered)
+    await service.settled()
+    assert len(service.model.requests) == 3, "what one person said is answered together"
+    assert await service.column("SELECT DISTINCT last_error FROM inbox") in ([""], [None])
 
 
-async def test_who_asks_is_told_once_and_the_owner_once_a_day(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await asleep(service)
-        for number in (2, 3):
-            await service.heard(said("anybody?", number))
-        for number in (4, 5):
-            await service.heard(said("anybody?", number, OWNERS_PLACE, OLGA))
-        told = service.platform.texts(OWNERS_PLACE.id)
-        assert len(told) == 2, "of the hall, and as who asks"
-        assert told[0].startswith("Nobody answers in hall: ")
-        assert told[1].startswith("Nobody answers in ")
-        [_answer, kept] = service.platform.texts(HALL.id)
-        assert kept.startswith("Nobody answers here at the moment.")
+async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) -> None:
+    await asleep(service)
+    for number in (2, 3):
+        await service.heard(said("anybody?", number))
+    for number in (4, 5):
+        await service.heard(said("anybody?", number, OWNERS_PLACE, OLGA))
+    told = service.platform.texts(OWNERS_PLACE.id)
+    assert len(told) == 2, "of the hall, and as who asks"
+    assert told[0].startswith("Nobody answers in hall: ")
+    assert told[1].startswith("Nobody answers in ")
+    [_answer, kept] = service.platform.texts(HALL.id)
+    assert kept.startswith("Nobody answers here at the moment.")
 
 
 async def deliver(service: Service) -> None:
@@ -75,16 +73,15 @@ async def deliver(service: Service) -> None:
     assert await DataSources(Reader(), OLGA.id).deliver(service.database, alarm, "1", "smoke", now) == 1
 
 
-async def test_of_news_that_nobody_answers_the_owner_is_told(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("hello", 1))
-        await deliver(service)
-        await service.write(lambda tx: let_all(tx, "hibernated"))
-        service.resume()
-        await service.settled()
-        (told,) = service.platform.texts(OWNERS_PLACE.id)
-        assert told.startswith("Nobody answers in the news of alarm: ")
-        assert await service.column("SELECT place_id FROM outbox WHERE source = 'patrol'") == []
+async def test_of_news_that_nobody_answers_the_owner_is_told(service: Service) -> None:
+    await service.heard(said("hello", 1))
+    await deliver(service)
+    await service.write(lambda tx: let_all(tx, "hibernated"))
+    service.resume()
+    await service.settled()
+    (told,) = service.platform.texts(OWNERS_PLACE.id)
+    assert told.startswith("Nobody answers in the news of alarm: ")
+    assert await service.column("SELECT place_id FROM outbox WHERE source = 'patrol'") == []
 
 
 async def test_news_over_the_limit_wait_without_a_word_to_nobody(tmp_path: Path) -> None:

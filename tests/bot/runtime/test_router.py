@@ -24,7 +24,7 @@ from tests.bot.parts import (
     said,
     says,
 )
-from tests.bot.stage import Setting, running, until
+from tests.bot.stage import Service, Setting, running, until
 
 ATTIC = channel("attic")
 
@@ -99,14 +99,11 @@ async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
         assert len(service.platform.posts) == 2
 
 
-async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        bad: Any = object()
-        await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
-        assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
-        assert [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log] == [
-            ("not_stored", "2")
-        ]
+async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(service: Service) -> None:
+    bad: Any = object()
+    await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
+    assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
+    assert [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log] == [("not_stored", "2")]
 
 
 async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
@@ -156,16 +153,15 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
         assert await service.column("SELECT status FROM inbox") == ["done"]
 
 
-async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        service.platform.fates.append(DeliveryFailed("nobody there", retry_after=86_400))
-        service.hear(said("hello", 1))
-        await until(lambda: _waits(service))
-        await service.runtime.delivered(HALL.id)  # it has to wait: nobody waits for it here
-        assert service.platform.texts() == []
-        await service.runtime.reachable(HALL.id)
-        await service.settled()
-        assert service.platform.texts() == ["Yes."]
+async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(service: Service) -> None:
+    service.platform.fates.append(DeliveryFailed("nobody there", retry_after=86_400))
+    service.hear(said("hello", 1))
+    await until(lambda: _waits(service))
+    await service.runtime.delivered(HALL.id)  # it has to wait: nobody waits for it here
+    assert service.platform.texts() == []
+    await service.runtime.reachable(HALL.id)
+    await service.settled()
+    assert service.platform.texts() == ["Yes."]
 
 
 async def _waits(service: Any) -> bool:
@@ -245,15 +241,14 @@ def test_what_the_platform_says_of_nobody_is_trusted_least() -> None:
     assert (arrival.person, arrival.speaker, arrival.trust) == (None, "", Trust.STRANGER)
 
 
-async def test_a_row_without_a_group_that_exists_is_given_up_and_the_conversation_goes_on(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        lost = GroupId("grp_lost")
-        arrival = to_arrival(said("to nobody", 1), lost)
-        await service.write(lambda tx: inbox.accept(tx, arrival, service.clock()))
-        service.runtime.answer(HALL.id, lost)
-        await service.heard(said("hello", 2))
-        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]
-        assert sorted(service.platform.texts()) == [GIVEN_UP, "Yes."], "two conversations, in whatever order"
+async def test_a_row_without_a_group_that_exists_is_given_up_and_the_conversation_goes_on(service: Service) -> None:
+    lost = GroupId("grp_lost")
+    arrival = to_arrival(said("to nobody", 1), lost)
+    await service.write(lambda tx: inbox.accept(tx, arrival, service.clock()))
+    service.runtime.answer(HALL.id, lost)
+    await service.heard(said("hello", 2))
+    assert await service.column("SELECT status FROM inbox ORDER BY id") == ["dead", "done"]
+    assert sorted(service.platform.texts()) == [GIVEN_UP, "Yes."], "two conversations, in whatever order"
 
 
 @pytest.mark.parametrize(

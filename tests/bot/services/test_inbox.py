@@ -30,17 +30,16 @@ async def call(
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
 
-async def test_the_owner_reads_a_guilds_words_and_not_another_persons(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("in the hall", 1), said("to you alone", 2, direct(ANN)))
-        alone, hall = [str(row["id"]) for row in await call(service, "inbox.list")]
-        assert (await call(service, "inbox.show", row=hall))["text"] == "in the hall"
-        hidden = "(you cannot read it, or it is gone)"
-        assert (await call(service, "inbox.show", row=alone))["text"] == hidden
-        assert (await call(service, "inbox.show", somebody(BOB.id), row=hall))["text"] == hidden, "not known there"
-        for unknown in ("7", "x", "9" * 20):
-            with pytest.raises(UserError, match=f"There is no message {unknown}"):
-                await call(service, "inbox.show", row=unknown)
+async def test_the_owner_reads_a_guilds_words_and_not_another_persons(service: Service) -> None:
+    await service.heard(said("in the hall", 1), said("to you alone", 2, direct(ANN)))
+    alone, hall = [str(row["id"]) for row in await call(service, "inbox.list")]
+    assert (await call(service, "inbox.show", row=hall))["text"] == "in the hall"
+    hidden = "(you cannot read it, or it is gone)"
+    assert (await call(service, "inbox.show", row=alone))["text"] == hidden
+    assert (await call(service, "inbox.show", somebody(BOB.id), row=hall))["text"] == hidden, "not known there"
+    for unknown in ("7", "x", "9" * 20):
+        with pytest.raises(UserError, match=f"There is no message {unknown}"):
+            await call(service, "inbox.show", row=unknown)
 
 
 async def test_what_went_wrong_with_another_persons_words_is_told_without_them(tmp_path: Path) -> None:

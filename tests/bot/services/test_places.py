@@ -1,7 +1,6 @@
 """What is decided by command: pauses, of which the owner is told what comes true, models of places, and languages."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ from sources.base import Place
 from sources.terminal import PERSON
 from tests.bot.parts import channel, private, said
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, running
+from tests.bot.stage import Service
 
 
 def places_of(service: Service) -> Places:
@@ -30,85 +29,83 @@ def places_of(service: Service) -> Places:
     return Places(service.database, answering, people, service.clock, lambda: None, sources, accounts, models=models)
 
 
-async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        places, read = places_of(service), list[str]()
-        places.accounts.resumed["discord"] = lambda: read.append("discord")
+async def test_reading_back_is_promised_only_of_a_source_that_does_it(service: Service) -> None:
+    places, read = places_of(service), list[str]()
+    places.accounts.resumed["discord"] = lambda: read.append("discord")
 
-        async def told(done: str, source: str) -> str:
-            given = {"source": source}
-            return str((await registry(places).call(f"source.{done}", owner_at_terminal(), given)).data()["text"])
+    async def told(done: str, source: str) -> str:
+        given = {"source": source}
+        return str((await registry(places).call(f"source.{done}", owner_at_terminal(), given)).data()["text"])
 
-        assert "I will then read the newest messages of each place." in await told("pause", "discord")
-        assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
-        assert "I am reading the newest messages" in await told("resume", "discord")
-        assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
-        assert read == ["discord"]
-
-
-async def test_a_place_is_answered_by_the_model_that_was_chosen_for_it_or_for_what_is_around_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        places, owner = places_of(service), owner_at_terminal()
-        offered, (hall, attic) = registry(places), (channel("1"), channel("2"))
-        thread = private("3", inside="1")
-
-        async def chosen(model: str, place: str) -> str:
-            given = {"model": model, "place": place}
-            return "".join((await offered.call("model", owner, given)).lines(Plain("UTC", service.clock())))
-
-        async def answered(place: Place, number: int) -> str:
-            await service.heard(said("hello", number, place))
-            return service.setting.asked[-1].model
-
-        with pytest.raises(UserError, match=r"gpt-9 is not configured. Choose from offline, openai:gpt-5"):
-            await chosen("gpt-9", hall.id)
-        with pytest.raises(UserError, match="'the hall' is not a place"):
-            await chosen("offline", "the hall")
-        usual = await answered(hall, 1)
-        assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
-        assert await answered(hall, 2) == "openai:gpt-5"
-        assert await answered(thread, 3) == "openai:gpt-5", "a thread is answered as its channel is"
-        assert await answered(attic, 4) == usual
-        await chosen("offline", thread.id)
-        assert await answered(thread, 5) == "offline", "the narrower place wins"
-        await chosen("configured", hall.id)
-        assert await answered(hall, 6) == usual
+    assert "I will then read the newest messages of each place." in await told("pause", "discord")
+    assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
+    assert "I am reading the newest messages" in await told("resume", "discord")
+    assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
+    assert read == ["discord"]
 
 
-async def test_a_group_with_an_archived_member_still_tells_its_model(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        (group, *_others) = await service.read(agents.groups)
-        offered = registry(replace(places_of(service), answering=RoutingTable({}, group.id)))
+async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_around_it(
+    service: Service,
+) -> None:
+    places, owner = places_of(service), owner_at_terminal()
+    offered, (hall, attic) = registry(places), (channel("1"), channel("2"))
+    thread = private("3", inside="1")
 
-        async def told() -> str:
-            found = await offered.call("model", owner_at_terminal(), {"place": channel("1").id})
-            return "".join(found.lines(Plain("UTC", service.clock())))
+    async def chosen(model: str, place: str) -> str:
+        given = {"model": model, "place": place}
+        return "".join((await offered.call("model", owner, given)).lines(Plain("UTC", service.clock())))
 
-        assert "**offline** answers here" in await told()
-        (member,) = group.members
-        await service.write(lambda tx: agents.set_status(tx, member.agent, "archived", service.clock()))
-        assert "**nobody** answers here" in await told()
+    async def answered(place: Place, number: int) -> str:
+        await service.heard(said("hello", number, place))
+        return service.setting.asked[-1].model
+
+    with pytest.raises(UserError, match=r"gpt-9 is not configured. Choose from offline, openai:gpt-5"):
+        await chosen("gpt-9", hall.id)
+    with pytest.raises(UserError, match="'the hall' is not a place"):
+        await chosen("offline", "the hall")
+    usual = await answered(hall, 1)
+    assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
+    assert await answered(hall, 2) == "openai:gpt-5"
+    assert await answered(thread, 3) == "openai:gpt-5", "a thread is answered as its channel is"
+    assert await answered(attic, 4) == usual
+    await chosen("offline", thread.id)
+    assert await answered(thread, 5) == "offline", "the narrower place wins"
+    await chosen("configured", hall.id)
+    assert await answered(hall, 6) == usual
 
 
-async def test_a_chosen_language_is_spoken_from_the_answer_on_and_lasts(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        places, caller = places_of(service), replace(somebody(PersonId("discord:5")), locale="ja")
+async def test_a_group_with_an_archived_member_still_tells_its_model(service: Service) -> None:
+    (group, *_others) = await service.read(agents.groups)
+    offered = registry(replace(places_of(service), answering=RoutingTable({}, group.id)))
 
-        async def said_of(language: str | None) -> str:
-            given = {"language": language} if language else {}
-            return str((await registry(places).call("language", caller, given)).data()["text"])
+    async def told() -> str:
+        found = await offered.call("model", owner_at_terminal(), {"place": channel("1").id})
+        return "".join(found.lines(Plain("UTC", service.clock())))
 
-        assert await said_of(None) == "言語：日本語（自動）。"
-        assert await said_of("de") == "Sprache: Deutsch."
-        assert await said_of("auto") == "言語：日本語（自動）。"
-        assert await said_of("de") == "Sprache: Deutsch."
-        again = AccountSettings(service.database, lambda person: (person,), "ja")
-        await again.load()
-        assert (again.language(caller.person), again.spoken(caller.person)) == ("de", "de")
-        assert (again.language(PersonId("discord:6")), again.spoken(PersonId("discord:6"))) == ("", "ja")
-        await service.write(lambda tx: erase_steering(tx, caller.person))
-        await again.load()
-        assert again.language(caller.person) == "", "an erasure takes it"
+    assert "**offline** answers here" in await told()
+    (member,) = group.members
+    await service.write(lambda tx: agents.set_status(tx, member.agent, "archived", service.clock()))
+    assert "**nobody** answers here" in await told()
+
+
+async def test_a_chosen_language_is_spoken_from_the_answer_on_and_lasts(service: Service) -> None:
+    places, caller = places_of(service), replace(somebody(PersonId("discord:5")), locale="ja")
+
+    async def said_of(language: str | None) -> str:
+        given = {"language": language} if language else {}
+        return str((await registry(places).call("language", caller, given)).data()["text"])
+
+    assert await said_of(None) == "言語：日本語（自動）。"
+    assert await said_of("de") == "Sprache: Deutsch."
+    assert await said_of("auto") == "言語：日本語（自動）。"
+    assert await said_of("de") == "Sprache: Deutsch."
+    again = AccountSettings(service.database, lambda person: (person,), "ja")
+    await again.load()
+    assert (again.language(caller.person), again.spoken(caller.person)) == ("de", "de")
+    assert (again.language(PersonId("discord:6")), again.spoken(PersonId("discord:6"))) == ("", "ja")
+    await service.write(lambda tx: erase_steering(tx, caller.person))
+    await again.load()
+    assert again.language(caller.person) == "", "an erasure takes it"
 
 
 def erase_steering(tx: Tx, person: PersonId) -> None:

@@ -496,11 +496,10 @@ async def test_who_opts_out_later_leaves_the_view_of_others(service: Service) ->
     assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
 
 
-async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        receipt = await asked(service, "erase")
-        assert receipt["words"] == 0
-        assert "no words to look for" in written(receipt)
+async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(service: Service) -> None:
+    receipt = await asked(service, "erase")
+    assert receipt["words"] == 0
+    assert "no words to look for" in written(receipt)
 
 
 async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:

@@ -86,22 +86,21 @@ async def test_strangers_teach_nothing(tmp_path: Path) -> None:
             await door(service).call("project.prefer", somebody(ANN.id), {"text": "three.js"})
 
 
-async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        own, bobs = door(service), somebody(BOB.id, Trust.APPROVED)
-        await own.call("project.done", HERS, {"text": "A game of snake"})
-        (rated,) = (await own.call("project.rate", HERS, {"engagement": 4})).data()
-        assert rated["ratings"] == {"engagement": 4}
-        assert (await own.call("project.list", bobs, {})).data() == []
-        with pytest.raises(UserError, match="nothing with the number"):
-            await own.call("project.forget", bobs, {"which": rated["id"]})
-        with pytest.raises(UserError, match="no finished project"):
-            await own.call("project.rate", bobs, {"visual": 3})
-        gone = await own.call("project.forget", HERS, {"which": rated["id"]})
-        assert gone.data() == {"text": "Forgotten: A game of snake"}
-        assert (await own.call("project.list", HERS, {})).data() == []
-        with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
-            await door(service, ignored=True).call("project.prefer", HERS, {"text": "three.js"})
+async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(service: Service) -> None:
+    own, bobs = door(service), somebody(BOB.id, Trust.APPROVED)
+    await own.call("project.done", HERS, {"text": "A game of snake"})
+    (rated,) = (await own.call("project.rate", HERS, {"engagement": 4})).data()
+    assert rated["ratings"] == {"engagement": 4}
+    assert (await own.call("project.list", bobs, {})).data() == []
+    with pytest.raises(UserError, match="nothing with the number"):
+        await own.call("project.forget", bobs, {"which": rated["id"]})
+    with pytest.raises(UserError, match="no finished project"):
+        await own.call("project.rate", bobs, {"visual": 3})
+    gone = await own.call("project.forget", HERS, {"which": rated["id"]})
+    assert gone.data() == {"text": "Forgotten: A game of snake"}
+    assert (await own.call("project.list", HERS, {})).data() == []
+    with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
+        await door(service, ignored=True).call("project.prefer", HERS, {"text": "three.js"})
 
 
 async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:

@@ -110,34 +110,33 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
             assert "zebras" in (await zed.command("tasks add", {"title": "buy zebras"}, place)).text
 
 
-async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        token, key, olga = t.server.token, t.model.api_key, t.olga
-        t.model.script(
-            Calls(Call("recall", {"operation": "insert", "content": f"It is {token}."})), Answer(f"It was {key}.")
-        )
-        assert (await t.ask(olga, olga.direct, f"my secrets are {token} and {key}")).text == "It was [secret]."
-        form = await olga.command("memory archival add")
-        await olga.submit_modal(form, {"text": f"keep {token} for me", "label": "kept"})
-        assert "keep \\[secret\\] for me" in (await olga.command("memory archival show", {"entry": "kept"})).text
-        edit = await olga.command("memory edit", {"label": "persona"})
-        await olga.submit_modal(edit, {"text": f"I know {token}"})
-        assert "I know [secret]" in (await olga.command("memory show", {"label": "persona"})).text
-        for command, options in (
-            ("tasks add", {"title": f"use {token}"}),
-            ("remind me", {"text": f"say {key}", "when": "in 20 minutes"}),
-            ("facts add", {"fact": f"my key is {key}"}),
-            ("admin coord note", {"note": f"the key is {key}"}),
-        ):
-            assert (await olga.command(command, options)).ephemeral
-        t.model.script(Answer("I see."))
-        said = await olga.command("chat agent", {"name": "Carina", "text": f"it is {key}"}, t.general)
-        assert said.text == "**To Carina:** it is [secret]"
-        await t.general.wait_for_bot(lambda m: m.text == "I see.")
-        assert files_with(t, token, key) == []
-        assert [line for line in t.service.lines if token in line or key in line] == []
-        assert [sent.path for sent in t.server.requests if token in str(sent.body) or key in str(sent.body)] == []
-        assert [asked for asked in t.model.requests if token in str(asked.body) or key in str(asked.body)] == []
+async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(t: Live) -> None:
+    token, key, olga = t.server.token, t.model.api_key, t.olga
+    t.model.script(
+        Calls(Call("recall", {"operation": "insert", "content": f"It is {token}."})), Answer(f"It was {key}.")
+    )
+    assert (await t.ask(olga, olga.direct, f"my secrets are {token} and {key}")).text == "It was [secret]."
+    form = await olga.command("memory archival add")
+    await olga.submit_modal(form, {"text": f"keep {token} for me", "label": "kept"})
+    assert "keep \\[secret\\] for me" in (await olga.command("memory archival show", {"entry": "kept"})).text
+    edit = await olga.command("memory edit", {"label": "persona"})
+    await olga.submit_modal(edit, {"text": f"I know {token}"})
+    assert "I know [secret]" in (await olga.command("memory show", {"label": "persona"})).text
+    for command, options in (
+        ("tasks add", {"title": f"use {token}"}),
+        ("remind me", {"text": f"say {key}", "when": "in 20 minutes"}),
+        ("facts add", {"fact": f"my key is {key}"}),
+        ("admin coord note", {"note": f"the key is {key}"}),
+    ):
+        assert (await olga.command(command, options)).ephemeral
+    t.model.script(Answer("I see."))
+    said = await olga.command("chat agent", {"name": "Carina", "text": f"it is {key}"}, t.general)
+    assert said.text == "**To Carina:** it is [secret]"
+    await t.general.wait_for_bot(lambda m: m.text == "I see.")
+    assert files_with(t, token, key) == []
+    assert [line for line in t.service.lines if token in line or key in line] == []
+    assert [sent.path for sent in t.server.requests if token in str(sent.body) or key in str(sent.body)] == []
+    assert [asked for asked in t.model.requests if token in str(asked.body) or key in str(asked.body)] == []
 
 
 @pytest.mark.parametrize("running", [False, True])
@@ -239,28 +238,26 @@ def proper(name: str, answered: Answered) -> bool:
     return answered.modal is not None or (bool(answered.text) and (answered.ephemeral or name.startswith("chat ")))
 
 
-async def test_a_halt_holds_though_discord_takes_no_answer_any_more(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        with answered_within(t, 1.0):
-            t.server.faults.hold_events()
-            assert (await t.olga.command("admin halt now")).failed
-            t.server.faults.release_events()
-            await t.service.logged("halted")
-        assert "halted since" in (await t.olga.command("admin status")).text
+async def test_a_halt_holds_though_discord_takes_no_answer_any_more(t: Live) -> None:
+    with answered_within(t, 1.0):
+        t.server.faults.hold_events()
+        assert (await t.olga.command("admin halt now")).failed
+        t.server.faults.release_events()
+        await t.service.logged("halted")
+    assert "halted since" in (await t.olga.command("admin status")).text
 
 
-async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_over(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        form = await t.olga.command("memory archival add")
-        question = (await t.olga.command("privacy erase")).message
-        assert question is not None
-        await t.service.kill()
-        await t.service.start()
-        assert (await t.olga.submit_modal(form, {"text": "Olga keeps a quagga.", "label": "quagga"})).text.startswith(
-            "Kept"
-        )
-        assert "was already answered or has expired" in (await t.olga.press(question, "Yes, do it")).text
-        assert "Olga keeps a quagga." in (await t.olga.command("memory archival show", {"entry": "quagga"})).text
+async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_over(t: Live) -> None:
+    form = await t.olga.command("memory archival add")
+    question = (await t.olga.command("privacy erase")).message
+    assert question is not None
+    await t.service.kill()
+    await t.service.start()
+    assert (await t.olga.submit_modal(form, {"text": "Olga keeps a quagga.", "label": "quagga"})).text.startswith(
+        "Kept"
+    )
+    assert "was already answered or has expired" in (await t.olga.press(question, "Yes, do it")).text
+    assert "Olga keeps a quagga." in (await t.olga.command("memory archival show", {"entry": "quagga"})).text
 
 
 async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also_after_a_restart(

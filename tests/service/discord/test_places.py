@@ -33,41 +33,38 @@ async def through(t: Live) -> None:
     await t.ask(t.olga, t.olga.direct, "are you there?")
 
 
-async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        side = t.guild.text_channel("side")
-        seen = await t.olga.command("admin mode channel", None, side)
-        assert seen.ephemeral
-        assert "**mention**" in seen.text
-        assert "by default" in seen.text
-        refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
-        done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
-        assert f"by command of <@{t.olga.id}>" in done.text
-        assert done.text.endswith(f":R>, for <#{side.id}>).")
-        t.model.script(Answer("I hear you."))
-        assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
-        await t.service.kill()
-        await t.service.start()
-        t.model.script(Answer("Still."))
-        assert (await t.ask(t.ana, side, "and now?")).text == "Still."
-        assert "**mention**" in (await t.olga.command("admin mode channel", None, t.general)).text, (
-            "elsewhere as before"
-        )
+async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
+    side = t.guild.text_channel("side")
+    seen = await t.olga.command("admin mode channel", None, side)
+    assert seen.ephemeral
+    assert "**mention**" in seen.text
+    assert "by default" in seen.text
+    refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
+    done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
+    assert f"by command of <@{t.olga.id}>" in done.text
+    assert done.text.endswith(f":R>, for <#{side.id}>).")
+    t.model.script(Answer("I hear you."))
+    assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
+    await t.service.kill()
+    await t.service.start()
+    t.model.script(Answer("Still."))
+    assert (await t.ask(t.ana, side, "and now?")).text == "Still."
+    assert "**mention**" in (await t.olga.command("admin mode channel", None, t.general)).text, "elsewhere as before"
 
-        await t.olga.command("admin mode channel", {"mode": "off", "channel": side}, t.general)
-        await t.ana.say(side, f"<@bot> do you hear {SECRET}?")
-        await through(t)
-        assert len(side.from_bot) == 2
-        assert holding(t, SECRET) == []
-        back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
-        assert "**mention**" in back.text
-        await t.service.kill()
-        await t.service.start()
-        t.model.script(Answer("Here."))
-        assert (await t.ask(t.ana, side, "<@bot> hello")).text == "Here."
-        assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
-        refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
-        refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
+    await t.olga.command("admin mode channel", {"mode": "off", "channel": side}, t.general)
+    await t.ana.say(side, f"<@bot> do you hear {SECRET}?")
+    await through(t)
+    assert len(side.from_bot) == 2
+    assert holding(t, SECRET) == []
+    back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
+    assert "**mention**" in back.text
+    await t.service.kill()
+    await t.service.start()
+    t.model.script(Answer("Here."))
+    assert (await t.ask(t.ana, side, "<@bot> hello")).text == "Here."
+    assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
+    refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
+    refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
 
 
 async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> None:
@@ -97,37 +94,36 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         assert "**Day** answers here (by default)" in back.text
 
 
-async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        run = t.service.run
-        refused(await t.ana.command("owner source pause", {"source": "discord"}), "Only the owner may")
-        paused = await t.olga.command("owner source pause", {"source": "discord"})
-        assert "is paused" in paused.text
-        refused(await t.olga.command("owner source pause", {"source": "discord"}), "already paused")
-        await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
-        assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
-        assert "; paused; " in (await t.olga.command("admin status")).text
-        await t.service.stop()
-        await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
-        await t.service.start()
-        _, out, _ = await run("status")
-        assert "paused; `source resume` ends that" in out
-        _, out, _ = await run("source", "list", "--json")
-        assert [each["paused"] for each in json.loads(out)] == [True, False]
-        code, out, _ = await run("chat", "--once", "hello from the terminal")
-        assert code == 0
-        code, _, error = await run("source", "pause", "terminal")
-        assert (code, "cannot be paused" in error) == (1, True)
-        assert t.general.from_bot == []
-        assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
-        t.model.script(Answer("Now I do."), Answer("Now I do."))
-        code, out, _ = await run("source", "resume", "discord")
-        assert (code, "I read and answer discord again" in out) == (0, True)
-        await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
-        heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
-        await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
-        assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
-        refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")
+async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: Live) -> None:
+    run = t.service.run
+    refused(await t.ana.command("owner source pause", {"source": "discord"}), "Only the owner may")
+    paused = await t.olga.command("owner source pause", {"source": "discord"})
+    assert "is paused" in paused.text
+    refused(await t.olga.command("owner source pause", {"source": "discord"}), "already paused")
+    await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
+    assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
+    assert "; paused; " in (await t.olga.command("admin status")).text
+    await t.service.stop()
+    await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
+    await t.service.start()
+    _, out, _ = await run("status")
+    assert "paused; `source resume` ends that" in out
+    _, out, _ = await run("source", "list", "--json")
+    assert [each["paused"] for each in json.loads(out)] == [True, False]
+    code, out, _ = await run("chat", "--once", "hello from the terminal")
+    assert code == 0
+    code, _, error = await run("source", "pause", "terminal")
+    assert (code, "cannot be paused" in error) == (1, True)
+    assert t.general.from_bot == []
+    assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
+    t.model.script(Answer("Now I do."), Answer("Now I do."))
+    code, out, _ = await run("source", "resume", "discord")
+    assert (code, "I read and answer discord again" in out) == (0, True)
+    await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
+    heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
+    await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
+    assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
+    refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")
 
 
 async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:

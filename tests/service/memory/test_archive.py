@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.service.approvals.approvals import keep, refused, rows, started
+from tests.service.approvals.approvals import keep, refused, rows
 from tests.service.live_service import Live, live_service
 from tests.service.memory.test_privacy import holding
 from tests.wire.discord import Channel, Person
@@ -23,71 +23,66 @@ async def kept(t: Live, person: Person, channel: Channel, content: str) -> str:
     return str(found)
 
 
-async def test_entries_are_listed_shown_and_forgotten_as_far_as_one_may(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        bea = t.member("Bea")
-        shared = await kept(t, t.ana, t.general, "The stork is back.")
-        secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
-        listed = await t.ana.command("memory archival list")
-        assert listed.ephemeral
-        assert SECRET in listed.text
-        assert "stork" in (await bea.command("memory archival list", None, t.general)).text
-        for person, channel in ((bea, t.general), (bea, bea.direct), (t.olga, t.olga.direct)):
-            assert SECRET not in (await person.command("memory archival list", {"limit": 100}, channel)).text
-            refused(await person.command("memory archival show", {"entry": secret}, channel), "that you can see here")
-            refused(await person.command("memory archival delete", {"entry": secret}, channel), "that you can see here")
-            assert secret not in [
-                each.value for each in await person.autocomplete("memory archival show", "entry", "", channel)
-            ]
-        (choice,) = await t.ana.autocomplete("memory archival show", "entry", "llama")
-        assert SECRET in (await t.ana.command("memory archival show", {"entry": choice.value})).text
-        refused(
-            await bea.command("memory archival delete", {"entry": shared}, t.general), "You cannot have this forgotten"
-        )
-        assert "Forgotten" in (await t.ana.command("memory archival delete", {"entry": secret})).text
-        assert holding(t, SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
-        assert not rows(t, "SELECT 1 FROM archival_entries WHERE id = ?", secret)
-        assert "Forgotten" in (await t.olga.command("memory archival delete", {"entry": shared})).text
+async def test_entries_are_listed_shown_and_forgotten_as_far_as_one_may(t: Live) -> None:
+    bea = t.member("Bea")
+    shared = await kept(t, t.ana, t.general, "The stork is back.")
+    secret = await kept(t, t.ana, t.ana.direct, f"My llama is {SECRET}.")
+    listed = await t.ana.command("memory archival list")
+    assert listed.ephemeral
+    assert SECRET in listed.text
+    assert "stork" in (await bea.command("memory archival list", None, t.general)).text
+    for person, channel in ((bea, t.general), (bea, bea.direct), (t.olga, t.olga.direct)):
+        assert SECRET not in (await person.command("memory archival list", {"limit": 100}, channel)).text
+        refused(await person.command("memory archival show", {"entry": secret}, channel), "that you can see here")
+        refused(await person.command("memory archival delete", {"entry": secret}, channel), "that you can see here")
+        assert secret not in [
+            each.value for each in await person.autocomplete("memory archival show", "entry", "", channel)
+        ]
+    (choice,) = await t.ana.autocomplete("memory archival show", "entry", "llama")
+    assert SECRET in (await t.ana.command("memory archival show", {"entry": choice.value})).text
+    refused(await bea.command("memory archival delete", {"entry": shared}, t.general), "You cannot have this forgotten")
+    assert "Forgotten" in (await t.ana.command("memory archival delete", {"entry": secret})).text
+    assert holding(t, SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
+    assert not rows(t, "SELECT 1 FROM archival_entries WHERE id = ?", secret)
+    assert "Forgotten" in (await t.olga.command("memory archival delete", {"entry": shared})).text
 
 
-async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        opened = await t.ana.command("memory archival add", None, t.general)
-        assert opened.modal is not None
-        done = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "llama"}, t.general)
-        assert done.ephemeral
-        assert "as llama" in done.text
-        audience = f"person:discord:{t.ana.id}"
-        assert rows(t, "SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
-        opened = await t.ana.command("memory archival add", None, t.general)
-        again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "llama"}, t.general)
-        refused(again, "cannot be stored")
-        opened = await t.ana.command("memory archival add", None, t.general)
-        again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "<@1>"}, t.general)
-        refused(again, "a label is one line of 1 to")
-        opened = await t.ana.command("memory archival add", None, t.general)
-        again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
-        assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
-        assert SECRET in (await t.ana.command("memory archival show", {"entry": "llama"})).text
-        t.model.script(Answer("I do not know."))
-        await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
-        assert SECRET not in json.dumps(t.model.requests[-1].body)
+async def test_what_is_added_by_a_form_is_for_direct_messages(t: Live) -> None:
+    opened = await t.ana.command("memory archival add", None, t.general)
+    assert opened.modal is not None
+    done = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "llama"}, t.general)
+    assert done.ephemeral
+    assert "as llama" in done.text
+    audience = f"person:discord:{t.ana.id}"
+    assert rows(t, "SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
+    opened = await t.ana.command("memory archival add", None, t.general)
+    again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "llama"}, t.general)
+    refused(again, "cannot be stored")
+    opened = await t.ana.command("memory archival add", None, t.general)
+    again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "<@1>"}, t.general)
+    refused(again, "a label is one line of 1 to")
+    opened = await t.ana.command("memory archival add", None, t.general)
+    again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
+    assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
+    assert SECRET in (await t.ana.command("memory archival show", {"entry": "llama"})).text
+    t.model.script(Answer("I do not know."))
+    await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
+    assert SECRET not in json.dumps(t.model.requests[-1].body)
 
 
-async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        t.model.script(Answer("Hello Ana."), Answer("Hello."))
-        await t.ask(t.ana, t.ana.direct, "hello")
-        await t.ask(t.ana, t.general, "<@bot> hello")
-        here = await t.ana.command("memory context", None, t.general)
-        assert here.ephemeral
-        assert "persona" in here.text
-        assert "; for Home" in here.text
-        assert "this person" not in here.text
-        assert " tokens in total" in here.text
-        direct = await t.ana.command("memory context")
-        assert "; for our direct messages" in direct.text
-        assert "; for Home" in direct.text, "she is a member of it"
+async def test_context_shows_the_blocks_of_the_place_with_their_sizes(t: Live) -> None:
+    t.model.script(Answer("Hello Ana."), Answer("Hello."))
+    await t.ask(t.ana, t.ana.direct, "hello")
+    await t.ask(t.ana, t.general, "<@bot> hello")
+    here = await t.ana.command("memory context", None, t.general)
+    assert here.ephemeral
+    assert "persona" in here.text
+    assert "; for Home" in here.text
+    assert "this person" not in here.text
+    assert " tokens in total" in here.text
+    direct = await t.ana.command("memory context")
+    assert "; for our direct messages" in direct.text
+    assert "; for Home" in direct.text, "she is a member of it"
 
 
 async def test_in_direct_messages_commands_use_what_a_message_there_may_and_nothing_more(tmp_path: Path) -> None:
@@ -124,36 +119,35 @@ def number(t: Live, text: str) -> str:
     return str(found[text])
 
 
-async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        for _ in range(2):
-            t.model.script(Answer("Noted."))
-        await t.ask(t.ana, t.general, "<@bot> I love apple cake.", within=45)
-        await t.ask(t.ana, t.ana.direct, "I love the Quetzalcoatl.")
-        shown = await t.ana.command("facts list", None, t.general)
-        assert shown.ephemeral
-        assert CAKE in shown.text
-        assert QUETZAL in (await t.ana.command("facts list")).text
-        assert QUETZAL not in (await t.olga.command("facts list")).text
-        assert CAKE in (await t.olga.command("facts list", None, t.general)).text
-        cake, secret = number(t, CAKE), number(t, QUETZAL)
-        offered = await t.ana.autocomplete("facts forget", "fact", "apple", t.general)
-        assert [choice.value for choice in offered] == [cake]
-        other = t.member("Bob")
-        refused(await other.command("facts forget", {"fact": cake}, t.general), "You cannot have this forgotten")
-        refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
-        refused(await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact cake")
-        assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": f"#{cake[-6:]}"}, t.general)).text
-        now = {"fact": cake, "text": "loves cherry pie"}
-        assert "Now: Preference: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
-        assert CAKE not in (await t.ana.command("facts list", None, t.general)).text
-        gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
-        assert gone.text == "Forgotten: loves cherry pie. The message it was learned from stays."
-        assert "Kept" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
-        assert rows(t, "SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
-            (f"person:discord:{t.ana.id}",)
-        ]
-        refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")
+async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: Live) -> None:
+    for _ in range(2):
+        t.model.script(Answer("Noted."))
+    await t.ask(t.ana, t.general, "<@bot> I love apple cake.", within=45)
+    await t.ask(t.ana, t.ana.direct, "I love the Quetzalcoatl.")
+    shown = await t.ana.command("facts list", None, t.general)
+    assert shown.ephemeral
+    assert CAKE in shown.text
+    assert QUETZAL in (await t.ana.command("facts list")).text
+    assert QUETZAL not in (await t.olga.command("facts list")).text
+    assert CAKE in (await t.olga.command("facts list", None, t.general)).text
+    cake, secret = number(t, CAKE), number(t, QUETZAL)
+    offered = await t.ana.autocomplete("facts forget", "fact", "apple", t.general)
+    assert [choice.value for choice in offered] == [cake]
+    other = t.member("Bob")
+    refused(await other.command("facts forget", {"fact": cake}, t.general), "You cannot have this forgotten")
+    refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
+    refused(await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact cake")
+    assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": f"#{cake[-6:]}"}, t.general)).text
+    now = {"fact": cake, "text": "loves cherry pie"}
+    assert "Now: Preference: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
+    assert CAKE not in (await t.ana.command("facts list", None, t.general)).text
+    gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
+    assert gone.text == "Forgotten: loves cherry pie. The message it was learned from stays."
+    assert "Kept" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
+    assert rows(t, "SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
+        (f"person:discord:{t.ana.id}",)
+    ]
+    refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")
 
 
 @asynccontextmanager

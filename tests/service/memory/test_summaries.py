@@ -1,6 +1,5 @@
 """`/summary` and `carina summary` over sockets: scoped, once after any death, and a night that is undone by command."""
 
-import contextlib
 import json
 import sqlite3
 from collections.abc import AsyncIterator
@@ -58,9 +57,9 @@ def tells(request: Request) -> Reply:
     return Answer("Yes.")
 
 
-@contextlib.asynccontextmanager
-async def started(folder: Path) -> AsyncIterator[Live]:
-    async with live_service(folder, scripted=True) as made:
+@pytest.fixture
+async def t(tmp_path: Path) -> AsyncIterator[Live]:
+    async with live_service(tmp_path, scripted=True) as made:
         made.configure(toml=AGENTS)
         made.model.default = tells
         await made.service.start()
@@ -102,28 +101,27 @@ async def ran(t: Live, identifier: str) -> str:
     return str(job(t, identifier)[1])
 
 
-async def test_summaries_are_shown_to_those_who_may_know_them(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
-        await t.ask(t.ana, t.ana.direct, f"my secret is {SECRET}")
-        await t.service.stop()
-        edit(t, LAST_WEEK, IDLE)
-        await t.service.start()
-        assert f"{2 * len(SPANS)} made" in await ran(t, DAYS)
-        edited = (await t.ana.command("summary constellation", None, t.general)).text
-        assert "They spoke of the fence." in edited
-        assert "They spoke of the secret." in (await t.ana.command("summary constellation")).text
-        for place in (t.olga.direct, t.general):
-            assert "secret" not in (await t.olga.command("summary constellation", None, place)).text
-        refused(await t.olga.command("summary agent", {"agent": "Moon"}), "no agent 'Moon'")
-        names = await t.olga.autocomplete("summary agent", "agent", "anc", t.general)
-        assert [each.value for each in names] == ["Anchor"]
-        _, out, _ = await t.service.run("summary", "constellation", "--json")
-        found = sorted(json.loads(out), key=lambda row: row["of"])
-        told = "They spoke of the fence.", "openai:scripted"
-        assert [(row["of"], row["text"], row["by"]) for row in found] == [(span, *told) for span in SPANS]
-        _, out, _ = await t.service.run("summary", "--json")
-        assert sorted(row["of"] for row in json.loads(out)) == SPANS
+async def test_summaries_are_shown_to_those_who_may_know_them(t: Live) -> None:
+    await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
+    await t.ask(t.ana, t.ana.direct, f"my secret is {SECRET}")
+    await t.service.stop()
+    edit(t, LAST_WEEK, IDLE)
+    await t.service.start()
+    assert f"{2 * len(SPANS)} made" in await ran(t, DAYS)
+    edited = (await t.ana.command("summary constellation", None, t.general)).text
+    assert "They spoke of the fence." in edited
+    assert "They spoke of the secret." in (await t.ana.command("summary constellation")).text
+    for place in (t.olga.direct, t.general):
+        assert "secret" not in (await t.olga.command("summary constellation", None, place)).text
+    refused(await t.olga.command("summary agent", {"agent": "Moon"}), "no agent 'Moon'")
+    names = await t.olga.autocomplete("summary agent", "agent", "anc", t.general)
+    assert [each.value for each in names] == ["Anchor"]
+    _, out, _ = await t.service.run("summary", "constellation", "--json")
+    found = sorted(json.loads(out), key=lambda row: row["of"])
+    told = "They spoke of the fence.", "openai:scripted"
+    assert [(row["of"], row["text"], row["by"]) for row in found] == [(span, *told) for span in SPANS]
+    _, out, _ = await t.service.run("summary", "--json")
+    assert sorted(row["of"] for row in json.loads(out)) == SPANS
 
 
 async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
@@ -142,17 +140,15 @@ async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("fault", first_of(1, "summaries.day:after", "summaries.day:before", "summaries.model:after"))
-async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
-    async with started(tmp_path) as t:
-        await dies_and_goes_on(t, LAST_WEEK, DAYS, fault)
-        told = rows(t, "SELECT kind, text FROM items WHERE kind IN ('day', 'week') ORDER BY kind")
-        assert told == [(span, "They spoke of the fence.") for span in SPANS]
-        asked = rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
-        assert asked == [(2 if fault == "summaries.day:before" else 1,)], "a week of one day is that day's words"
+async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(t: Live, fault: str) -> None:
+    await dies_and_goes_on(t, LAST_WEEK, DAYS, fault)
+    told = rows(t, "SELECT kind, text FROM items WHERE kind IN ('day', 'week') ORDER BY kind")
+    assert told == [(span, "They spoke of the fence.") for span in SPANS]
+    asked = rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
+    assert asked == [(2 if fault == "summaries.day:before" else 1,)], "a week of one day is that day's words"
 
 
 @pytest.mark.parametrize("fault", first_of(1, "summaries.agent:after", "summaries.agent:before"))
-async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
-    async with started(tmp_path) as t:
-        await dies_and_goes_on(t, IDLE, AGENTS_JOB, fault)
-        assert rows(t, "SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]
+async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(t: Live, fault: str) -> None:
+    await dies_and_goes_on(t, IDLE, AGENTS_JOB, fault)
+    assert rows(t, "SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]

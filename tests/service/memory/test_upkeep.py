@@ -28,29 +28,28 @@ MERGE = json.dumps({"merge": [{"sources": ["e1", "e2"], "content": NEAR[1]}]})
         *("background.settle:before", "background.settle:after"),
     ),
 )
-async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(tmp_path: Path, fault: str) -> None:
-    async with started(tmp_path) as t:
-        for words in NEAR:
-            await kept(t, t.ana, t.general, words)
-        t.model.default = lambda request: Answer(MERGE if "You tidy" in request.system else "{}")
-        await t.service.stop()
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        code, _out, _error = await t.service.run("dream", "run")
-        assert code != 0
-        assert await t.service.ended() < 0
-        del t.service.environment["CARINA_FAULT"]
-        await t.service.start()
-        standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL ORDER BY n"
-        left = [row[0] for row in rows(t, standing)]
-        assert left == ([NEAR[1]] if fault == "dreams.store:after" else list(NEAR))
-        code, _out, error = await t.service.run("dream", "run")
-        assert (code, error) == (0, "")
-        assert rows(t, standing) == [(NEAR[1],)]
-        assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
-        assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
-        retired = "SELECT count(*) FROM archival_entries WHERE superseded_by IN (SELECT id FROM archival_entries)"
-        assert rows(t, retired) == [(2,)]
+async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(t: Live, fault: str) -> None:
+    for words in NEAR:
+        await kept(t, t.ana, t.general, words)
+    t.model.default = lambda request: Answer(MERGE if "You tidy" in request.system else "{}")
+    await t.service.stop()
+    t.service.environment["CARINA_FAULT"] = fault
+    await t.service.start()
+    code, _out, _error = await t.service.run("dream", "run")
+    assert code != 0
+    assert await t.service.ended() < 0
+    del t.service.environment["CARINA_FAULT"]
+    await t.service.start()
+    standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL ORDER BY n"
+    left = [row[0] for row in rows(t, standing)]
+    assert left == ([NEAR[1]] if fault == "dreams.store:after" else list(NEAR))
+    code, _out, error = await t.service.run("dream", "run")
+    assert (code, error) == (0, "")
+    assert rows(t, standing) == [(NEAR[1],)]
+    assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
+    assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
+    retired = "SELECT count(*) FROM archival_entries WHERE superseded_by IN (SELECT id FROM archival_entries)"
+    assert rows(t, retired) == [(2,)]
 
 
 NOTE = "Tom the stork is back and Ana feeds him."
@@ -130,24 +129,21 @@ OVER = "UPDATE sessions SET ended = 1, what = 'greeting'"
     ],
 )
 async def test_a_death_in_other_upkeep_is_made_good_by_the_next_run(
-    tmp_path: Path, point: str, job: str, statement: str, left: str, done: tuple[int, int], side: str
+    t: Live, point: str, job: str, statement: str, left: str, done: tuple[int, int], side: str
 ) -> None:
-    async with started(tmp_path) as t:
-        t.model.default = lambda request: Answer("{}" if "quoted" in request.system else "Hello.")
-        await t.ask(t.olga, t.olga.direct, "hello")
-        await t.service.stop()
-        change(t, statement)
-        t.service.environment["CARINA_FAULT"] = f"{point}:{side}"
-        await t.service.start()
-        await t.service.run("jobs", "run", job)
-        assert await t.service.ended() < 0
-        assert rows(t, left) == [(done[side == "after"],)]
-        del t.service.environment["CARINA_FAULT"]
-        change(
-            t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL"
-        )  # its lease is over
-        await t.service.start()
-        await eventually(lambda: rows(t, left) == [(done[1],)], f"{job} is done")
+    t.model.default = lambda request: Answer("{}" if "quoted" in request.system else "Hello.")
+    await t.ask(t.olga, t.olga.direct, "hello")
+    await t.service.stop()
+    change(t, statement)
+    t.service.environment["CARINA_FAULT"] = f"{point}:{side}"
+    await t.service.start()
+    await t.service.run("jobs", "run", job)
+    assert await t.service.ended() < 0
+    assert rows(t, left) == [(done[side == "after"],)]
+    del t.service.environment["CARINA_FAULT"]
+    change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
+    await t.service.start()
+    await eventually(lambda: rows(t, left) == [(done[1],)], f"{job} is done")
 
 
 def change(t: Live, statement: str) -> None:

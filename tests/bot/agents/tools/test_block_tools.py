@@ -92,23 +92,22 @@ async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tm
     assert content == ["The bridge is closed.\nAnd the ferry too.\n"]
 
 
-async def test_an_agent_takes_its_last_change_back_and_makes_it_again(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        found = await scene.do(
-            call("context", "1", operation="append", label="scratchpad", content="One."),
-            call("context", "2", operation="append", label="scratchpad", content="Two."),
-            call("context", "3", operation="undo", label="scratchpad"),
-        )
-        assert [ok for _text, ok in found] == [True] * 3
-        stored = "SELECT content FROM memory_blocks WHERE label = 'scratchpad'"
-        assert await service.column(stored) == ["One.\n"]
-        ((text, ok),) = await scene.do(call("context", "4", operation="redo", label="scratchpad"))
-        assert ok, text
-        assert await service.column(stored) == ["One.\nTwo.\n"]
-        ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
-        assert not ok
-        assert text == "there is nothing to redo here"
+async def test_an_agent_takes_its_last_change_back_and_makes_it_again(service: Service) -> None:
+    scene = Scene(service)
+    found = await scene.do(
+        call("context", "1", operation="append", label="scratchpad", content="One."),
+        call("context", "2", operation="append", label="scratchpad", content="Two."),
+        call("context", "3", operation="undo", label="scratchpad"),
+    )
+    assert [ok for _text, ok in found] == [True] * 3
+    stored = "SELECT content FROM memory_blocks WHERE label = 'scratchpad'"
+    assert await service.column(stored) == ["One.\n"]
+    ((text, ok),) = await scene.do(call("context", "4", operation="redo", label="scratchpad"))
+    assert ok, text
+    assert await service.column(stored) == ["One.\nTwo.\n"]
+    ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
+    assert not ok
+    assert text == "there is nothing to redo here"
 
 
 async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:
@@ -163,23 +162,22 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
     ("permission", "words"), [(Permission.READ_ONLY, "is read_only here: no delete"), (Permission.ADMIN, "waits")]
 )
 async def test_a_deleted_block_comes_back_by_whoever_may_delete_it(
-    tmp_path: Path, permission: Permission, words: str
+    service: Service, permission: Permission, words: str
 ) -> None:
-    async with running(tmp_path) as service:
-        (agent,) = await service.rows("SELECT id FROM agents LIMIT 1")
-        new = NewBlock(agent["id"], "rules", "Rules", HALL.audience, Trust.SYSTEM, BlockType.CORE, permission)
+    (agent,) = await service.rows("SELECT id FROM agents LIMIT 1")
+    new = NewBlock(agent["id"], "rules", "Rules", HALL.audience, Trust.SYSTEM, BlockType.CORE, permission)
 
-        def work(tx: Tx) -> None:
-            remove_block(tx, create_block(tx, new, SYSTEM, service.clock()), service.clock())
+    def work(tx: Tx) -> None:
+        remove_block(tx, create_block(tx, new, SYSTEM, service.clock()), service.clock())
 
-        await service.write(work)
-        text, ok = only(
-            await Scene(service).do(
-                call("context", operation="restore", label="rules"), speaker=replace(BOB, trust=Trust.STRANGER)
-            )
+    await service.write(work)
+    text, ok = only(
+        await Scene(service).do(
+            call("context", operation="restore", label="rules"), speaker=replace(BOB, trust=Trust.STRANGER)
         )
-        assert (ok, words in text) == (False, True), text
-        assert await service.column("SELECT 1 FROM memory_blocks WHERE label = 'rules' AND deleted_at IS NULL") == []
+    )
+    assert (ok, words in text) == (False, True), text
+    assert await service.column("SELECT 1 FROM memory_blocks WHERE label = 'rules' AND deleted_at IS NULL") == []
 
 
 async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None:

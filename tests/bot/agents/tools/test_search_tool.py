@@ -87,22 +87,21 @@ async def _talk(service: Service) -> None:
         await service.heard(said(text, number))
 
 
-async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        owner = desk(service)
-        secret = private("hall")  # the same place, made private for a while
-        for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
-            service.model.replies.append(says("Yes."))
-            await service.heard(said(text, number, place))
-        service.model.replies.extend([looking("search", query="ferry"), says("Done.")])
-        await service.heard(said("where?", 3))
-        ((told, _ok),) = results(service.model.requests[-1])[-1:]
-        assert "a red ferry" in told
-        assert "safe" not in told
-        (hit, *_) = (await found(owner, "ferry")).data()["hits"]
-        assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
-        assert hit["before"]["by"] == "Carina"
-        assert hit["after"]["text"] == "Yes."
+async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(service: Service) -> None:
+    owner = desk(service)
+    secret = private("hall")  # the same place, made private for a while
+    for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
+        service.model.replies.append(says("Yes."))
+        await service.heard(said(text, number, place))
+    service.model.replies.extend([looking("search", query="ferry"), says("Done.")])
+    await service.heard(said("where?", 3))
+    ((told, _ok),) = results(service.model.requests[-1])[-1:]
+    assert "a red ferry" in told
+    assert "safe" not in told
+    (hit, *_) = (await found(owner, "ferry")).data()["hits"]
+    assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
+    assert hit["before"]["by"] == "Carina"
+    assert hit["after"]["text"] == "Yes."
 
 
 async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mind_by_itself(tmp_path: Path) -> None:
@@ -149,16 +148,15 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
     ],
 )
 async def test_agents_and_people_name_what_they_search_alike(
-    tmp_path: Path, domain: str | None, searched: set[str]
+    service: Service, domain: str | None, searched: set[str]
 ) -> None:
-    async with running(tmp_path) as service:
-        named = {} if domain is None else {"domain": domain}
-        assert set((await found(desk(service), "mango", **named)).searched) == searched
-        service.model.replies.extend([looking("search", query="mango", **named), says("No.")])
-        await service.heard(said("look", 1))
-        ((told, _ok),) = results(service.model.requests[-1])[-1:]
-        where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
-        assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
+    named = {} if domain is None else {"domain": domain}
+    assert set((await found(desk(service), "mango", **named)).searched) == searched
+    service.model.replies.extend([looking("search", query="mango", **named), says("No.")])
+    await service.heard(said("look", 1))
+    ((told, _ok),) = results(service.model.requests[-1])[-1:]
+    where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
+    assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
 
 
 # ------------------------------------------------------------------------------------------ where, and what is left out
@@ -176,41 +174,35 @@ async def test_agents_and_people_name_what_they_search_alike(
         ({"author": "me"}, {"hall"}),
     ],
 )
-async def test_a_search_keeps_to_its_conditions(tmp_path: Path, conditions: dict[str, Any], finds: set[str]) -> None:
-    async with running(tmp_path) as service:
-        service.model.replies.append(says("I see."))
-        await service.heard(said("the ferry of the port", 1, PORT, speaker=BOB))
-        keep = call(
-            "recall", operation="insert", content="the ferry of the entry", tags=["sea"], category="places/north"
-        )
-        service.model.replies.extend([says("", keep), says("I know the ferry of the answer.")])
-        await service.heard(said("the ferry of the hall", 2))
+async def test_a_search_keeps_to_its_conditions(service: Service, conditions: dict[str, Any], finds: set[str]) -> None:
+    service.model.replies.append(says("I see."))
+    await service.heard(said("the ferry of the port", 1, PORT, speaker=BOB))
+    keep = call("recall", operation="insert", content="the ferry of the entry", tags=["sea"], category="places/north")
+    service.model.replies.extend([says("", keep), says("I know the ferry of the answer.")])
+    await service.heard(said("the ferry of the hall", 2))
+    service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+    await service.heard(said("look", 3))
+    ((told, ok),) = results(service.model.requests[-1])[-1:]
+    assert ok
+    hits = [line for line in told.splitlines() if line.startswith("- ")]
+    assert {name for name in ("entry", "hall", "port", "answer") if any(f"the {name}" in hit for hit in hits)} == finds
+
+
+async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(service: Service) -> None:
+    await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
+    for conditions, words in (
+        ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
+        ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
+        ({"author": "Zoe"}, "Nobody called 'Zoe' said anything that you may know here; there are: "),
+        ({"category": "boats"}, "There is no category 'boats' that you may know here; there are: none."),
+        ({"tags": ["sea"]}, "There is no tag 'sea' that you may know here; there are: none."),
+        ({"domain": "facts", "author": "me"}, "Nothing was found. Searched: 0 facts."),
+        ({"domain": "files"}, "You have no folder of files."),
+        ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
+    ):
         service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
-        await service.heard(said("look", 3))
-        ((told, ok),) = results(service.model.requests[-1])[-1:]
-        assert ok
-        hits = [line for line in told.splitlines() if line.startswith("- ")]
-        assert {
-            name for name in ("entry", "hall", "port", "answer") if any(f"the {name}" in hit for hit in hits)
-        } == finds
-
-
-async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
-        for conditions, words in (
-            ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
-            ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
-            ({"author": "Zoe"}, "Nobody called 'Zoe' said anything that you may know here; there are: "),
-            ({"category": "boats"}, "There is no category 'boats' that you may know here; there are: none."),
-            ({"tags": ["sea"]}, "There is no tag 'sea' that you may know here; there are: none."),
-            ({"domain": "facts", "author": "me"}, "Nothing was found. Searched: 0 facts."),
-            ({"domain": "files"}, "You have no folder of files."),
-            ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
-        ):
-            service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
-            await service.heard(said("look", len(service.model.requests) + 5))
-            assert words in results(service.model.requests[-1])[-1][0]
+        await service.heard(said("look", len(service.model.requests) + 5))
+        assert words in results(service.model.requests[-1])[-1][0]
 
 
 @pytest.mark.parametrize(
@@ -227,27 +219,25 @@ async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are
     ],
 )
 async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
-    tmp_path: Path, zone: str, conditions: dict[str, Any], there: bool
+    service: Service, zone: str, conditions: dict[str, Any], there: bool
 ) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("the red ferry", 1))
-        elsewhere = replace(desk(service), zone=zone)
-        assert bool((await found(elsewhere, "ferry", **conditions)).hits) is there
+    await service.heard(said("the red ferry", 1))
+    elsewhere = replace(desk(service), zone=zone)
+    assert bool((await found(elsewhere, "ferry", **conditions)).hits) is there
 
-        def moved(tx: Tx) -> None:
-            quiet_hours.put(tx, (PERSON,), quiet_hours.Times(zone=zone), service.clock())
+    def moved(tx: Tx) -> None:
+        quiet_hours.put(tx, (PERSON,), quiet_hours.Times(zone=zone), service.clock())
 
-        await service.write(moved)
-        own = await found(desk(service), "ferry", **conditions)
-        assert bool(own.hits) is there, "by the zone that they named"
+    await service.write(moved)
+    own = await found(desk(service), "ferry", **conditions)
+    assert bool(own.hits) is there, "by the zone that they named"
 
 
-async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await _talk(service)
-        told = await found(desk(service), "ferry", domain="facts", role="user")
-        assert on_discord(told).startswith("Nothing was searched: role is of messages alone.")
-        said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
-        assert on_discord(said_by_me).startswith("Nothing was searched: author 'me' is of messages, entries, ")
-        mine = await found(desk(service), "", domain="blocks", author="me")
-        assert list(mine.searched) == ["blocks"], "what is about them"
+async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(service: Service) -> None:
+    await _talk(service)
+    told = await found(desk(service), "ferry", domain="facts", role="user")
+    assert on_discord(told).startswith("Nothing was searched: role is of messages alone.")
+    said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
+    assert on_discord(said_by_me).startswith("Nothing was searched: author 'me' is of messages, entries, ")
+    mine = await found(desk(service), "", domain="blocks", author="me")
+    assert list(mine.searched) == ["blocks"], "what is about them"
