@@ -1,18 +1,38 @@
 """What a person adds before the answer is shown: the model is asked again with all of it."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bot.agents import additions
+from bot.models.base import Access, Event, Limits, Model, Request
+from bot.models.chat_completions import connect
 from memory.queue import inbox
+from tests.bot.models.test_streams import DONE, called, chunk
 from tests.bot.parts import ANN, BOB, HALL, HeldReply, ScriptedModel, call, said, says, texts
 from tests.bot.runtime.test_conversation import Bell
 from tests.bot.stage import Service, Setting, running, until
 from tests.wire import PATIENCE
 
 TOLD = says("").usage
+
+
+class Relayed(ScriptedModel):
+    """Another model, in a service that is made with a scripted one."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        async with aclosing(self._model.complete(request)) as events:
+            async for event in events:
+                yield event
 
 
 async def begun(held: HeldReply) -> None:
@@ -41,6 +61,42 @@ async def test_what_is_added_while_the_model_writes_is_asked_with_at_once(tmp_pa
         assert await turns(service) == ["done"]
         estimated, exact = await booked(service)
         assert estimated > exact == TOLD.input_tokens
+
+
+async def test_a_call_that_is_cut_off_between_any_two_bytes_shows_nothing_runs_nothing_and_is_paid_once(
+    tmp_path: Path,
+) -> None:
+    """Over a socket: the server has sent so much of an answer with a call when the person adds something."""
+    whole = (
+        chunk(content="Half") + called(0, "c1", "bell", '{"word": ') + called(0, None, None, '"one"}') + chunk("stop")
+    )
+    places, sent = [*range(0, len(whole) - 2, 23), len(whole) - 2], asyncio.Event()
+    cuts, count = iter(places), len(places)
+
+    async def respond(http: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(http)
+        if "two" in str((await http.json())["messages"][-1]):
+            await response.write(chunk(content="Both.") + chunk("stop") + DONE)
+            return response
+        await response.write(whole[: next(cuts)])
+        sent.set()
+        await asyncio.Event().wait()
+        return response
+
+    app, bell = web.Application(), Bell()
+    app.router.add_post("/chat/completions", respond)
+    async with TestServer(app) as server:
+        model = connect(Access("openai:local", Limits(), "key", str(server.make_url("/"))))
+        async with model.provider, running(tmp_path, Setting(Relayed(model), tools=[bell])) as service:
+            for turn in range(count):
+                sent.clear()
+                service.hear(said("one", 2 * turn))
+                async with asyncio.timeout(PATIENCE):
+                    await sent.wait()
+                await service.heard(said("two", 2 * turn + 1))
+            assert (bell.rung, service.platform.texts()) == ([], ["Both."] * count)
+            assert len(await booked(service)) == 2 * count
 
 
 async def test_what_comes_after_two_interruptions_joins_at_the_next_step(tmp_path: Path) -> None:
