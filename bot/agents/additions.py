@@ -7,11 +7,7 @@ with the first message, and the others join it as long as nothing was done or sh
 import time
 from dataclasses import dataclass, field
 
-from bot.agents.budgets import request_tokens
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.context.quotes import estimate_tokens
-from bot.models.base import Request, Usage
-from bot.models.prices import priced
 from memory.queue.steps import Joined, has_effect
 from memory.store.ids import PersonId, PlaceId
 
@@ -31,11 +27,6 @@ def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
         return False
     joined = [step for step in material.steps if isinstance(step.body, Joined)]
     return len(joined) <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
-
-
-def spent_in_vain(model: str, request: Request, written: str) -> Usage:
-    """The estimated usage of a canceled call: providers do not report it."""
-    return priced(model, Usage(request_tokens(request), estimate_tokens(written) if written else 0))
 
 
 @dataclass

@@ -7,17 +7,17 @@ are shown as such: unknown is not zero.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from typing import Literal
 
 from bot.agents.context.quotes import estimate_tokens
-from bot.models.base import Request, Trouble, Unanswered, Usage
+from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
 from bot.models.prices import priced
 from memory import agents, budgets
 from memory.agents import Agent
-from memory.budgets import Filter, Limit, Period, Spender, Sum, guild_of
+from memory.budgets import Filter, Limit, Period, Spender, Spent, Sum, guild_of
 from memory.knowledge.working import PATROL
 from memory.queue import outbox
 from memory.queue.turns import Turn
@@ -207,6 +207,15 @@ def request_tokens(request: Request) -> int:
     return estimate_tokens(
         "".join((request.system, *(each.text for each in request.messages), *map(str, request.tools)))
     )
+
+
+def cost_of(answer: Answer, request: Request) -> Spent:
+    """What an answer cost; estimated if its server does not count, and for one that was cut off."""
+    usage = answer.usage
+    if not usage.input_tokens and usage.cost_usd is None:
+        written = "".join((answer.text, *[call.arguments for call in answer.calls]))
+        usage = priced(answer.model, Usage(request_tokens(request), estimate_tokens(written) if written else 0))
+    return Spent(answer.model, **asdict(usage))
 
 
 def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:

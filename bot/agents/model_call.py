@@ -8,19 +8,19 @@ import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from bot.agents import events
-from bot.agents.additions import HOLD_SECONDS, may_interrupt, spent_in_vain
+from bot.agents.additions import HOLD_SECONDS, may_interrupt
 from bot.agents.answers import without_our_lines
-from bot.agents.budgets import Allowed, BudgetLevel
+from bot.agents.budgets import Allowed, BudgetLevel, cost_of
 from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
 from memory import budgets
-from memory.budgets import Spent, record
+from memory.budgets import record
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point, outside
 
@@ -132,9 +132,8 @@ class ModelCall:
             if reserved is not None:  # if this cannot be stored, the next start or the expiry releases it
                 await self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved))
             return
-        cost = Spent(self._name, **asdict(spent_in_vain(self._name, self._request, self._written)))
-        if whole:
-            cost = Spent(call.result().model, **asdict(call.result().usage))
+        made = call.result() if whole else Answer(self._written, (), Usage(cost_usd=None), self._name)
+        cost = cost_of(made, self._request)
 
         def work(tx: Tx) -> None:
             if reserved is not None:

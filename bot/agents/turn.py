@@ -7,13 +7,12 @@ marks the inbox rows done: nothing is sent before it, and nothing is asked again
 
 import asyncio
 import functools
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from bot.agents import events
-from bot.agents.budgets import Allowed, BudgetLevel
+from bot.agents.budgets import Allowed, BudgetLevel, cost_of
 from bot.agents.commit import arrivals, begin_again, cancel, end_turn, heard_at, join_arrivals
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
@@ -43,7 +42,7 @@ from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble
 from memory import budgets, coordination
 from memory.agents import Agent
-from memory.budgets import Spent, record
+from memory.budgets import record
 from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
@@ -232,7 +231,7 @@ class TurnRunner:
         try:
             answer = await call.answer(request)
             if answer is not None:
-                return await self._store_answer(answer, material, allowed, request.sizes)
+                return await self._store_answer(answer, material, allowed, request)
         except BaseException:
             await asyncio.shield(call.abandon())
             raise
@@ -248,11 +247,9 @@ class TurnRunner:
             turn = replace(turn, place=heard_at(self._deps, turn))
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
 
-    async def _store_answer(
-        self, answer: Answer, material: PromptInputs, allowed: Allowed, sizes: Mapping[str, int]
-    ) -> Ending:
+    async def _store_answer(self, answer: Answer, material: PromptInputs, allowed: Allowed, request: Request) -> Ending:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
-        cost = Spent(answer.model, **asdict(answer.usage))
+        cost = cost_of(answer, request)
 
         used = {call.id for step in material.steps if isinstance(step.body, Answered) for call in step.body.calls}
         calls, failed = list[ToolCall](), _is_given_up(answer, material, allowed)
@@ -265,7 +262,7 @@ class TurnRunner:
         trouble = None if calls or failed else _trouble(answer, material)
         text = "" if failed else self._said_of(trouble, answer, material)
         shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
-        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, sizes)
+        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, request.sizes)
 
         web = any(foreign_rows(material.history, material.agent.id))  # text from such sources is still in its prompt
         lowered = replace(material, turn=replace(turn, trust=min(turn.trust, Trust.WEB))) if web else material

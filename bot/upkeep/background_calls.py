@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstraints, ValidationError
 
-from bot.agents.budgets import Allowed, BudgetLevel, Budgets
+from bot.agents.budgets import Allowed, BudgetLevel, Budgets, cost_of
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.deps import TurnDeps
 from bot.config.tables import Dreams as Settings
@@ -24,7 +24,7 @@ from bot.errors import ConfigError
 from bot.models.base import Answer, Model, ModelError, Request, UserMessage
 from memory import budgets
 from memory.agents import Agent
-from memory.budgets import Spender, Spent, guild_of, record_upkeep
+from memory.budgets import Spender, guild_of, record_upkeep
 from memory.knowledge.graph import Kind
 from memory.people.audience import OWNER, Scope
 from memory.store.clock import Clock
@@ -300,7 +300,7 @@ class Background:
         try:
             answer = await self._answer(allowed.agent, request, point)
         finally:  # if this is not stored, the next start or the expiry releases the reservation
-            cost = None if answer is None or answer.model == OFFLINE else Spent(answer.model, **asdict(answer.usage))
+            cost = None if answer is None or answer.model == OFFLINE else cost_of(answer, request)
 
             def settle(tx: Tx) -> None:
                 if cost is not None:
