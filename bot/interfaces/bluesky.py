@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
+
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.policy import Approver
@@ -267,32 +269,20 @@ def settings_of(config: Config) -> BlueskySettings:
     """The settings of the source, from the configuration. Raises ValueError without an account."""
     if config.bluesky_password is None:
         raise ValueError("BLUESKY_APP_PASSWORD is not set")
-    given = config.bluesky
     return BlueskySettings(
         handle=config.bluesky_handle,
         password=config.bluesky_password,
         session_file=DataFolder(config.home).bluesky_session,
         service=config.bluesky_service,
         poll_seconds=config.bluesky_poll_seconds,
-        owner=given.owner,
-        filters=Filters(**_same(given, Filters)),
-        jetstream=given.jetstream,
-        follow_dids=given.follow_dids,
-        follow_lists=given.follow_lists,
-        follow_keywords=given.follow_keywords,
-        direct=given.direct_messages,
-        direct_dids=given.direct_dids,
-        most_posts=given.max_posts,
-        numbered=given.numbered,
-        languages=given.post_languages,
-        batch_seconds=given.batch_seconds,
-        bot_answers_per_day=given.bot_answers_per_day,
-        read_back_days=given.read_back_days,
+        filters=Filters(**_same(config.bluesky, Filters)),
+        **_same(config.bluesky, BlueskySettings),
     )
 
 
-def _same(given: object, kind: type[Filters]) -> dict[str, Any]:
-    return {name: getattr(given, name) for name in kind.__dataclass_fields__}
+def _same(section: BaseModel, kind: type) -> dict[str, Any]:
+    """What the table of the file has of the fields of a type, by the same names."""
+    return {name: getattr(section, name) for name in type(section).model_fields if name in kind.__annotations__}
 
 
 def _words(source: BlueskySource) -> str:

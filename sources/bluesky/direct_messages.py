@@ -142,7 +142,7 @@ class DirectMessages:
 
     @property
     def words(self) -> str:
-        if not self._settings.direct:
+        if not self._settings.direct_messages:
             return _("direct messages are switched off (`direct_messages` in [bluesky])")
         if self.served:
             return _("direct messages are served")
@@ -163,7 +163,7 @@ class DirectMessages:
     async def look(self, deliver: Deliver) -> None:
         """Read new messages. Errors are kept in `trouble` and affect nothing else."""
         now = time.monotonic()
-        if not self._settings.direct or now < self._next:
+        if not self._settings.direct_messages or now < self._next:
             return
         try:
             await self._read(deliver)

@@ -83,7 +83,7 @@ class BlueskyEndpoint(Endpoint):
         self._us = us
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self.reader = BlueskyReader(settings, session, us)
-        self.form = Form(settings.most_posts, takes_files=False)
+        self.form = Form(settings.max_posts, takes_files=False)
 
     @property
     def account(self) -> str:
@@ -111,7 +111,7 @@ class BlueskyEndpoint(Endpoint):
         return self._done.put(delivery.id, said)
 
     async def _say(self, delivery: Delivery, did: str) -> str:
-        if not self._settings.direct:
+        if not self._settings.direct_messages:
             raise DeliveryFailed(gettext_lazy("direct messages on Bluesky are switched off"))
         self._check_person(Account(did))
         try:
@@ -269,7 +269,7 @@ class BlueskyEndpoint(Endpoint):
             "$type": POSTS,
             "text": text,
             "createdAt": to_text(delivery.created_at),
-            "langs": list(languages or self._settings.languages),
+            "langs": list(languages or self._settings.post_languages),
         }
         if facets := richtext.facets(text, await self._resolved(text, delivery.may_mention)):
             record["facets"] = facets

@@ -43,7 +43,7 @@ class BlueskySettings:
     owner: str = ""
     """The owner's own DID."""
     filters: Filters = field(default_factory=Filters)
-    direct: bool = True
+    direct_messages: bool = True
     """Whether direct messages are read and written, where the server has them."""
     direct_dids: frozenset[str] = frozenset()
     """People whose direct messages are answered besides the owner's."""
@@ -52,9 +52,9 @@ class BlueskySettings:
     follow_dids: frozenset[str] = frozenset()
     follow_lists: tuple[str, ...] = ()
     follow_keywords: tuple[str, ...] = ()
-    most_posts: int = 4
+    max_posts: int = 4
     numbered: bool = False
-    languages: tuple[str, ...] = ("en",)
+    post_languages: tuple[str, ...] = ("en",)
     """The languages of posts that are not replies; a reply has those of the post that it answers."""
     batch_seconds: float = 20
     bot_answers_per_day: int = 0

@@ -59,10 +59,19 @@ def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
     return found
 
 
-class Exported(Result):
+class AsToml(Result):
+    """Something that Discord hands over as a TOML file."""
+
+    toml: str
+
+    @property
+    def document(self) -> str:
+        return self.toml
+
+
+class Exported(AsToml):
     kind: str
     tables: tuple[dict[str, Any], ...]
-    toml: str
     file: str
     """Where they were written; empty: nowhere."""
 
@@ -70,10 +79,6 @@ class Exported(Result):
 
     def data(self) -> dict[str, Any]:
         return {"file": self.file} if self.file else {f"{self.kind}s": list(self.tables)}
-
-    @property
-    def document(self) -> str:
-        return self.toml
 
     def terminal(self, _ink: Ink) -> str:
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")

@@ -25,6 +25,7 @@ from bot.config.agent_files import read_agent, write_exchange
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_stored
 from bot.services.agents.agent_tables import (
+    AsToml,
     Changed,
     Changes,
     Difference,
@@ -50,7 +51,7 @@ from bot.services.registry import (
     operation,
     suggestions,
 )
-from bot.services.results import Ink, Lines, Listing, Result, Row
+from bot.services.results import Ink, Lines, Listing, Row
 from bot.services.transactions import commit, reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
@@ -107,7 +108,7 @@ class AgentRow(Row):
         return f"{ink.text(self.agent)}{asleep}{about}{more}"
 
 
-class WholeAgent(Result):
+class WholeAgent(AsToml):
     """One agent with all its settings; the table only for those who may take it away."""
 
     agent: str = Field(validation_alias="name")
@@ -119,7 +120,6 @@ class WholeAgent(Result):
     consent: tuple[str, ...] = Field(exclude=True)
     rules: tuple[str, ...]
     settings: dict[str, Any]
-    toml: str
 
     def lines(self, ink: Ink) -> list[str]:
         tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
@@ -130,10 +130,6 @@ class WholeAgent(Result):
             _("- Tools: {tools}", tools=ink.text(", ".join(tools) or _("none"))),
             *(f"- {ink.text(rule)}" for rule in self.rules),
         ]
-
-    @property
-    def document(self) -> str:
-        return self.toml
 
     def terminal(self, _ink: Ink) -> str:
         groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))

@@ -20,6 +20,7 @@ from bot.config.agent_files import read_group, write_exchange
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_stored
 from bot.services.agents.agent_tables import (
+    AsToml,
     Changed,
     Changes,
     Difference,
@@ -91,21 +92,16 @@ class GroupRow(Row):
         return ink.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
 
 
-class WholeGroup(Result):
+class WholeGroup(AsToml):
     """One group with all its settings; the table only for those who may take it away."""
 
     group: str
     file: str
     settings: dict[str, Any]
-    toml: str
 
     def lines(self, ink: Ink) -> list[str]:
         keys = (f"- {key}: {value}" for key, value in self.settings.items() if value not in ("", None, [], {}))
         return [ink.text(f"{self.group}: {self.file}"), *([] if self.toml else map(ink.text, keys))]
-
-    @property
-    def document(self) -> str:
-        return self.toml
 
     def terminal(self, _ink: Ink) -> str:
         return f"# {self.file}\n{self.toml.rstrip()}"

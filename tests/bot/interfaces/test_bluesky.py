@@ -41,7 +41,7 @@ def test_what_is_configured_arrives_at_the_source(tmp_path: Path) -> None:
     made = settings_of(config)
     assert (made.handle, made.service, made.poll_seconds) == ("me.bsky.social", "https://bsky.social", 3)
     assert (made.filters.exclude_dids, made.filters.keywords) == (frozenset({"did:plc:eve"}), ("cats",))
-    assert (made.most_posts, made.owner) == (2, "did:plc:me")
+    assert (made.max_posts, made.owner) == (2, "did:plc:me")
     assert config.sources == ["bluesky"]
     assert "abcd-efgh-ijkl-mnop" in config.secrets()
 
