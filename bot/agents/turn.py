@@ -103,7 +103,8 @@ class TurnRunner:
     ) -> None:
         self._db = database
         self._deps = turn_deps
-        self._caller = Caller(database, turn_deps, self._run_part)
+        # No method of its own: they would keep each other, and with them all that the prompt was made of.
+        self._caller = Caller(database, turn_deps, functools.partial(run_part, database, turn_deps, control=control))
         self._turn = turn
         self._call: ModelCall | None = None
         self._seen = seen  # the state as last read; saves a read
@@ -118,9 +119,6 @@ class TurnRunner:
         """Continue until the turn is over (True) or it is told to stop and a step is stored (False)."""
         with self._control.held(self._interrupt):
             return await self._run()
-
-    async def _run_part(self, turn: TurnId, seconds: float) -> bool:
-        return await run_part(self._db, self._deps, turn, seconds, self._control)
 
     async def _run(self) -> bool:
         over = False

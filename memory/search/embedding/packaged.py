@@ -111,6 +111,8 @@ class PackagedEmbedder:
             if given_up.is_set():
                 break
             found |= zip(run, model.run([encoded[number] for number in run]), strict=True)
+        if len(texts) > 1:  # a question is urgent: what it took is given back later
+            _give_back()
         return [found[number] for number in range(len(texts))] if len(found) == len(texts) else []
 
 

@@ -1,6 +1,7 @@
 """What one short answer costs: statements, commits and calls, so that none of them grows unseen."""
 
 import asyncio
+import gc
 import sys
 import threading
 from collections import Counter
@@ -12,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from bot.agents.model_call import ModelCall
+from bot.agents.turn import TurnRunner
+from bot.models.base import Request
 from bot.models.offline.model import OfflineModel
 from memory.store import database, sqlite
 from tests.bot.parts import OLGA, direct, said
@@ -87,3 +91,20 @@ async def test_a_short_answer_costs_no_more_than_it_did(tmp_path: Path, monkeypa
     assert cost.statements["write"] == cost.statements["COMMIT"] == 3, cost.statements
     assert cost.statements["BEGIN"] == 0, "a turn waits for a thread that reads"
     assert 500 < cost.calls <= 970
+
+
+async def test_a_turn_that_is_over_leaves_no_garbage(tmp_path: Path) -> None:
+    """What refers to itself stays in memory until all garbage is collected, with all that a prompt was made of."""
+    async with running(tmp_path, Setting()) as service:
+        gc.collect()
+        gc.disable()
+        try:
+            await service.heard(said("hello", 1, direct(OLGA), OLGA))
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+        finally:
+            gc.set_debug(0)
+            gc.enable()
+    left = [each for each in gc.garbage if isinstance(each, TurnRunner | ModelCall | Request)]
+    gc.garbage.clear()
+    assert left == []
