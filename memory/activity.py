@@ -105,7 +105,8 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
     words = storable(event.words)
     values = {**_new.values(event), "id": snowflakes.next(), "details": _encode(dict(event.details))}
     values |= {"words": storable(packed(event.words)), "at": to_text(now)}
-    values["search_text"] = index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}")
+    if event.kind not in (Kind.RECEIVED, Kind.SENT):  # the messages themselves are found
+        values["search_text"] = index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}")
     tx.insert("activity_events", values)
 
 
@@ -311,10 +312,6 @@ def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
         if row is not None and row[1]:
             _gone(tx, turn.agent, turn.scope.audience, row[0] + IDLE)
         note(tx, of_turn(turn, Kind.ACTIVATED, gettext_lazy("became active")), now)
-    stayed(tx, turn, now)
-
-
-def stayed(tx: Tx, turn: Turn, now: datetime) -> None:
     sql = """INSERT INTO agent_presence (agent_id, audience, last_active, active) VALUES (?, ?, ?, 1)
              ON CONFLICT DO UPDATE SET last_active = excluded.last_active, active = 1"""
     tx.run(sql, (turn.agent, turn.scope.audience, now))

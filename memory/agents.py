@@ -92,6 +92,9 @@ class Group:
         """Whether an agent is a member that does not only listen."""
         return any(member.agent == agent and member.role != "observer" for member in self.members)
 
+    def member(self, agent: AgentId) -> Member | None:
+        return next((member for member in self.members if member.agent == agent), None)
+
 
 def plain_name(name: str) -> str:
     """A name of an agent or group as it is compared: without "@", in lower case."""
@@ -200,24 +203,6 @@ def pattern(rows: Rows, identifier: GroupId) -> str:
 _member = RowMapper(Member)
 
 
-@dataclass(frozen=True)
-class Membership:
-    """An agent's membership in a group. `several`: more than one member speaks there."""
-
-    role: str
-    model: str
-    pattern: str
-    several: bool
-
-
-def membership(rows: Rows, group_id: GroupId, agent_id: AgentId) -> Membership | None:
-    """An agent's membership in a group; None if it is not a member."""
-    sql = """SELECT m.role, m.model, g.pattern_type AS pattern, (SELECT count(*) FROM group_members
-               WHERE group_id = g.id AND role <> 'observer') > 1 AS several
-             FROM group_members m JOIN agent_groups g ON g.id = m.group_id WHERE m.group_id = ? AND m.agent_id = ?"""
-    return _membership.first(rows, sql, (group_id, agent_id))
-
-
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
     """The status of each of these agents: active, hibernated or archived."""
     sql = "SELECT id, status FROM agents WHERE id IN (SELECT value FROM json_each(?))"
@@ -238,7 +223,6 @@ def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
     return [each for each in groups(rows) if identifier in (member.agent for member in each.members)]
 
 
-_membership = RowMapper(Membership)
 _group = RowMapper(Group, members=_members, pattern="pattern_type", config="pattern_config")
 _agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
 

@@ -33,7 +33,7 @@ from sources.discord.client import CatalogTranslator, mark
 from sources.discord.markup import times_of
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
-from texts import _, gettext_lazy, language_of, ngettext, showing_times, speaking
+from texts import _, gettext_lazy, language_of, ngettext, show_times, speak, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
 FORM = "discord.ui.Modal"
@@ -221,8 +221,10 @@ def test_a_moment_is_told_on_the_clocks_of_the_reader() -> None:
     noon = datetime(2026, 11, 22, 12, tzinfo=UTC)
     reason = gettext_lazy("once, {at}", at=noon)
     assert reason == "once, 2026-11-22 12:00 UTC"
-    with speaking("de"), showing_times(times_of("discord")):
-        assert _(reason) == "einmal, <t:1795348800:f>, <t:1795348800:R>"
+    reader = copy_context()
+    reader.run(speak, "de")
+    reader.run(show_times, times_of("discord"))
+    assert reader.run(_, reason) == "einmal, <t:1795348800:f>, <t:1795348800:R>"
     assert copy.deepcopy(reason) == reason
 
 

@@ -72,16 +72,6 @@ def speak_click() -> None:
 
 
 @contextmanager
-def showing_times(write: Times) -> Iterator[None]:
-    """Write moments like that inside the context."""
-    token = _times.set(write)
-    try:
-        yield
-    finally:
-        _times.reset(token)
-
-
-@contextmanager
 def speaking(locale: str) -> Iterator[None]:
     """Answer in the language of a locale inside the context."""
     token = _language.set(language_of(locale))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from bot.agents.groups.selectors import Candidate
 from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
 from memory import agents, groups
-from memory.agents import Agent, Group, Membership
+from memory.agents import Agent, Group
 from memory.groups import Part
 from memory.queue import place_settings
 from memory.queue.turns import Turn
@@ -63,10 +63,7 @@ class Team:
 
     def acting(self, agent_id: AgentId) -> Agent:
         """A member as it acts in the group; see `acting`."""
-        (member,) = [each for each in self.group.members if each.agent == agent_id]
-        stands = Membership(member.role, member.model, self.group.pattern, several=len(self.speakers) > 1)
-        leads = member.role == "supervisor" or (stands.pattern == "supervisor" and self.leader == agent_id)
-        return _as_member(self.agents[agent_id], stands, leads=leads)
+        return _as_member(self.agents[agent_id], self.group, leads=self.leader == agent_id)
 
     def able(self, agent: str) -> bool:
         """Whether that member can be asked now."""
@@ -105,31 +102,31 @@ def acting(rows: Rows, turn: Turn) -> Agent:
 
 def _acting(rows: Rows, turn: Turn) -> Agent:
     agent = agents.agent(rows, turn.agent)
-    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
-    if member is None or turn.group is None:
+    if turn.group is None:
         return agent
+    group = agents.group(rows, turn.group)
     part = None if turn.parent is None else groups.part(rows, turn.id)
     if part is not None and part.kind in _ASKED_BY_TOOL:
         tool = _ASKED_BY_TOOL[part.kind]
         rules = ({"rule": "required_before_exit", "tool": tool}, {"rule": "exit_loop", "tool": tool})
-        return replace(_as_member(agent, member), tools=(tool,), rules=rules)
-    leads = member.role == "supervisor"
-    if member.pattern == "supervisor" and not leads and member.role != "observer":
-        leads = team(rows, turn.group).leader == agent.id
-    return _as_member(agent, member, leads=leads)
+        return replace(_as_member(agent, group), tools=(tool,), rules=rules)
+    leads = group.pattern == "supervisor" and group.speaks(agent.id) and team(rows, group.id).leader == agent.id
+    return _as_member(agent, group, leads=leads)
 
 
-def _as_member(agent: Agent, member: Membership, *, leads: bool = False) -> Agent:
-    shows = {"show_name": agent.name} if member.several else {}
+def _as_member(agent: Agent, group: Group, *, leads: bool = False) -> Agent:
+    if (member := group.member(agent.id)) is None:
+        return agent
+    shows = {"show_name": agent.name} if sum(each.role != "observer" for each in group.members) > 1 else {}
     agent = replace(agent, model=member.model or agent.model, config={**agent.config, **shows})
     if member.role == "observer":  # in a part, and after a decision on a request that it made there
         return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
-    if member.pattern == "supervisor" and leads:
+    if group.pattern == "supervisor" and (leads or member.role == "supervisor"):
         return replace(agent, tools=(*agent.tools, DELEGATE))
     return agent
 
 
 def is_observer(rows: Rows, turn: Turn) -> bool:
     """Whether a turn belongs to a member that listens and never speaks."""
-    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
+    member = None if turn.group is None else agents.group(rows, turn.group).member(turn.agent)
     return member is not None and member.role == "observer"

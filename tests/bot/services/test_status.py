@@ -1,5 +1,6 @@
 """How a service says that it stands: what is configured, what is not, and what each model came to."""
 
+from contextvars import copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from bot.models.health import ModelHealth
 from bot.services.results import Markdown, Plain
 from bot.services.status_results import ModelState, ServiceStatus
 from tests.bot.requests import status
-from texts import showing_times
+from texts import show_times
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = "canary-7f3b9c2e5d81"
@@ -70,8 +71,9 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         mcp={},
     )
     stamp = f"<t:{int(NOON.timestamp())}:f>, <t:{int(NOON.timestamp())}:R>"
-    with showing_times(Markdown().time):
-        lines = status.lines(Markdown())
+    reader = copy_context()
+    reader.run(show_times, Markdown().time)
+    lines = reader.run(status.lines, Markdown())
     assert lines == [
         "Carina is running (constellation home)",
         f"service: everything is halted since {stamp}; `carina halt release` or `/admin halt release` resumes",
