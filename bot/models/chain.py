@@ -7,6 +7,7 @@ import asyncio
 import importlib
 import json
 import random
+import re
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ from bot.models.base import (
 from bot.models.health import ModelHealth
 from memory.store.clock import Clock, utc_now
 from memory.store.logs import Log
+from memory.store.patterns import Pattern
 from texts import gettext_lazy
 
 _log = Log("bot.models")
@@ -170,10 +172,15 @@ def without_images(request: Request) -> Request | None:
     return replace(request, messages=tuple(messages))
 
 
+_OPENERS = ("", "```json", "```", "<tool_call>")
+_WRITTEN = Pattern(r"\s*(?:```(?:json)?|<tool_call>)?\s*(\{.*\})\s*(?:```|</tool_call>)?\s*", re.DOTALL)
+
+
 class LenientModel(ModelWrapper):
     """Takes an answer that is nothing but `{"name": ..., "arguments": {...}}` of an offered tool for a call.
 
-    Text that may still become such an object is held back, all other text is passed on as it comes.
+    Small models write marks around it. Text that may still become such a call is held back, all other text is passed on
+    as it comes.
     """
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
@@ -194,7 +201,7 @@ class _Reader:
         match event:
             case TextDelta(text) if self._holding:
                 self._held += text
-                self._holding = self._held.strip()[:1] in ("", "{")
+                self._holding = _may_be_call(self._held.lstrip())
                 if not self._holding:
                     yield TextDelta(self._held)
             case Answer() if self._holding:
@@ -209,10 +216,17 @@ class _Reader:
                 yield event
 
 
+def _may_be_call(text: str) -> bool:
+    """Whether the text is the beginning of a written call, as far as its marks go."""
+    begun = [each for each in _OPENERS if text.startswith(each) and text.removeprefix(each).lstrip()[:1] in ("", "{")]
+    return bool(begun) or any(each.startswith(text) for each in _OPENERS)
+
+
 def _read_call(answer: Answer, offered: set[str]) -> Answer:
     """The answer with its text read as a call of an offered tool, where the whole text is one; else as it was."""
+    found = None if answer.calls else _WRITTEN.fullmatch(answer.text)
     try:
-        written = None if answer.calls else json.loads(answer.text)
+        written = None if found is None else json.loads(found[1])
     except ValueError:
         return answer
     match written:

@@ -18,7 +18,18 @@ def streamed(text: str) -> list[Step]:
     return [*(TextDelta(text[i : i + 4]) for i in range(0, len(text), 4)), answer(text)]
 
 
-@pytest.mark.parametrize("text", [WRITTEN, f"\n {WRITTEN}\n", WRITTEN.replace("arguments", "parameters")])
+@pytest.mark.parametrize(
+    "text",
+    [
+        WRITTEN,
+        f"\n {WRITTEN}\n",
+        WRITTEN.replace("arguments", "parameters"),
+        f"```json\n{WRITTEN}\n```",
+        f"```\n{WRITTEN}\n```\n",
+        f"<tool_call>\n{WRITTEN}\n</tool_call>",
+        f"<tool_call>{WRITTEN}",
+    ],
+)
 async def test_a_written_call_is_a_call(text: str) -> None:
     [found] = await events(LenientModel(ScriptedModel(streamed(text))), OFFERED)
     assert found == await last(LenientModel(ScriptedModel([found])), OFFERED)
@@ -33,6 +44,9 @@ async def test_a_written_call_is_a_call(text: str) -> None:
         "Hello there",
         f"Like this: {WRITTEN}",
         f"{WRITTEN} Done.",
+        f"```json\n{WRITTEN}\n```\nDone.",
+        f"```python\n{WRITTEN}\n```",
+        "```json\n[1]\n```",
         WRITTEN.replace("recall", "unknown"),
         '{"name": "recall"}',
         '{"name": ["recall"], "arguments": {}}',
@@ -49,9 +63,10 @@ async def test_anything_else_stays_text(text: str) -> None:
     assert "".join(event.text for event in found if isinstance(event, TextDelta)) == text
 
 
-async def test_prose_is_not_held_back() -> None:
-    found = await events(LenientModel(ScriptedModel(streamed("Hello there"))), OFFERED)
-    assert found[:3] == [TextDelta("Hell"), TextDelta("o th"), TextDelta("ere")]
+@pytest.mark.parametrize("text", ["Hello there", "`ls` is there", "<b>Hello there", "```python\nprint(1)"])
+async def test_prose_is_not_held_back(text: str) -> None:
+    found = await events(LenientModel(ScriptedModel(streamed(text))), OFFERED)
+    assert len([event for event in found if isinstance(event, TextDelta)]) >= 3
 
 
 async def test_a_restart_forgets_what_was_held() -> None:
