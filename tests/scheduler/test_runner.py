@@ -242,18 +242,6 @@ async def test_a_file_that_cannot_be_read_at_a_start_is_opened_instead(
     assert [each.job.id for each in other.fired] == ["soon"]
 
 
-async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
-    here.clock.now = datetime.now(tz=UTC)
-    task = asyncio.create_task(here.runner.run())
-    await asyncio.sleep(0)
-    await here.put("soon", At(here.clock.now))
-    async with asyncio.timeout(20):
-        while not here.fired:
-            await asyncio.sleep(0.01)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-
-
 async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     here: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,13 +32,11 @@ from sources.discord.notifications import (
 from sources.discord.payloads import forwarded_lines, from_discord
 from sources.discord.places import (
     ChannelInfo,
-    channel_number,
     guild_id,
     person_id,
     place_id,
     place_of,
     shortened,
-    user_number,
 )
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 
@@ -341,9 +339,3 @@ def test_nothing_but_the_named_persons_is_parsed() -> None:
     assert some["users"] == [2]
     merged = discord.AllowedMentions.none().merge(allowed_mentions(())).to_dict()
     assert not any(merged.get(key) for key in ("parse", "users", "roles", "replied_user"))
-
-
-def test_places_and_persons_are_read_back_from_their_ids() -> None:
-    assert channel_number(place_id(5)) == 5
-    assert user_number(person_id(5)) == user_number("discord:user:5") == 5
-    assert user_number("bluesky:5") is user_number("discord:x") is None

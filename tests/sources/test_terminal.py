@@ -23,10 +23,8 @@ from sources.terminal import (
     TerminalEndpoint,
     TerminalSource,
     Withdrawn,
-    from_data,
     local_name,
     shown_as,
-    to_data,
 )
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -205,20 +203,6 @@ def test_a_text_is_not_split_and_nothing_is_not_sent(endpoint: TerminalEndpoint)
     assert endpoint.nonce_seconds == 0
 
 
-async def test_files_are_shown_below_the_text(endpoint: TerminalEndpoint) -> None:
-    shown = list[Shown]()
-    with endpoint.attach(shown.append):
-        await endpoint.send(delivery(7, "see", files=(File("a.txt", "content"),)))
-    assert shown == [Said("terminal-7", "see\n\na.txt:\ncontent")]
-
-
 def test_what_nobody_sees_is_not_shown() -> None:
     said = replace(delivery(7, "a\u202eb\x1b[2J\u200bc"), files=(File("a.txt", "d\x07e"),))
     assert shown_as(said).text == "abc\n\na.txt:\nde"
-
-
-@pytest.mark.parametrize("shown", [Said("a", "b", "c"), Changed("a", "b"), Withdrawn("a"), Busy(True)])
-def test_what_is_shown_travels_as_plain_data(shown: Shown) -> None:
-    assert from_data(to_data(shown)) == shown
-    with pytest.raises(KeyError):
-        from_data({"kind": "Other"})

@@ -206,7 +206,7 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     now = utc_now()
     for name, audience, within in ((7, "guild:discord:5", ()), (8, "channel:discord:8", ("guild:discord:5",))):
         there, around = PlaceId(f"discord:{name}"), tuple(map(Audience, within))
-        place = Place(there, "guild", Audience(audience), f"#{number}", around)
+        place = Place(there, "guild", Audience(audience), f"#{name}", around)
         arrival = Arrival(
             "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
             Brought(), None,

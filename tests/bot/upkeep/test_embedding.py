@@ -24,9 +24,8 @@ from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Choice, missing_words, packaged, to_vector
 from memory.search.hybrid import search
-from memory.search.query import Among, Query
+from memory.search.query import Query
 from memory.search.vector_texts import texts_of
-from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
@@ -100,19 +99,6 @@ async def all_done(made: Embedding, file: Database, count: int) -> None:
 
 async def words(made: Embedding, file: Database) -> str:
     return await file.read(made.words)
-
-
-async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, server: EmbeddingServer) -> None:
-    async with running(tmp_path, **remote(server)) as (made, file):
-        await said(file, "a", "bbb")
-        await all_done(made, file, 2)
-        (later,) = await said(file, "cc")
-        await all_done(made, file, 3)
-        asked = await made.questions.ask("Ann: cc", 5)
-        assert asked.embedding is not None
-        question = Question(asked.model, asked.embedding.vector, Among("message", STAR, Scope(GUILD), None))
-        assert list(await file.read(lambda rows: nearest(rows, question, 1))) == [later]
-        assert await words(made, file) == "openai:small: working"
 
 
 async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_once(

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.blocks import Block, add_item, find_block, set_field
+from memory.blocks import Block, find_block, set_field
 from memory.blocks.changes import agent_writer, person_writer
 from memory.blocks.history import blame
 from memory.blocks.revert import past_of_block
@@ -26,22 +26,6 @@ def blamed(tx: Tx) -> list[tuple[str, str]]:
     pieces = blame(past_of_block(tx, row(tx).id))
     assert "".join(piece.text for piece in pieces) == row(tx).content
     return [(piece.text, piece.change.writer if piece.change else "") for piece in pieces]
-
-
-def test_each_field_is_its_writers_and_a_text_has_several(tx: Tx) -> None:
-    fields = (Field(name="mood"), Field(name="diary"), Field(name="level", type=FieldType.NUMBER))
-    made(tx, new(schema=MapSchema(fields=(*fields, Field(name="talks", type=FieldType.COUNTER)))))
-    set_field(tx, author(), "notes", "mood", "calm and  bright")
-    set_field(tx, author(writer=PERSON), "notes", "mood", "calm and  very bright")
-    set_field(tx, author(writer=PERSON), "notes", "diary", "\nMonday: rain\nTuesday: sun\n")
-    set_field(tx, author(), "notes", "diary", "\nMonday: rain\nTuesday: snow\n")
-    set_field(tx, author(), "notes", "level", 3)
-    add_item(tx, author(writer=PERSON), "notes", "talks", 2)
-    told = blamed(tx)
-    assert told[1:4] == [(" calm and ", AGENT), ("very ", PERSON), ("bright\n", AGENT)]
-    assert told[5:7] == [("  Monday: rain\n  Tuesday: ", PERSON), ("snow\n", AGENT)]
-    assert told[8] == (" 3\n", AGENT), "the space came with the number"
-    assert told[-1] == ("2\n", PERSON)
 
 
 @settings(max_examples=30)

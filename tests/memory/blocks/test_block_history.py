@@ -58,50 +58,6 @@ def by_writing(tx: Tx, who: Hand, block: Block, text: str, seen: int | None = No
 # ---------------------------------------------------------------- going back
 
 
-@pytest.mark.parametrize("way", ["undo", "rollback", "revert"])
-@pytest.mark.parametrize("later", [0, 30])
-def test_words_that_come_back_stay_their_writers(tx: Tx, way: str, later: int) -> None:
-    block = made(tx, "About Ana.\n")
-    append_block(tx, author(), "notes", "Written by the agent at night.\n")
-    write_block(tx, author(MIA), "notes", "oops")
-    match way:
-        case "undo":
-            undo(by_agent(tx, author(MIA), "notes"), MIA)
-        case "rollback":
-            for number in range(later):  # what is gone back to has left the document by then
-                write_block(tx, author(MIA), "notes", f"oops, a thing {number}")
-            roll_back(by_agent(tx, author(MIA), "notes"), 2)
-        case _:
-            revert(by_agent(tx, author(JOB), "notes"), past_of_block(tx, block.id), MIA, 0)
-    assert content(tx) == "About Ana.\nWritten by the agent at night.\n"
-    for number in range(later):
-        append_block(tx, author(JOB), "notes", f"{number}\n")
-    pieces = [(piece.text, piece.change and piece.change.writer) for piece in blame(past_of_block(tx, block.id))]
-    assert pieces[:2] == [("About Ana.\n", SYSTEM), ("Written by the agent at night.\n", AGENT)]
-    done = revert(by_agent(tx, author(MIA), "notes"), past_of_block(tx, block.id), AGENT, 0)
-    assert content(tx) == "About Ana.\n" + "".join(f"{number}\n" for number in range(later))
-    assert (done.plan.removed, done.plan.lost) == (31, ())
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "pieces"),
-    [
-        ("The kitten likes milk.", "The sitting likes oat milk!", ["sitting", " oat", "!"]),
-        ("Ana: 17 cups", "Anabel: 170 cups", ["Anabel", "170"]),
-        ("one two three", "one, two, three, four", [",", ",", ", four"]),
-        ("猫は魚が好き", "猫は肉が好き", ["肉"]),
-    ],
-)
-def test_a_text_that_is_written_anew_is_blamed_in_whole_words(
-    tx: Tx, before: str, after: str, pieces: list[str]
-) -> None:
-    block = made(tx, before)
-    write_block(tx, author(MIA), "notes", after)
-    assert content(tx) == after
-    blamed = blame(past_of_block(tx, block.id))
-    assert [each.text for each in blamed if each.change and each.change.writer == MIA] == pieces
-
-
 def test_a_text_that_is_too_long_to_compare_by_words_is_written_all_the_same(tx: Tx) -> None:
     made(tx, "a b " * 200, char_limit=10**5)
     wanted = "b a c " * 300

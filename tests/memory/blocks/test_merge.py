@@ -54,12 +54,6 @@ def write_seen(tx: Tx, text: str, seen: int) -> Block:
     return write(by_agent(tx, OWNER, "notes"), find_block(tx, ADA, "notes", IN_GUILD), text, seen=seen)
 
 
-# ------------------------------------------------------------------------------------------------------------ lines
-
-
-LINES = "- milk\n- eggs\n- salt\n"
-
-
 @pytest.mark.parametrize(
     ("meanwhile", "line", "after"),
     [
@@ -78,6 +72,12 @@ def test_a_line_that_moved_since_it_was_shown_is_changed_where_it_is(
     write_block(tx, OWNER, "notes", meanwhile)
     edit_lines(tx, agent, "notes", line, line, "X")
     assert content(tx) == after
+
+
+# ------------------------------------------------------------------------------------------------------------ lines
+
+
+LINES = "- milk\n- eggs\n- salt\n"
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,6 @@ def test_a_text_that_is_set_keeps_what_others_added_since(tx: Tx) -> None:
     assert "Ask about the dentist." in content(tx)
     assert "Very calm" in content(tx)
     assert "Snow at night.\nRain.\nSun.\n" in content(tx)
-
-
-def test_what_a_writer_set_before_in_the_same_turn_it_sets_anew(tx: Tx) -> None:
-    agent = book(tx)
-    set_field(tx, OWNER, "notes", "diary", "Snow.\n")
-    set_field(tx, agent, "notes", "state.note", "First thought.")
-    set_field(tx, agent, "notes", "state.note", "Second thought.")
-    assert "First" not in content(tx)
-    assert "Second thought." in content(tx)
-    assert "Snow." in content(tx)
 
 
 def test_what_both_changed_since_is_not_guessed_at_but_shown(tx: Tx) -> None:
@@ -225,15 +215,6 @@ def test_a_line_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx
     write_block(tx, OWNER, "notes", f"- oats\n{LINES}- bread\n")
     with pytest.raises(Refused, match="there are no lines 4 to 4"):
         edit_lines(tx, agent, "notes", 4, 4, "- rice")
-
-
-def test_an_item_is_taken_by_the_number_that_was_shown(tx: Tx) -> None:
-    agent = book(tx)
-    remove_item(tx, OWNER, "notes", "todo", 1)
-    add_item(tx, OWNER, "notes", "todo", "d")
-    remove_item(tx, agent, "notes", "todo", 2)
-    set_item(tx, agent, "notes", "todo", 3, "C")
-    assert "## todo\n1. C\n2. d\n" in content(tx)
 
 
 @pytest.mark.parametrize("change", [remove_item, set_item])

@@ -35,9 +35,7 @@ from memory.blocks.schemas import (
     TextSchema,
     dump_schema,
     lines_of,
-    outline,
     parse_schema,
-    view,
 )
 from memory.blocks.store import open_block
 from memory.blocks.targets import target_of
@@ -245,19 +243,6 @@ def test_a_log_of_its_own_takes_entries_of_its_agent_and_keeps_them(tx: Tx) -> N
 # ---------------------------------------------------------------- texts in parts, and wrong doors
 
 
-def test_sections_are_addressed_by_their_names(tx: Tx) -> None:
-    made(tx, new(schema=BOOK, values={"notes": "one", "state": {"mood": "low"}, "tasks": [{"title": "sweep"}]}))
-    append_block(tx, author(), "notes", " two", "notes")
-    replace_in_block(tx, author(), "notes", "one", "1", "notes")
-    set_field(tx, author(), "notes", "state.energy", 3)
-    append_block(tx, author(), "notes", "er", "state.mood")
-    add_item(tx, author(), "notes", "tasks", {"title": "mop"})
-    assert content(tx) == (
-        "## notes\n1 two\n## state\nmood: lower\nenergy: 3\nrested:\ngoals:\nsince:\ntalks: 0\nsource: diary\n"
-        "## tasks\n1. title: sweep\n2. title: mop\n## diagnostics (read only)\n"
-    )
-
-
 def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
     made(tx, new(schema=BOOK))
     made(tx, new("plain", content="text"))
@@ -339,13 +324,6 @@ def test_a_schema_comes_back_from_its_text(schema: Schema) -> None:
 def test_what_is_no_schema_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="not a block schema"):
         parse_schema(text)
-
-
-def test_schemas_are_told_in_words() -> None:
-    assert outline(TextSchema()) == ""
-    assert outline(TASKS) == "a list of at most 3 items of title (text, required), done (boolean)"
-    assert outline(BOOK).startswith("sections: notes (text); state (fields: mood (text), energy (number, required), ")
-    assert view(MOOD, "x") == "x"
 
 
 # ---------------------------------------------------------------- damage

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from memory.blocks import Block, add_item, append_block, find_block, remove_item, set_field, set_item
 from memory.blocks.changes import EDIT, Change, Step, difference, played
-from memory.blocks.containers import remove_item as drop_item
-from memory.blocks.containers import set_value
-from memory.blocks.document import SYSTEM, BlockDocument, Writer, agent_writer, person_writer
+from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past, blame, past_of
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
@@ -20,7 +18,6 @@ from memory.blocks.revert import by_agent, revert, roll_back, undo
 from memory.blocks.rows import archives_of, load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, Section
 from memory.blocks.store import CheckpointPolicy, Limits
-from memory.blocks.targets import every_target
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from memory.store.ids import BlockId
@@ -204,40 +201,6 @@ def test_where_the_beginning_is_lost_parts_go_back_as_far_as_the_document_knows(
     with pytest.raises(Refused, match="there is no version 5: there are versions"):
         roll_back(edit, 5)
     assert verify_block(tx, kept.block) == []
-
-
-@pytest.mark.parametrize("way", ["undo", "rollback", "revert"])
-def test_what_comes_back_of_parts_stays_its_writers(way: str) -> None:
-    agent, mia, job = WRITERS[:3]
-    with blocks_store() as tx:
-        block = made(tx, new(schema=BOOK))
-        before = row(tx).content
-        set_field(tx, author(writer=agent, policy=SMALL), "notes", "notes", "The agent wrote this.\n")
-        set_field(tx, author(writer=agent, policy=SMALL), "notes", "state.energy", 3)
-        add_item(tx, author(writer=agent, policy=SMALL), "notes", "tasks", {"title": "walk"})
-        theirs = row(tx).content
-
-        def wiped(document: BlockDocument) -> None:
-            targets = every_target(BOOK)
-            document.change(lambda loro: set_value(loro, targets["notes"], "oops"))
-            document.change(lambda loro: set_value(loro, targets["state.energy"], 5))
-            document.change(lambda loro: drop_item(loro, targets["tasks"], 1))
-
-        by_agent(tx, author(writer=mia, policy=SMALL), "notes")(wiped)
-        match way:
-            case "undo":
-                undo(by_agent(tx, author(writer=mia, policy=SMALL), "notes"), mia)
-            case "rollback":
-                roll_back(by_agent(tx, author(writer=mia, policy=SMALL), "notes"), 4)
-            case _:
-                revert(by_agent(tx, author(writer=job, policy=SMALL), "notes"), past(tx, block.id), mia, 0)
-        assert row(tx).content == theirs
-        pieces = blame(past(tx, block.id))
-        assert {piece.change and piece.change.writer for piece in pieces} == {agent, SYSTEM}
-        set_item(tx, author(writer=job, policy=SMALL), "notes", "tasks", 1, {"title": "swim"})
-        undo(by_agent(tx, author(writer=job, policy=SMALL), "notes"), job)
-        done = revert(by_agent(tx, author(writer=mia, policy=SMALL), "notes"), past(tx, block.id), agent, 0)
-        assert (row(tx).content, done.plan.lost) == (before, ())
 
 
 def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:

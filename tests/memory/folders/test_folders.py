@@ -1,6 +1,5 @@
 """Folders in the store: who may know of them, how their index follows a directory, and how their files are found."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
@@ -213,22 +212,6 @@ async def local(database: Database, directory: Path) -> Folder:
 
 async def indexed(database: Database, folder: Folder, seconds: float = 60) -> Progress:
     return await folders.index(database, folder, lambda: NOON, seconds)
-
-
-async def test_the_index_follows_the_directory(database: Database, tmp_path: Path) -> None:
-    folder = await local(database, tmp_path / "papers")
-    first, second = tmp_path / "papers" / "a.txt", tmp_path / "papers" / "b.txt"
-    first.write_text("the ferry leaves at nine")
-    second.write_text("the train leaves at ten")
-    assert await indexed(database, folder) == Progress(2, 0, 2, 0)
-    assert await indexed(database, folder) == Progress(2, 0, 0, 0)
-    times = first.stat()
-    first.write_text("the ferry leaves at five")
-    os.utime(first, ns=(times.st_atime_ns, times.st_mtime_ns))  # as large and as old as before
-    second.unlink()
-    assert await indexed(database, folder) == Progress(1, 0, 1, 1)
-    hits = await database.read(lambda rows: [text for _, text in found(rows, "ferry train", MINE)])
-    assert hits == ["the ferry leaves at five"]
 
 
 async def test_a_file_that_was_written_anew_with_the_same_words_keeps_its_passages(

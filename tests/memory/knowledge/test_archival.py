@@ -93,51 +93,6 @@ def test_an_entry_is_found_by_content_tags_category_label_and_day(tx: Tx) -> Non
         assert found(tx, query) == [entry.id]
 
 
-def test_the_same_words_are_reinforced(tx: Tx) -> None:
-    first = archival.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"a": 1}), NOON)
-    again = replace(
-        BOLT,
-        content=f"  {BOLT.content}\n",
-        origin=replace(HERE, trust=Trust.STRANGER, message=MessageId(9)),
-        label="pets",
-        category="people",
-        tags=("rodent", "pet"),
-        metadata={"b": 2},
-        importance=0.8,
-    )
-    second = archival.insert(tx, STAR, again, LATER)
-    assert (second.id, second.reinforcement, second.last_seen) == (first.id, 1, LATER)
-    assert (second.created_at, second.updated_at) == (NOON, NOON)
-    assert (second.label, second.category, second.tags) == ("pets", "people", ("pet", "rodent"))
-    assert (second.metadata, second.importance, second.trust) == ({"a": 1, "b": 2}, 0.8, Trust.STRANGER)
-    assert second.messages == (9,)
-    assert found(tx, "rodent") == [first.id]
-    third = archival.insert(tx, STAR, replace(BOLT, label="other", importance=0.1), LATER)
-    assert (third.id, third.label, third.importance) == (first.id, "pets", 0.8)
-    assert len(archival.latest(tx, STAR, Scope(GUILD))) == 1
-    check_index(tx)
-
-
-def test_what_stands_keeps_its_label_category_and_metadata_and_it_is_said_what_was_left(tx: Tx) -> None:
-    known = replace(BOLT, label="pets", category="people/ann", metadata={"mood": "happy"})
-    first = archival.insert(tx, STAR, known, NOON)
-    assert archival.not_taken(first, known) == []
-    other = replace(BOLT, label="rodents", category="animals", metadata={"mood": "sad", "n": 1}, importance=0.1)
-    again = archival.insert(tx, STAR, other, LATER)
-    assert (again.id, again.label, again.category, again.importance) == (first.id, "pets", "people/ann", 0.5)
-    assert again.metadata == {"mood": "happy", "n": 1}
-    assert archival.not_taken(again, other) == [
-        "the label 'rodents': it has the label 'pets'",
-        "the category animals: it is in people/ann",
-        "the importance 0.1: it has 0.5",
-        "the metadata mood: it has others",
-    ]
-    many = replace(BOLT, tags=tuple(f"t{number}" for number in range(20)))
-    archival.insert(tx, STAR, many, LATER)
-    more = replace(BOLT, tags=("late",))
-    assert archival.not_taken(archival.insert(tx, STAR, more, LATER), more) == ["the tags late: it has 20"]
-
-
 def test_other_agents_audiences_and_people_keep_their_own_copy(tx: Tx) -> None:
     first = archival.insert(tx, STAR, BOLT, NOON)
     others = [
@@ -169,14 +124,6 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     public = put(tx, "public", PUBLIC, label="pets")
     assert archival.read(tx, STAR, "pets", Scope(GUILD)) == own
     assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
-
-
-@pytest.mark.parametrize("label", ["ENT doctor", "ent_appointment", "trip: Rome", "coffee_order #2", "👩‍🚀", "می‌خواهم"])
-def test_plain_words_are_a_label_and_a_tag(tx: Tx, label: str) -> None:
-    entry = archival.insert(tx, STAR, replace(BOLT, label=label, tags=(label,)), NOON)
-    assert (entry.label, entry.tags) == (label, (label,))
-    assert archival.read(tx, STAR, label, Scope(GUILD)) == entry
-    assert archival.shown_name(label, entry.id) == label
 
 
 @pytest.mark.parametrize(

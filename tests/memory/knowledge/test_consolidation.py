@@ -77,22 +77,6 @@ def unharmed(tx: Tx, plan: Plan, why: str) -> None:
     assert tx.all("SELECT * FROM dream_runs") == []
 
 
-def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from(tx: Tx) -> None:
-    first = kept(tx, "Ann takes the tram 71", Of(message=MessageId(1)), NOON - timedelta(days=9))
-    second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
-    kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
-    second = archival.read(tx, STAR, second.id, Scope(GUILD))
-    run = consolidation.apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
-    (made,) = archival.latest(tx, STAR, Scope(GUILD))
-    assert (made.content, made.created_at, made.importance) == ("Ann goes by tram 71.", first.created_at, 0.7)
-    assert (made.reinforcement, made.messages, made.people) == (2, (1, 2, 3), (ANN,))
-    rows = tx.all("SELECT superseded_by, archived_at FROM archival_entries WHERE id IN (?, ?)", (first.id, second.id))
-    assert [(row["superseded_by"], row["archived_at"] is not None) for row in rows] == [(made.id, True)] * 2
-    assert archival.read(tx, STAR, first.id, Scope(GUILD)).id == made.id, "who asks for the old one is given the new"
-    items, hidden = consolidation.reported(tx, run, Scope(GUILD), 10)
-    assert ([item.action for item in items], hidden) == (["made", "merged", "merged"], 0)
-
-
 def triple(subject: str, relation: str, other: str) -> Triple:
     return Triple(Entity(subject, Kind.PERSON), relation, Entity(other, Kind.THING))
 
@@ -194,16 +178,6 @@ def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
     assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {}
     assert consolidation.choose(tx, STAR, Pass.CONSOLIDATION).new, "each pass has a mark of its own"
     assert tx.all("SELECT * FROM dream_runs") == []
-
-
-def test_an_old_entry_comes_back_into_view_when_a_like_one_is_new(tx: Tx) -> None:
-    several(tx, 50)
-    old = kept(tx, "Ann likes black tea with a little milk in the morning")
-    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
-    marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
-    consolidation.apply(tx, Plan(marks=marks), NOON)
-    new = kept(tx, "In the morning Ann likes black tea with milk")
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(old, new)]}
 
 
 def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memory.knowledge import projects
-from memory.knowledge.items import By, Kind
+from memory.knowledge.items import By
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -77,24 +77,6 @@ def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time
         for _ in range(2):
             projects.note_review(tx, by(), f"Issue of the number {number} again")
     assert len(lessons(tx, HERE, NOON).issues) == 5
-
-
-def test_a_finished_project_is_one_record_with_its_summary(tx: Tx) -> None:
-    projects.finish(tx, HERS, "A game of  snake", "Three.js")
-    (kept,) = projects.listing(tx, HERE)
-    assert (kept.kind, kept.text, projects.tech_of(kept)) == (Kind.PROJECT, "A game of snake", "Three.js")
-
-
-def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown(tx: Tx) -> None:
-    projects.prefer(tx, by(), "Three.js")
-    projects.prefer(tx, by(minutes=1), "three.js")
-    assert [each.text for each in projects.listing(tx, HERE)] == ["Three.js"]
-    for number in range(4):
-        projects.prefer(tx, by(minutes=2 + number), f"wish {number}")
-    assert lessons(tx, HERE, NOON - timedelta(days=1)) == projects.Learned()  # a turn that began before
-    assert [each.text for each in lessons(tx, HERE, NOON + timedelta(days=1)).wishes] == [
-        "wish 3", "wish 2", "wish 1"
-    ]  # fmt: skip
 
 
 def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named(tx: Tx) -> None:

@@ -11,7 +11,7 @@ from memory.knowledge.working import By, NewEntry, delete, get, listing, ranked,
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.errors import Refused
-from memory.store.ids import PlaceId, TurnId
+from memory.store.ids import TurnId
 from tests.memory.parts import ANN, GUILD, NOON, begun, delete_message, store, taken
 
 ABROAD = Audience("guild:discord:2")
@@ -29,15 +29,6 @@ def read(tx: Tx, key: str, scope: Scope = BY.scope, minutes: float = 0) -> list[
 
 
 # -------------------------------------------------------------------------------------------------------- time
-
-
-def test_an_entry_is_there_for_five_minutes_unless_another_time_is_given(tx: Tx) -> None:
-    save(tx, BY, NewEntry("a", "short"))
-    save(tx, BY, NewEntry("b", "long", timedelta(hours=4)))
-    assert read(tx, f"{HERE}/a", minutes=4.99) == ["short"]
-    assert read(tx, f"{HERE}/a", minutes=5) == []
-    assert read(tx, f"{HERE}/b", minutes=239) == ["long"]
-    assert [each.key for each in listing(tx, HERE, BY.scope, NOON + 5 * MINUTE)] == [f"{HERE}/b"]
 
 
 def test_what_expired_is_swept_in_slices_and_nothing_else(tx: Tx) -> None:
@@ -100,21 +91,6 @@ def test_only_the_own_namespace_and_shared_are_written(tx: Tx, key: str) -> None
 def test_what_is_no_key_is_refused(key: str) -> None:
     with pytest.raises(Refused):
         save(store(), BY, NewEntry(key, "x"))
-
-
-def test_whole_segments_count_under_a_path(tx: Tx) -> None:
-    for namespace in ("subagent/1", "subagent/10"):
-        save(tx, by(BY.scope, namespace), NewEntry("result", namespace))
-    assert [each.content for each in listing(tx, "subagent/1", BY.scope, NOON)] == ["subagent/1"]
-    assert len(listing(tx, "subagent", BY.scope, NOON)) == 2
-
-
-def test_the_namespace_of_a_turn_is_its_conversation_or_its_patrol(tx: Tx) -> None:
-    turn = begun(tx, taken(tx, 1))
-    assert working.namespace_of(tx, turn) == HERE
-    post = PlaceId("bluesky:at://did:plc:x/app.bsky.feed.post/3l")
-    assert working.namespace_of(tx, replace(turn, place=post)).count("/") == 1
-    assert working.namespace_of(tx, replace(turn, place=PlaceId("patrol:heartbeat"))) == "patrol/heartbeat"
 
 
 # ------------------------------------------------------------------------------------------------------ audiences

@@ -57,13 +57,6 @@ def test_what_was_read_is_gone(tx: Tx) -> None:
     assert gaps.listing(tx) == []
 
 
-def test_what_was_noted_further_while_it_was_read_is_still_to_be_read(tx: Tx) -> None:
-    noted(tx)
-    noted(tx, Span(HALL, "100", "1000"))
-    gaps.fill(tx, SPAN)
-    assert [gap.span for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == [Span(HALL, "100", "1000")]
-
-
 def test_what_was_read_in_part_is_shown_although_it_is_not_read_again(tx: Tx) -> None:
     noted(tx)
     gaps.close(tx, SPAN, "only the newest were read", NOON)

@@ -222,15 +222,6 @@ def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
     assert inbox.joinable(tx, found[0]) == []
 
 
-def test_tries_are_counted_for_every_row_of_a_turn(tx: Tx) -> None:
-    rows = taken(tx, 1), taken(tx, 2)
-    turn = begun(tx, *rows)
-    assert turns.count_attempt(tx, turn.id) == 2
-    turns.postpone(tx, turn.id, "it rained", LATER)
-    found = inbox.of_turn(tx, turn.id)
-    assert [(row.attempts, row.last_error, row.next_attempt_at) for row in found] == [(2, "it rained", LATER)] * 2
-
-
 def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
     row = taken(tx, 1)
     assert inbox.revive(tx, row.id) is None
@@ -252,13 +243,6 @@ def test_a_row_of_which_no_turn_could_be_made_waits_and_is_given_up_in_the_end(t
     assert (found.status, found.attempts, found.next_attempt_at) == (Status.RECEIVED, 1, LATER)
     turns.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
     assert (status(tx, row), row_of(tx, row.id).last_error) == (Status.DEAD, "no group")
-
-
-def test_the_listing_is_newest_first_and_can_be_of_one_state(tx: Tx) -> None:
-    rows = [taken(tx, number) for number in range(4)]
-    turns.bury(tx, begun(tx, rows[1]).id, "x", NOON)
-    assert [row.id for row in inbox.listing(tx, None, 3)] == [rows[3].id, rows[2].id, rows[1].id]
-    assert [row.id for row in inbox.listing(tx, Status.DEAD, 3)] == [rows[1].id]
 
 
 def test_messages_that_wait_are_known_by_place(tx: Tx) -> None:

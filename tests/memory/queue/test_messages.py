@@ -1,7 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -125,23 +124,6 @@ def test_text_that_sqlite_cannot_hold_is_stored_without_it(tx: Tx) -> None:
     message = messages.add_heard(tx, replace(HEARD, text="half \ud83d and \x00null", speaker="A\x00nn"))
     assert by_id(tx, message).text == "half  and null"
     assert by_id(tx, message).speaker == "Ann"
-
-
-def test_our_rows_keep_their_turn_and_tool_results_are_not_searched(tx: Tx) -> None:
-    said = messages.add_said(tx, SAID)
-    call: dict[str, Any] = {"tool_call_id": "c1", "tool_name": "recall"}
-    calls = messages.add_said(tx, replace(SAID, sequence=1, text="", tool_args='{"q": "x"}', **call))
-    result = messages.add_said(tx, replace(SAID, sequence=2, role="tool", text="Bolt Bolt", tool_call_id="c1"))
-    assert found(tx, "Bolt") == [said]
-    assert found(tx, "Star") == [said]
-    rows = messages.of_batch(tx, TURN, Scope(GUILD))
-    assert [(row.id, row.sequence, row.role) for row in rows] == [
-        (said, 0, "assistant"),
-        (calls, 1, "assistant"),
-        (result, 2, "tool"),
-    ]
-    assert (rows[1].tool_call_id, rows[1].tool_name, rows[1].tool_args) == ("c1", "recall", '{"q": "x"}')
-    assert rows[0].agent == STAR
 
 
 def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:

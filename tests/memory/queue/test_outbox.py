@@ -164,13 +164,6 @@ def test_a_turn_has_spoken_when_an_answer_left_or_may_have_left(tx: Tx, status: 
     assert outbox.anything_said(tx, turn.id) is said
 
 
-def test_a_preview_is_no_answer(tx: Tx) -> None:
-    turn = begun(tx)
-    preview_of(tx, turn)
-    assert outbox.anything_said(tx, turn.id) is False
-    assert [row.kind for row in outbox.of_turn(tx, turn.id)] == ["preview"]
-
-
 def test_a_preview_is_left_over_once_its_turn_is_done_and_no_answer_waits(tx: Tx) -> None:
     turn = begun(tx)
     preview = preview_of(tx, turn)

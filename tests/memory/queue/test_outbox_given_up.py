@@ -33,19 +33,6 @@ def states(tx: Tx, rows: list[OutRow]) -> list[str]:
     return [known(tx, row.id).status.value for row in rows]
 
 
-def test_pieces_behind_one_that_failed_come_back_with_it_as_they_were(tx: Tx) -> None:
-    rows = pieces(tx)
-    given_up(tx, rows[1])
-    assert states(tx, rows) == ["pending", "failed", "withdrawn"]
-    one = found(tx, rows[1].id)
-    assert one.held == (rows[2].id,)
-    outbox.retry(tx, one)
-    assert states(tx, rows) == ["pending"] * 3
-    assert [known(tx, row.id) for row in rows] == rows
-    assert outbox.list_undelivered(tx, 10) == []
-    assert outbox.undelivered(tx, rows[1].id) is None
-
-
 def test_failing_again_holds_them_back_again(tx: Tx) -> None:
     rows = pieces(tx)
     for _ in range(2):
@@ -91,22 +78,6 @@ def test_what_was_forgotten_or_erased_is_none_of_them_and_nothing_of_it_comes_ba
 def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
     given_up(tx, queued(tx, "card/1/x", detail=detail))
     assert outbox.list_undelivered(tx, 10) == []
-
-
-def test_other_ends_are_none_of_them(tx: Tx) -> None:
-    sent, waiting, taken, preview = (queued(tx, key) for key in ("a", "b", "c", "d"))
-    outbox.mark_sent(tx, sent.id, "900", NOON)
-    outbox.withdraw(tx, taken.id)
-    tx.run("UPDATE outbox SET kind = 'preview', status = 'failed' WHERE id = ?", (preview.id,))
-    assert outbox.list_undelivered(tx, 10) == []
-    assert [outbox.undelivered(tx, row.id) for row in (sent, waiting, taken, preview)] == [None] * 4
-
-
-def test_the_newest_come_first(tx: Tx) -> None:
-    rows = [queued(tx, str(number)) for number in range(3)]
-    for row in rows:
-        given_up(tx, row)
-    assert [each.row.id for each in outbox.list_undelivered(tx, 2)] == [rows[2].id, rows[1].id]
 
 
 def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:

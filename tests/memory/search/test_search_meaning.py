@@ -15,7 +15,7 @@ from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from tests.memory.parts import delete_message
-from tests.memory.search.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
+from tests.memory.search.search_world import ANN, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
 
 ABROAD = Audience("guild:2")
 DOGS, WEATHER = (1.0, 0.0), (0.0, 1.0)
@@ -44,19 +44,6 @@ class Liar:
 
     def close(self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: Any) -> Mapping[int, Close]:
         return {number: Close(0.9, 0.9, 0.9) for number in around}
-
-
-def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:
-    expected = world.one_of_each("the puppy barks")
-    world.hear("it rains", place=ATTIC)
-    world.keep("it rains")
-    world.block("it rains")
-    embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
-    results = look(world, "hounds", meaning=ABOUT_DOGS)
-    assert sorted(ids(results)) == sorted(expected)
-    assert [hit.matched for hit in results.hits] == [()] * 3
-    assert [hit.distance for hit in results.hits] == pytest.approx([0, 0, 0], abs=1e-6)
-    assert look(world, "hounds").hits == []
 
 
 def task(world: World, title: str, audience: Audience = HERE.audience) -> Task:

@@ -74,20 +74,6 @@ def ids(found: list[Near]) -> list[tuple[str, int]]:
 # ------------------------------------------------------------------------------------------------- what is embedded
 
 
-def test_every_kind_of_row_is_found_by_its_meaning(tx: Tx) -> None:
-    message = say(tx, "the tortoise sleeps in winter")
-    entry = keep(tx, "tortoise eats lettuce")
-    block(tx, "pets", "tortoise named Fred")
-    say(tx, "nothing of the kind")
-    assert embed_all(tx) == 4
-    found = nearest(tx, asking("tortoise"), HERE)
-    numbers = dict(reversed(ids(found)))
-    entry_number = tx.one("SELECT n FROM archival_entries WHERE id = ?", (entry.id,))
-    assert entry_number is not None
-    assert numbers == {"message": message, "entry": entry_number["n"], "block": 1}
-    assert [near.cosine for near in found] == sorted((near.cosine for near in found), reverse=True)
-
-
 def test_a_row_of_another_audience_between_two_does_not_show(tx: Tx) -> None:
     """Neither while it is there nor when it goes: what is found for a scope does not tell of it."""
     first, second = say(tx, "the tortoise is ill"), say(tx, "in the garden")
@@ -165,14 +151,6 @@ def test_an_entry_that_is_put_away_has_no_vector(tx: Tx, column: str) -> None:
     assert len(vectors.missing(tx, 8)) == 1
 
 
-def test_an_entry_that_is_only_reinforced_keeps_its_vector(tx: Tx) -> None:
-    keep(tx, "tortoise")
-    embed_all(tx)
-    keep(tx, "tortoise")
-    assert len(held(tx)) == 1
-    assert vectors.missing(tx, 8) == []
-
-
 def test_a_block_that_changes_is_embedded_anew_and_one_that_is_deleted_is_not(tx: Tx) -> None:
     block(tx, "pets", "tortoise")
     embed_all(tx)
@@ -218,14 +196,6 @@ def test_a_narrowed_message_leaves_the_wider_audience_at_once_and_follows(tx: Tx
 
 
 # ---------------------------------------------------------------------------------------------------- who finds what
-
-
-def test_a_person_finds_what_every_agent_keeps(tx: Tx) -> None:
-    keep(tx, "tortoise")
-    block(tx, "mine", "tortoise")
-    embed_all(tx)
-    assert len(nearest(tx, asking("tortoise", agent=None), HERE)) == 2
-    assert nearest(tx, asking("tortoise", agent=MOON), HERE) == []
 
 
 def test_conditions_narrow_before_anything_is_taken(tx: Tx) -> None:

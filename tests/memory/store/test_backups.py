@@ -37,18 +37,6 @@ def position(folder: Path) -> str:
         raw.close()
 
 
-async def test_what_is_put_back_is_what_was_there(tmp_path: Path) -> None:
-    await lived(tmp_path, "before")
-    made = backups.create(tmp_path, NOW)
-    assert len(made.files) == 2
-    assert [each.name for each in backups.listing(tmp_path)] == [made.name]
-    await lived(tmp_path, "after")
-    assert backups.restore(tmp_path, made) == (0, [])
-    assert position(tmp_path) == "before"
-    assert not list(tmp_path.glob(".restoring-*"))
-    await lived(tmp_path, "and on")
-
-
 async def test_constellations_that_are_newer_than_the_backup_are_set_aside(tmp_path: Path) -> None:
     await lived(tmp_path, "before")
     made = backups.create(tmp_path, NOW)

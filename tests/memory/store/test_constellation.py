@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -76,19 +76,6 @@ def put_place(tx: Tx) -> None:
     tx.insert("places", row)
 
 
-async def test_a_file_is_open_as_long_as_somebody_uses_it(homes: Constellations) -> None:
-    found = await made(homes, 3)
-    async with homes.use(found[0].id) as held:
-        for each in found:
-            async with homes.use(each.id) as database:
-                await database.write(NOTE, put_place)
-        assert (writers(), homes.open_now()) == (1, [found[0].id])
-        assert await held.read(lambda rows: len(rows.all("SELECT 1 FROM places"))) == 1
-    assert (writers(), homes.open_now()) == (0, [])
-    async with homes.use(found[0].id) as database:  # this one is opened again, and works
-        assert await database.read(lambda rows: len(rows.all("SELECT 1 FROM places"))) == 1
-
-
 async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellations) -> None:
     found = await made(homes, 6)
 
@@ -150,13 +137,3 @@ async def test_a_place_belongs_to_the_narrowest_binding_that_is_known(homes: Con
     assert homes.of_place([], home.id) == home.id
     await homes.bind("discord:10", home.id, "test")  # bound anew: the last word counts
     assert homes.of_place(["discord:10"], work.id) == home.id
-
-
-async def test_a_sources_position_is_kept_and_replaced(tmp_path: Path) -> None:
-    moments = iter(NOW + timedelta(seconds=second) for second in range(9))
-    async with Constellations.open(tmp_path, lambda: next(moments)) as homes:
-        assert await homes.position("bluesky") is None
-        await homes.note_position("bluesky", "7")
-        await homes.note_position("bluesky", "8")
-    async with Constellations.open(tmp_path, clock) as homes:
-        assert await homes.position("bluesky") == "8"
