@@ -51,16 +51,6 @@ def test_only_what_is_not_found_itself_is_in_the_index(tx: Tx) -> None:
     assert [row["search_text"] != "" for row in tx.all("SELECT * FROM activity_events ORDER BY at")] == [False, True]
 
 
-def test_of_its_own_only_the_newest_are_looked_at(tx: Tx) -> None:
-    happened(tx, "long ago", 0, STAR)
-    for minute in range(1, 10):
-        happened(tx, "message", minute, STAR)
-    elsewhere = Wanted(DAY, agent=STAR, unless_in=HALL.id)
-    assert words(tx, elsewhere) == ["long ago"]
-    assert words(tx, Wanted(DAY, agent=STAR, unless_in=HALL.id, passed=10)) == ["long ago"]
-    assert words(tx, Wanted(DAY, agent=STAR, unless_in=HALL.id, passed=9)) == []
-
-
 def test_in_the_plan_no_event_of_the_asking_agent_is_passed(tx: Tx) -> None:
     chosen, values = activity._newest(Wanted(DAY, others_than=STAR), SCOPE, 20)
     plan = [row["detail"] for row in tx.all(f"EXPLAIN QUERY PLAN {chosen}", values)]

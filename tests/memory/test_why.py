@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from memory import blocks, why
-from memory.blocks import CONSTELLATION_OWNER, NewBlock
+from memory.blocks import NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure.person import compact, empty_log
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
@@ -84,21 +84,6 @@ def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
     assert [memory.external_id for memory in found.memories] == ["1", "2"]
     assert found.memories[0].place == HALL
     assert (found.hidden, found.gone, found.tools, found.recorded) == (1, 2, ("recall",), True)
-
-
-def test_blocks_that_were_shown_are_uses_and_empty_ones_are_not_shown(tx: Tx) -> None:
-    turn = begun(tx)
-    made = [
-        blocks.create_block(
-            tx, NewBlock(CONSTELLATION_OWNER, label, "n", audience, Trust.SYSTEM, content=text), SYSTEM, NOON
-        )
-        for label, audience, text in (("a", GUILD, "about us"), ("b", ELSEWHERE, "about them"), ("c", GUILD, ""))
-    ]
-    for _ in range(2):
-        turns.note_shown(tx, turn, [block.id for block in made])
-    found = why.account(tx, turn.id, HERE)
-    assert [(memory.label, memory.text) for memory in found.memories] == [("a", "about us")]
-    assert (found.hidden, found.gone) == (1, 0)
 
 
 def test_a_restart_forgets_what_was_used(tx: Tx) -> None:

@@ -624,20 +624,6 @@ async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is
     assert len(here.heard) == heard + 1
 
 
-async def test_a_page_is_asked_for_only_when_something_is_new(here: Ground) -> None:
-    source = here.source()
-    here.mention("before")
-    await here.look(source, 2)
-    here.server.limits.clear()
-    await here.look(source, 5)
-    assert here.server.limits == [1] * 5
-    here.mention("one")
-    here.mention("two")
-    await here.look(source, 2)
-    assert here.server.limits[5:] == [1, 50, 1]
-    assert here.texts == ["one", "two"]
-
-
 async def test_what_follows_an_answer_is_heard_at_once(here: Ground) -> None:
     source = here.source(batch_seconds=300)
     await here.look(source)

@@ -11,7 +11,7 @@ import pytest
 
 from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
-from sources.base import Delivery, Endpoint, Source, SourceRefused
+from sources.base import Delivery, SourceRefused
 from sources.discord import channel_lookup
 from sources.discord.client import Commands, Tree, intents
 from sources.discord.markup import application_of, invite_url
@@ -97,19 +97,6 @@ async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -
         assert [one.text for one in ear.heard] == ["one"]
     async with connected(server, ear):
         assert [one.text for one in await ear.wait(2)] == ["one", "two"]
-
-
-async def test_the_status_tells_how_the_connection_stands(server: DiscordServer) -> None:
-    server.guild("Home")
-    async with connected(server) as running:
-        assert running.source.readiness.ready
-        assert running.source.words.startswith("connected as carina")
-        assert not running.source.missing_intents
-        source: Source = running.source
-        endpoint: Endpoint = running.endpoint
-        assert (source.name, endpoint.max_length, endpoint.nonce_seconds) == ("discord", 2000, 60)
-    assert not running.source.readiness.ready
-    await server.wait_disconnected()
 
 
 async def test_it_waits_for_discord_to_come_up(server: DiscordServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,17 +51,6 @@ def counts(tx: Tx) -> tuple[list[int], list[int]]:
     ]
 
 
-def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:
-    block = made(tx)
-    for _ in range(3):
-        append_block(tx, author(), "notes", "a")
-    assert counts(tx) == ([3], [1, 2, 3])
-    for _ in range(8):
-        append_block(tx, author(), "notes", "b")
-    assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
-    assert verify_block(tx, block.id) == []
-
-
 def test_checkpoints_come_by_size_and_by_age(tx: Tx) -> None:
     made(tx)
     append_block(tx, author(policy=CheckpointPolicy(size=500)), "notes", "x" * 600)

@@ -17,7 +17,6 @@ from memory.blocks import (
     replace_in_block,
     set_field,
     set_item,
-    set_viewport,
     write_block,
 )
 from memory.blocks.changes import Change
@@ -167,21 +166,6 @@ def test_the_system_keeps_what_is_read_only_to_others(tx: Tx) -> None:
     assert content(tx).endswith("## diagnostics (read only)\nfine\n")
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({}, "field name is required"),
-        ({"name": " "}, "field name is required"),
-        ({"name": "Ada", "age": 3}, r"has the fields name \(text, required\), not 'age'"),
-        ({"name": 3}, "field name is a text"),
-    ],
-)
-def test_a_block_begins_only_with_values_that_fit(tx: Tx, values: dict[str, Any], words: str) -> None:
-    schema = MapSchema(fields=(Field(name="name", required=True),))
-    with pytest.raises(Refused, match=words):
-        made(tx, new(schema=schema, values=values))
-
-
 def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
     with pytest.raises(BlockTooLong):
         made(tx, new(schema=MOOD, values={"mood": "x" * 5_000}))
@@ -194,20 +178,6 @@ def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
 
 
 # ---------------------------------------------------------------- lists and logs
-
-
-def test_items_are_added_set_and_removed_by_their_numbers(tx: Tx) -> None:
-    made(tx, new(schema=TASKS))
-    for title in ("sweep", "mop", "dust"):
-        add_item(tx, author(), "notes", "", {"title": title})
-    with pytest.raises(Refused, match="the list holds 3 of 3 items: remove one first"):
-        add_item(tx, author(), "notes", "", {"title": "more"})
-    set_item(tx, author(), "notes", "", 2, {"title": "mop", "done": True})
-    remove_item(tx, author(), "notes", "", 1)
-    assert content(tx) == "1. title: mop; done: yes\n2. title: dust\n"
-    for number in (0, 3, -1, 2**80):
-        with pytest.raises(Refused, match="the list has 2, counted from 1"):
-            remove_item(tx, author(), "notes", "", number)
 
 
 def test_a_list_never_holds_more_than_ten_thousand_items(tx: Tx) -> None:
@@ -280,17 +250,6 @@ def _refused(change: Any) -> None:
 
 
 # ---------------------------------------------------------------- the viewport
-
-
-def test_a_viewport_shows_some_lines_and_says_which(tx: Tx) -> None:
-    made(tx, new(content="".join(f"{n}\n" for n in range(1, 8))))
-    assert set_viewport(tx, author(), "notes", 3, 2).shown == "(lines 3 to 4 of 7)\n3\n4\n"
-    assert find_block(tx, ADA, "notes", IN_GUILD).shown == "(lines 3 to 4 of 7)\n3\n4\n"
-    assert append_block(tx, author(), "notes", "8\n").shown == "(lines 3 to 4 of 8)\n3\n4\n"
-    for first, lines in ((0, 2), (9, 1), (1, -1)):
-        with pytest.raises(Refused, match="the block has 8 lines"):
-            set_viewport(tx, author(), "notes", first, lines)
-    assert set_viewport(tx, author(), "notes", 0, 0).shown == "".join(f"{n}\n" for n in range(1, 9))
 
 
 def test_a_viewport_beyond_the_end_shows_the_last_lines() -> None:

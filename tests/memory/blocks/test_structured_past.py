@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import Block, add_item, append_block, find_block, remove_item, set_field, set_item
-from memory.blocks.changes import EDIT, Change, Step, difference, played
+from memory.blocks.changes import Change, Step, difference, played
 from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past, blame, past_of
 from memory.blocks.manual_edits import write
@@ -125,19 +125,6 @@ def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, st
 def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
     change = Change(SYSTEM, None, 1, NOW)
     assert played(before, [Step(change, difference(before, after))]) == after
-
-
-def test_of_a_log_that_scrolls_only_what_comes_is_in_the_message() -> None:
-    before = "".join(f"- [2026-11-22 12:00] entry {number} of the log\n" for number in range(200))
-    new_entry = "- [2026-11-22 12:00] a new one\n"
-    gone = before.index("\n") + 1
-    after = before[gone:] + new_entry
-    splices = difference(before, after)
-    assert [(each.place, each.delete, each.insert) for each in splices] == [
-        (0, gone, ""),
-        (len(before) - gone, 0, new_entry),
-    ]
-    assert len(Change(SYSTEM, None, 1, NOW).message(EDIT, splices)) < 150
 
 
 def test_what_came_back_after_damage_is_in_the_past() -> None:

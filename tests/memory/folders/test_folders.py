@@ -43,16 +43,6 @@ def found(tx: Rows, text: str, scope: Scope, agent: AgentId = STAR, path: str = 
     return [(hit.label, hit.text) for hit in search(tx, query, scope).hits]
 
 
-def test_the_name_of_a_file_does_not_outrank_what_files_say(tx: Tx) -> None:
-    folder = virtual(tx)
-    said = "\n".join(f"line {number}" for number in range(300))
-    upload(tx, folder, "widgets.txt", said)
-    upload(tx, folder, "notes.txt", f"{said}\nThe widget must weigh 3 kg.\n{said}")
-    first, *others = found(tx, "what must the widget weigh?", MINE)
-    assert "must weigh" in first[1]
-    assert [label for label, _ in others] == ["notes/widgets.txt:1-40"], "a file is found by its name, once"
-
-
 # ----------------------------------------------------------------------------------------------------- who may know
 
 
@@ -136,18 +126,6 @@ def test_other_searches_do_not_look_into_files(tx: Tx) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ files
-
-
-def test_a_file_that_is_stored_again_replaces_itself_with_its_words(tx: Tx) -> None:
-    folder = virtual(tx)
-    upload(tx, folder, "a.txt", "the ferry leaves at nine")
-    upload(tx, folder, "a.txt", "the train leaves at ten")
-    assert found(tx, "ferry", MINE) == []
-    assert len(found(tx, "train", MINE)) == 1
-    assert folders.sizes(tx, folder.id, MINE) == (1, 23, 1)
-    assert folders.remove_files(tx, folder.id, ["a.txt", "none.txt"]) == 1
-    assert found(tx, "train", MINE) == []
-    assert tx.all("SELECT 1 FROM file_passages") == []
 
 
 def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers(tx: Tx) -> None:

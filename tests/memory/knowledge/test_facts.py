@@ -207,12 +207,6 @@ def test_too_few_words_are_skipped(tx: Tx) -> None:
     assert len(texts(tx)) == 3
 
 
-def test_a_contradiction_replaces_instead_of_reinforcing_and_holds_no_more_nowhere(tx: Tx) -> None:
-    facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(1), NOON)
-    facts.learn(tx, [said("prefers light theme editor", PREFERENCE)], source(2), NOON)
-    assert (only(tx).text, only(tx).reinforcements) == ("prefers light theme editor", 1)
-
-
 @pytest.mark.parametrize("origin", ["tool", "agent"])
 def test_what_the_person_said_wins_over_tools_and_agents(tx: Tx, origin: Any) -> None:
     facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(1), NOON)

@@ -21,15 +21,6 @@ def noted(tx: Tx, span: Span = SPAN, reason: str = "503") -> None:
     gaps.note(tx, [span], reason, NOON, NOON + gaps.FIRST_WAIT)
 
 
-def test_a_gap_is_due_when_its_time_has_come(tx: Tx) -> None:
-    noted(tx)
-    assert gaps.due(tx, "discord", NOON, 10) == []
-    assert [gap.span for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == [SPAN]
-    assert gaps.due(tx, "bluesky", NOON + gaps.FIRST_WAIT, 10) == []
-    assert gaps.next_try(tx, "discord") == NOON + gaps.FIRST_WAIT
-    assert gaps.next_try(tx, "bluesky") is None
-
-
 def test_pauses_double_up_to_the_longest(tx: Tx) -> None:
     noted(tx)
     waits = []
@@ -86,12 +77,6 @@ def test_what_cannot_be_read_is_closed_once_and_forgotten_later(tx: Tx) -> None:
     later = NOON + gaps.KEPT + timedelta(seconds=1)
     gaps.note(tx, [other], "503", later, later)
     assert [gap.span for gap in gaps.listing(tx)] == [other]
-
-
-def test_a_place_that_can_be_read_again_after_all_is_tried_again(tx: Tx) -> None:
-    gaps.close(tx, SPAN, "gone", NOON)
-    noted(tx)
-    assert gaps.next_try(tx, "discord") is not None
 
 
 @pytest.mark.parametrize(("person", "audience"), [(EVE, person_audience(EVE)), (PersonId("discord:8"), OWNER)])

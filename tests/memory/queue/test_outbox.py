@@ -77,16 +77,6 @@ def test_the_first_moment_of_sending_is_kept_however_often_it_is_tried(tx: Tx) -
     assert outbox.stuck_since(again, LATER) == timedelta(seconds=30)
 
 
-def test_a_row_that_was_looked_for_in_vain_begins_anew(tx: Tx) -> None:
-    row = queued(tx, "a")
-    outbox.mark_sending(tx, row.id, NOON)
-    outbox.restart_sending(tx, row.id, LATER)
-    assert (known(tx, row.id).status, known(tx, row.id).sending_at) == (Status.SENDING, LATER)
-    pending = queued(tx, "b")
-    outbox.restart_sending(tx, pending.id, LATER)
-    assert known(tx, pending.id).sending_at is None
-
-
 @pytest.mark.parametrize("end", [Status.FAILED, Status.UNKNOWN, Status.WITHDRAWN])
 def test_an_ended_row_is_never_sent_again(tx: Tx, end: Status) -> None:
     row = queued(tx, "a")

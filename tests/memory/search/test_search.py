@@ -11,7 +11,7 @@ from memory.queue import messages
 from memory.search import candidates, domains
 from memory.search.candidates import Word, by_words, share
 from memory.search.hybrid import search
-from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query, Results
+from memory.search.query import DOMAINS, Domain, Hit, Query
 from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
 from tests.memory.parts import delete_message
@@ -34,13 +34,6 @@ SCOPES = [
 ]
 
 
-def test_archival_blocks_can_be_searched_by_themselves(world: World) -> None:
-    kept, other = world.block("a hamster"), world.block("a hamster")
-    world.tx.run("UPDATE memory_blocks SET block_type = 'archival' WHERE id = ?", (kept,))
-    assert ids(look(world, "hamster", domains=frozenset({"archival_blocks"}))) == [kept]
-    assert sorted(ids(look(world, "hamster"))) == sorted([kept, other])
-
-
 def test_the_rarer_and_the_more_complete_rows_go_first(world: World) -> None:
     for number in range(20):
         world.hear(f"the name of thing {number}")
@@ -52,13 +45,6 @@ def test_the_rarer_and_the_more_complete_rows_go_first(world: World) -> None:
     assert hits[0].matched == ("name", "hamster")
     assert hits[1].matched == ("hamster",)
     assert ids(look(world, "name hamster", limit=1)) == [both]
-
-
-def test_of_equal_rows_the_newer_goes_first(world: World) -> None:
-    old = world.hear("a hamster", at=NOON)
-    new = world.hear("a hamster", at=NOON + timedelta(minutes=3))
-    middle = world.hear("a hamster", at=NOON + timedelta(minutes=2))
-    assert ids(look(world, "hamster")) == [new, middle, old]
 
 
 def test_each_domain_s_best_counts_as_one(world: World) -> None:
@@ -130,23 +116,6 @@ def test_without_text_the_newest_rows_are_listed(world: World) -> None:
     assert ids(look(world, "", limit=1, domains=frozenset({"messages"}))) == [first]
 
 
-def test_nothing_found_says_where_it_was_looked_for(world: World) -> None:
-    world.hear("one")
-    world.hear("two", person=BOB)
-    world.hear("elsewhere", audience=Audience("guild:2"))
-    world.keep("three")
-    world.keep("another agent's", agent=MOON)
-    assert look(world, "tortoise") == Results(
-        [], ("archival", "messages", "blocks"), {"archival": 1, "messages": 2, "blocks": 0}
-    )
-    assert look(world, "tortoise", person=BOB).seen == {"archival": 0, "messages": 1, "blocks": 0}
-    assert look(world, "tortoise", role="user") == Results([], ("messages",), {"messages": 2})
-    assert look(world, "?!", domains=frozenset({"archival"})) == Results([], ("archival",), {"archival": 1})
-    assert look(world, "one", category="a", role="user") == Results([], (), {}, ("role", "category"))
-    only = frozenset[Domain]({"archival"})
-    assert look(world, "one", category="a", role="user", domains=only) == Results([], (), {}, ("role",)), "that alone"
-
-
 def test_deleted_archived_and_superseded_rows_are_not_found(world: World) -> None:
     message, ours = world.hear("hamster", external_id="x"), world.say("hamster")
     gone, superseded, old = world.keep("hamster one"), world.keep("hamster two"), world.keep("hamster three")
@@ -207,13 +176,6 @@ def test_a_message_comes_with_what_was_said_before_and_after_it(world: World) ->
     delete_message(world.tx, "x", NOON)
     (hit,) = look(world, "hamster").hits
     assert (hit.id, hit.before and str(hit.before.id), hit.after and str(hit.after.id)) == (found, before, after)
-
-
-def test_the_limit_is_kept_within_bounds(world: World) -> None:
-    for _ in range(MAX_HITS + 5):
-        world.hear("hamster")
-    assert [len(ids(look(world, "hamster", limit=limit))) for limit in (-1, 0, 3, 1000)] == [1, 1, 3, MAX_HITS]
-    assert [len(ids(look(world, "", limit=limit))) for limit in (-1, 0, 3, 1000)] == [1, 1, 3, MAX_HITS]
 
 
 @pytest.mark.parametrize("text", ["hamster", ""])

@@ -35,12 +35,6 @@ def test_a_question_finds_the_answer_that_has_none_of_its_words(world: World) ->
     assert why == {asked: (("hamster", "name"), ()), answer: ((), ("hamster", "name"))}
 
 
-def test_keywords_find_only_rows_that_have_them(world: World) -> None:
-    asked = world.hear(ASKED)
-    world.hear("Bolt, after the sprinter")
-    assert ids(look(world, "hamster name")) == [asked]
-
-
 @pytest.mark.parametrize(
     "apart",
     [

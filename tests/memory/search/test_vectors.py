@@ -109,14 +109,6 @@ def test_a_long_entry_is_found_by_its_passages_alone(tx: Tx) -> None:
     assert vectors.missing(tx, 8) == []
 
 
-def test_results_of_tools_and_empty_rows_are_not_embedded(tx: Tx) -> None:
-    say(tx, "   ")
-    block(tx, "empty", "")
-    assert embed_all(tx) == 1  # the empty block leaves the queue without a vector
-    assert held(tx) == []
-    assert vectors.missing(tx, 8) == []
-
-
 # ----------------------------------------------------------------------------------------------- when a vector goes
 
 

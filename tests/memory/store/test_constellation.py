@@ -103,18 +103,6 @@ async def test_a_registered_file_that_is_missing_is_refused_and_not_made_anew(ho
     assert not home.path.exists()
 
 
-async def test_a_file_that_could_not_be_opened_can_be_later(homes: Constellations) -> None:
-    (home,) = await made(homes, 1)
-    aside = home.path.with_name("aside.db")
-    home.path.rename(aside)
-    with pytest.raises(DatabaseCorrupt):
-        async with homes.use(home.id):
-            pass
-    aside.rename(home.path)
-    async with homes.use(home.id) as database:
-        await database.write(NOTE, put_place)
-
-
 async def test_an_older_constellation_is_refused_when_it_is_opened(homes: Constellations) -> None:
     (home,) = await made(homes, 1)
     async with homes.use(home.id) as database:
