@@ -24,10 +24,10 @@ FERRY = "The ferry leaves at nine."
 
 
 def using(call: Call) -> Callable[[Request], Reply]:
-    """A model that makes the call, and answers with what came of it."""
+    """A model that makes the call, and answers with what came of it in one line: lines that quote are taken out."""
 
     def reply(request: Request) -> Reply:
-        return Answer(request.results[-1]) if request.results else Calls(call)
+        return Answer(" ".join(request.results[-1].split())) if request.results else Calls(call)
 
     return reply
 
