@@ -7,7 +7,8 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bot.agents.notices import owner_notices
 from bot.config import Config
@@ -35,8 +36,7 @@ _END_SECONDS = 6.0  # for all that is under way together; then all is closed, an
 _LOOKS_FOR_CONNECTIONS = 100
 
 
-@dataclass(frozen=True)
-class App:
+class App(Struct, frozen=True):
     """The service, created but not yet running."""
 
     served: ServedConstellations

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
+
+from msgspec import Struct
 
 from memory.store.clock import Clock, utc_now
 from memory.store.errors import DatabaseRefused
@@ -18,8 +19,7 @@ RETRY_SECONDS = 1.0
 _log = Log("bot.storage_retry")
 
 
-@dataclass(frozen=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True):
     since: datetime
     reason: str
     arrivals: int = 0

@@ -16,10 +16,11 @@ The log also records when agents were active, separately for each audience: one 
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
@@ -56,8 +57,7 @@ class Kind(StrEnum):
     NOTABLE = "notable"
 
 
-@dataclass(frozen=True)
-class NewEvent:
+class NewEvent(Struct, frozen=True):
     """An event to be written; `words` follow the agent's name and come from the catalog: "assigned a task to Flux"."""
 
     kind: Kind
@@ -151,8 +151,7 @@ def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: dateti
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Conditions for events: since then, of a kind, by an agent; `before` a turn, without what patrols looked at."""
 
     since: datetime
@@ -287,8 +286,7 @@ _new = RowMapper(NewEvent, kind="event_type")
 # --------------------------------------------------------------------------------------------- when agents were active
 
 
-@dataclass(frozen=True)
-class Neighbor:
+class Neighbor(Struct, frozen=True):
     """Another agent of the constellation, with its last activity and the subject of its last session, as far as the
     scope may know."""
 

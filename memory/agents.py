@@ -7,10 +7,11 @@ and nobody has edited since: existing agents keep their rows, new ones are added
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, new_id
@@ -28,8 +29,7 @@ class Face(NamedTuple):
     avatar: str
 
 
-@dataclass(frozen=True)
-class Agent:
+class Agent(Struct, frozen=True):
     id: AgentId
     name: str
     description: str
@@ -59,8 +59,7 @@ class Agent:
         return Face(self.config.get("show_name", ""), self.config.get("avatar", ""))
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """One agent in a group. `role` is regular, supervisor, observer or specialist; a specialist has a `domain`."""
 
     agent: AgentId
@@ -71,8 +70,7 @@ class Member:
     """The model that it uses in this group; empty for its own."""
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Struct, frozen=True):
     """Agents that answer together. `config` holds the pattern's options, with agents by id."""
 
     id: GroupId

@@ -6,8 +6,9 @@ activity log, with the task's earlier state.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from memory.agenda import tasks
 from memory.people.audience import Scope
@@ -24,8 +25,7 @@ _MADE: dict[What, str] = {
 _OPEN = "status IN ('open', 'in_progress')"
 
 
-@dataclass(frozen=True)
-class Arranged:
+class Arranged(Struct, frozen=True):
     """One arrangement; `at` is its time in stored form."""
 
     what: What

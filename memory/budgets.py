@@ -1,8 +1,9 @@
 """Limits on spending for models, the cost of each call, and reservations for running calls; numbers, never text."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope
 from memory.queue.turns import Turn
@@ -15,8 +16,7 @@ Period: TypeAlias = Literal["day", "month"]
 _STALE = timedelta(minutes=30)  # longer than any turn takes: the reservation was left behind
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """How much may be spent in each day or month (UTC) on one subject: money, tokens in and out, or both.
 
     Subjects: "constellation"; "agent:<name>"; "person" and "guild" for each of them; "person:<id>"; "guild:<id>".
@@ -28,8 +28,7 @@ class Limit:
     tokens: int | None = None
 
 
-@dataclass(frozen=True)
-class Spender:
+class Spender(Struct, frozen=True):
     """For whom a call is made; without a turn, nobody waits for it, and it counts for no person."""
 
     turn: TurnId | None
@@ -38,8 +37,7 @@ class Spender:
     guild: Audience | None
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Whose calls are counted; None for everybody's."""
 
     agent: AgentId | None = None
@@ -47,8 +45,7 @@ class Filter:
     guild: str | None = None
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """What is spent and reserved. `usd` covers calls with a known price; `unpriced` counts the others."""
 
     usd: float
@@ -128,8 +125,7 @@ def release_all(tx: Tx) -> None:
 # ---------------------------------------------------------------------------------------- what was spent, call by call
 
 
-@dataclass(frozen=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """One call. `cost_usd` is None if the model's price is unknown, which is not the same as free."""
 
     model: str
@@ -172,8 +168,7 @@ def of_turn(rows: Rows, turn: TurnId) -> tuple[int, int]:
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
-@dataclass(frozen=True)
-class Bill:
+class Bill(Struct, frozen=True):
     """Calls of one agent, model, purpose or day. `cost_usd` covers those with a known price; `unpriced` counts the
     others."""
 

@@ -7,8 +7,9 @@ know that a note was read. Everything written here is in the activity log, too.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
 
 from memory import activity
 from memory.activity import IMPORTANCES, Importance, Kind, NewEvent
@@ -24,6 +25,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy, gettext_noop
 
@@ -32,8 +34,7 @@ MOST_CHARACTERS = 2_000
 _TOLD = 300  # characters of a task or note that its event repeats
 
 
-@dataclass(frozen=True)
-class Handoff:
+class Handoff(Struct, frozen=True):
     """A note from one agent to another, or to whoever continues."""
 
     id: str
@@ -45,8 +46,7 @@ class Handoff:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     id: str
     text: str
     by_name: str

@@ -1,9 +1,10 @@
 """Data sources as rows: feeds, calendars, folders and webhooks, what was seen of each, and which agents get news."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NewType, TypeAlias
+
+from msgspec import Struct
 
 from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
@@ -18,8 +19,7 @@ _KEPT = timedelta(days=180)
 _MOST_SOURCES = 200
 
 
-@dataclass(frozen=True)
-class DataSource:
+class DataSource(Struct, frozen=True):
     id: DataSourceId
     name: str
     type: SourceType
@@ -34,8 +34,7 @@ class DataSource:
     audience: Audience
 
 
-@dataclass(frozen=True)
-class Subscription:
+class Subscription(Struct, frozen=True):
     """An agent that gets a source's news, with the template for its wording."""
 
     agent: AgentId

@@ -7,9 +7,10 @@ records.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.queue import outbox
 from memory.queue.turns import Turn
@@ -21,8 +22,7 @@ Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task", "observ
 Status: TypeAlias = Literal["running", "done", "failed", "late"]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One message that a group answers. `settings` are those at its start."""
 
     id: TurnId
@@ -37,8 +37,7 @@ class Run:
     ended_at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """What one member is asked to do. `asked_by` is the turn that waits for it; `call` the call that asked for it."""
 
     turn: TurnId

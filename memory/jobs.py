@@ -5,10 +5,11 @@ somebody asked for a run by hand, or the end of a hold, which is a lease or the 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from memory.people.audience import OWNER, Audience
 from memory.store.clock import from_text
@@ -25,8 +26,7 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True)
-class NewJob:
+class NewJob(Struct, frozen=True):
     """A job to store. `trigger` is in the scheduler's form; with `grace` None, it runs however late it is."""
 
     id: str
@@ -39,8 +39,7 @@ class NewJob:
     grace: timedelta | None = None
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     id: str
     kind: str
     payload: dict[str, Any]
@@ -117,8 +116,7 @@ def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
     tx.run("UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?", (until, identifier, holder))
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """The result of a due time: `outcome` is run, late, skipped or failed; `after` is the next due time."""
 
     due: datetime

@@ -8,10 +8,11 @@ it allows beyond this call is a grant. Every question, answer and use is recorde
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import answering
@@ -58,8 +59,7 @@ class Verdict(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(Struct, frozen=True):
     """What a call needs approval for.
 
     `subject` names the tool, block or place; `version` is the state of it that must still hold when the call runs.
@@ -87,8 +87,7 @@ class ApprovalNeeded(StoreError):
         self.need = need
 
 
-@dataclass(frozen=True)
-class Permit:
+class Permit(Struct, frozen=True):
     """An approval under which one call runs: of a request, or a lasting grant. `covers` are marks of needs."""
 
     covers: frozenset[tuple[str, str, str]]
@@ -102,8 +101,7 @@ def require(need: Need, permit: Permit | None) -> None:
         raise ApprovalNeeded(need)
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One question. `approvers` are person ids, and roles as "role:<guild>:<role>"."""
 
     id: RequestId
@@ -135,8 +133,7 @@ class Request:
     """The versions of blocks that the agent was shown when it made the call."""
 
 
-@dataclass(frozen=True)
-class Vote:
+class Vote(Struct, frozen=True):
     person: PersonId
     verdict: Verdict
     at: datetime
@@ -286,8 +283,7 @@ _request = RowMapper(
 # ----------------------------------------------------------------------------------------------- grants, and the record
 
 
-@dataclass(frozen=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """`pattern` holds arguments that a call must have, with their values; see `covers` for the others."""
 
     id: GrantId
@@ -302,8 +298,7 @@ class Grant:
     expires_at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """The arguments of a call; `bound` are those that a lasting approval of it fixes."""
 
     all: Mapping[str, Any]
@@ -367,8 +362,7 @@ def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
     return _grant.first(tx, sql, (now, identifier))
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One entry of the record; `detail` are words of ours, never anybody else's."""
 
     event: str

@@ -1,8 +1,9 @@
 """The unattended turns of sleeptime groups: which there were, why, and what they said and arranged."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text
@@ -18,8 +19,7 @@ _IS_ROOT = """t.parent_id IS NULL AND t.person_id IS NULL
       OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
 
 
-@dataclass(frozen=True)
-class NightTurn:
+class NightTurn(Struct, frozen=True):
     """An unattended turn. `why` is what its agent was told: the triggers, with what they were about."""
 
     id: TurnId

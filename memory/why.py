@@ -5,9 +5,10 @@
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory import blocks
 from memory.blocks import BlockType
@@ -24,8 +25,7 @@ from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 Kind: TypeAlias = Literal["entry", "message", "block", "summary"]
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """One memory that may be shown. `people` are those whose words it holds, or whom it is about.
 
     `said` is false for what an agent stored or said itself; `place` and `external_id` say where it can be seen.
@@ -44,8 +44,7 @@ class Memory:
     said: bool = True
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True):
     """What one answer used. `hidden` counts what the asker may not know, `gone` what was deleted since.
 
     `recorded` is false if the person who got the answer has been erased, and the records with them.

@@ -8,7 +8,6 @@ so it is still deleted with the messages that it was learned from.
 
 import json
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 
 from memory import activity
@@ -27,6 +26,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
+from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop
 
 

@@ -7,8 +7,9 @@ elapsed time.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from msgspec import Struct
 
 from memory.store.errors import Refused
 from scheduler.zones import instant, zone_of
@@ -32,8 +33,7 @@ _LONGEST_DAYS = 8 * 366 + 2
 """Around 2100, two consecutive 29 Februaries are eight years apart."""
 
 
-@dataclass(frozen=True)
-class _Field:
+class _Field(Struct, frozen=True):
     """One field: its name, its limits, and names for numbers."""
 
     name: str
@@ -75,8 +75,7 @@ _FIELDS = (
 )
 
 
-@dataclass(frozen=True)
-class Crontab:
+class Crontab(Struct, frozen=True):
     """A line in a time zone. `either`: day and weekday are both restricted, and one of them is enough."""
 
     minutes: tuple[int, ...]

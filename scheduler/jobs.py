@@ -7,9 +7,10 @@ process dies during it, so it must be idempotent.
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from memory.jobs import Job
 from memory.store.database import Database, Tx
@@ -19,8 +20,7 @@ LATE = timedelta(minutes=2)
 """The delay from which a run counts as late: wake-ups are at most a minute apart."""
 
 
-@dataclass(frozen=True)
-class Firing:
+class Firing(Struct, frozen=True):
     """A due job. `asked`: run by hand, not by time."""
 
     job: Job
@@ -36,24 +36,21 @@ class Firing:
         return timedelta() if self.asked or behind < LATE else behind
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """The result, for `carina jobs list`. `again` keeps this due time open, to be checked again then."""
 
     detail: str = ""
     again: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Queueing:
+class Queueing(Struct, frozen=True):
     """`queue` is called inside the transaction that completes the job."""
 
     name: str
     queue: Callable[[Tx, Firing], Done]
 
 
-@dataclass(frozen=True)
-class Working:
+class Working(Struct, frozen=True):
     """`work` is awaited in a task of its own, under a lease; `carina jobs list` shows its result.
 
     It gets the open database of the job's constellation.
@@ -66,8 +63,7 @@ class Working:
 Kind: TypeAlias = Queueing | Working
 
 
-@dataclass
-class Kinds:
+class Kinds(Struct):
     known: dict[str, Kind] = field(default_factory=dict)
 
     def add(self, kind: Kind) -> None:
@@ -77,8 +73,7 @@ class Kinds:
         self.known[kind.name] = kind
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """An open constellation for its jobs: its database, and its kinds of jobs."""
 
     database: Database

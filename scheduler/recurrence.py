@@ -10,10 +10,10 @@ import calendar
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from dateutil.rrule import rruleset, rrulestr
+from msgspec import Struct
 
 from memory.store.errors import Refused
 from scheduler.zones import zone_of
@@ -43,8 +43,7 @@ _DAYS = "MO TU WE TH FR SA SU"
 _ANY_DAY = datetime.fromisoformat("2026-01-01T09:00")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A checked rule from `start` on; all times are naive, local to the zone."""
 
     text: str
@@ -106,8 +105,7 @@ def _until(text: str, zone: str) -> datetime | None:
     return end.replace(tzinfo=UTC).astimezone(zone_of(zone)).replace(tzinfo=None) if found[3] else end
 
 
-@dataclass(frozen=True)
-class _Limits:
+class _Limits(Struct, frozen=True):
     """Which times are excluded; an empty field excludes nothing."""
 
     months: frozenset[int]

@@ -6,12 +6,14 @@ created (`require`), so that none is stored that never fires or is too expensive
 
 import functools
 import json
-from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
+from msgspec import Struct
+
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
+from memory.store.records import asdict
 from scheduler.cron import Crontab, read_crontab
 from scheduler.descriptions import crontab_words, rule_words
 from scheduler.recurrence import Rule, check_rule
@@ -23,31 +25,27 @@ _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
 _GAP = timedelta(hours=3)  # more than any clock change
 
 
-@dataclass(frozen=True)
-class At:
+class At(Struct, frozen=True):
     """Once. `when` is in UTC."""
 
     when: datetime
 
 
-@dataclass(frozen=True)
-class Every:
+class Every(Struct, frozen=True):
     """At intervals from `start`, in elapsed time."""
 
     interval: timedelta
     start: datetime
 
 
-@dataclass(frozen=True)
-class Cron:
+class Cron(Struct, frozen=True):
     """By a crontab line, in a time zone."""
 
     line: str
     zone: str = "UTC"
 
 
-@dataclass(frozen=True)
-class Recurring:
+class Recurring(Struct, frozen=True):
     """By an RFC 5545 rule from `start` (naive local time); each time is `ahead` before the occurrence."""
 
     rule: str

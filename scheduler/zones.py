@@ -6,10 +6,10 @@ Local time skips an hour in spring and repeats one in autumn. A skipped time is 
 
 import difflib
 import functools
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from msgspec import Struct
 from tzlocal import get_localzone_name
 
 from memory.store.errors import Refused
@@ -50,8 +50,7 @@ def instant(wall: datetime, zone: tzinfo) -> datetime:
     return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
 
 
-@dataclass(frozen=True)
-class Quiet:
+class Quiet(Struct, frozen=True):
     """Daily hours in a time zone in which somebody is not disturbed; they may pass midnight."""
 
     begin: time

@@ -1,8 +1,8 @@
 """Files that come with a message, from any source: which are read, which are only named, and why."""
 
+import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sources.base import Attachment
 from sources.text import flatten
@@ -29,10 +29,10 @@ def consider(one: Attachment, number: int) -> Attachment:
     kind = one.content_type.partition(";")[0].strip().lower()
     named = Attachment(flatten(one.name, 100) or "unnamed file", flatten(kind), one.size)
     if number >= MAX_CONSIDERED:
-        return replace(named, skipped=TOO_MANY)
+        return dataclasses.replace(named, skipped=TOO_MANY)
     if kind not in PICTURES and one.size > MAX_TEXT:
-        return replace(named, skipped=NEITHER)
-    return replace(named, url=one.url)
+        return dataclasses.replace(named, skipped=NEITHER)
+    return dataclasses.replace(named, url=one.url)
 
 
 def may_be_text(file: Attachment) -> bool:
@@ -41,7 +41,7 @@ def may_be_text(file: Attachment) -> bool:
 
 def received(files: Sequence[Attachment]) -> tuple[Attachment, ...]:
     """Files that came along, in the form that is stored with their message."""
-    return tuple(replace(_received(one, number), kept=True) for number, one in enumerate(files))
+    return tuple(dataclasses.replace(_received(one, number), kept=True) for number, one in enumerate(files))
 
 
 def _received(one: Attachment, number: int) -> Attachment:
@@ -51,13 +51,17 @@ def _received(one: Attachment, number: int) -> Attachment:
     if may_be_text(found):
         return with_text(found, one.content)
     if one.size > MAX_PICTURE or not PICTURES[found.content_type].match(one.content):
-        return replace(found, skipped=NEITHER)
-    return replace(found, content=one.content)
+        return dataclasses.replace(found, skipped=NEITHER)
+    return dataclasses.replace(found, content=one.content)
 
 
 def with_text(file: Attachment, content: bytes) -> Attachment:
     text = decode(content)
-    return replace(file, skipped=NEITHER) if text is None else replace(file, content_type="text/plain", text=text)
+    return (
+        dataclasses.replace(file, skipped=NEITHER)
+        if text is None
+        else dataclasses.replace(file, content_type="text/plain", text=text)
+    )
 
 
 def decode(body: bytes) -> str | None:

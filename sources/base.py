@@ -6,11 +6,14 @@ the outbox does.
 """
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.people.audience import Trust
 from memory.queue.inbox import Place as Place
@@ -39,8 +42,7 @@ class PlaceKind(StrEnum):
     DASHBOARD = "dashboard"
 
 
-@dataclass(frozen=True)
-class Speaker:
+class Speaker(Struct, frozen=True):
     """Who did it. The source flattens names to one line (`sources.text.flatten`)."""
 
     id: PersonId
@@ -52,8 +54,7 @@ class Speaker:
     """Whether they ask that their messages are not shown to everybody; None where people cannot say so."""
 
 
-@dataclass(frozen=True)
-class UnknownPerson:
+class UnknownPerson(Struct, frozen=True):
     """An unknown person wrote directly: who, where to answer them, and which servers they share with us. Nothing of
     what they wrote."""
 
@@ -77,12 +78,11 @@ class Attachment:
     url: str = ""
     text: str = ""
     skipped: str = ""
-    content: bytes = field(default=b"", repr=False)
+    content: bytes = dataclasses.field(default=b"", repr=False)
     kept: bool = False
 
 
-@dataclass(frozen=True)
-class Notification:
+class Notification(Struct, frozen=True):
     """Something that happened outside, addressed to agents.
 
     `external_id` is unique for the happening, not for the message: message id; id@edited_timestamp; id!;
@@ -147,8 +147,7 @@ Pressed: TypeAlias = RequestId | ReminderId | EntryId | InboxId | PersonId
 """The id that a button refers to."""
 
 
-@dataclass(frozen=True)
-class Buttons:
+class Buttons(Struct, frozen=True):
     """The buttons of a message: the id they refer to, and the possible answers.
 
     `kind` is the kind of that id: "permit" for a request, "reminder", "preference" for an entry that waits, "retry" for
@@ -166,8 +165,7 @@ ANSWERED = Buttons(RequestId(0), (), "answered")
 """For a card that has no buttons any more."""
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """One message to send, from its outbox row. The same `id` is the same message, however often it is tried."""
 
     id: OutboxId
@@ -245,16 +243,14 @@ class HistoryUnreadable(PlatformError):
         self.passing = passing
 
 
-@dataclass(frozen=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """What a turn does in a place, for typing indicators; `busy` False ends it."""
 
     place: PlaceId
     busy: bool
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """The form of an answer: the maximum number of messages, and whether a file can hold a longer text."""
 
     most_pieces: int = 5
@@ -303,8 +299,7 @@ class Endpoint(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Readiness:
+class Readiness(Struct, frozen=True):
     """Whether a front end can receive and send at the moment; if not, why."""
 
     ready: bool
@@ -315,8 +310,7 @@ async def _at_once(_seconds: float) -> None:
     """For a source without work that has to be finished."""
 
 
-@dataclass(frozen=True)
-class Front:
+class Front(Struct, frozen=True):
     """A source and its endpoint; `pause` stops the source from receiving while the endpoint still sends.
 
     `finish` waits for other work that people wait for, for at most so many seconds, and never raises.

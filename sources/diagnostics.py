@@ -1,7 +1,8 @@
 """The results of checks of something outside, for the operator."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class State(StrEnum):
@@ -13,8 +14,7 @@ class State(StrEnum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """`about` is what was checked, a message that is translated when it is shown; `words` is the result, and `remedy`
     what to do, if anything."""
 

@@ -6,9 +6,9 @@ A terminal shows rendered Markdown; a pipe gets only whole answers, unrendered a
 import itertools
 import re
 import time
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+from msgspec import Struct
 from rich.console import Console
 from rich.live import Live
 from rich.markdown import Markdown, MarkdownContext, MarkdownElement, Paragraph
@@ -44,8 +44,7 @@ class _Words(Markdown):
                 child.type = self._MEANT.get(child.type, child.type)
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """One paragraph, list, code block, ... of a text. `end` is where it ends there."""
 
     source: str

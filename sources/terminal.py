@@ -16,15 +16,17 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from memory.people.audience import OWNER, Trust
 from memory.store.clock import Clock, utc_now
 from memory.store.faults import call_point, outside
 from memory.store.folder import private_file, sync_folder
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
+from memory.store.records import asdict
 from sources.base import (
     Activity,
     Buttons,
@@ -90,8 +92,7 @@ class TerminalSource:
         await asyncio.Event().wait()
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """A message, whole. `id` is its external id."""
 
     id: str
@@ -99,23 +100,20 @@ class Said:
     speaker: str = ""
 
 
-@dataclass(frozen=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """The new text of a message that was shown."""
 
     id: str
     text: str
 
 
-@dataclass(frozen=True)
-class Withdrawn:
+class Withdrawn(Struct, frozen=True):
     """A message that was shown and is withdrawn."""
 
     id: str
 
 
-@dataclass(frozen=True)
-class Busy:
+class Busy(Struct, frozen=True):
     busy: bool
 
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import regex
+from msgspec import Struct
 
 from memory.store.patterns import Pattern, UnicodePattern
 from texts import _, gettext_noop
@@ -157,8 +157,7 @@ def _end_within(text: str, room: int, measure: Callable[[str], float]) -> int:
     return end
 
 
-@dataclass(frozen=True)
-class _Fence:
+class _Fence(Struct, frozen=True):
     """An open code block: its start in the text being split, and its language."""
 
     at: int

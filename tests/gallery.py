@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,6 +22,7 @@ from memory.people.audience import guild_audience
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.ids import GuildId, PersonId, PlaceId
+from memory.store.records import replace
 from tests.wire.conftest import find_openapi
 from tests.wire.discord import Channel, DiscordServer, Message, Person
 from tests.wire.discord.interactions import Answered

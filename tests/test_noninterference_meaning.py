@@ -1,7 +1,6 @@
 """What is said in one direct message changes nothing that is found by meaning elsewhere: not what, nor its order."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -12,6 +11,7 @@ from memory.search import vectors
 from memory.search.embedding import Embedding, missing
 from memory.search.embedding.packaged import PackagedEmbedder
 from memory.store.database import Value
+from memory.store.records import replace
 from tests.obedient_model import ORDERS
 from tests.worlds import (
     ANNS,
@@ -84,7 +84,7 @@ def test_rows_of_others_take_nobodys_place_among_the_nearest(ground: Ground) -> 
 # ------------------------------------------------------------------------------------- the test is able to fail
 
 
-class _Everything(Scope):
+class _Everything(Scope, frozen=True):
     def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
         return "1", ()
 

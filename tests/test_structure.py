@@ -37,6 +37,7 @@ STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
     *("memory.store.plurals", "memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
+    "memory.store.records",
 )
 
 ONLY_IN = {

@@ -5,7 +5,8 @@ with the first message, and the others join it as long as nothing was done or sh
 """
 
 import time
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bot.agents.context.prompt import PromptInputs
 from memory.queue.steps import Joined, has_effect
@@ -29,8 +30,7 @@ def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
     return len(joined) <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
 
 
-@dataclass
-class TypingPeople:
+class TypingPeople(Struct):
     """Who is about to add something, as far as platforms report typing; kept in memory only."""
 
     _until: dict[tuple[PlaceId, PersonId], tuple[float, bool]] = field(default_factory=dict)

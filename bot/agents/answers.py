@@ -1,14 +1,16 @@
 """Splits an answer into messages of the platform, or a file if it is very long."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import regex
+from msgspec import Struct
 
 from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.patterns import UnicodePattern
+from memory.store.records import replace
 from sources.base import MESSAGES, Form
 from texts import _
 
@@ -42,8 +44,7 @@ _SIGNS = (
 _CLUSTER = regex.compile(r"\X")
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One message: its text, and the text of an attached file, if any."""
 
     text: str
@@ -92,10 +93,10 @@ def queue(tx: Tx, row: outbox.NewRow, detail: outbox.TextDetail, pieces: Sequenc
     """
     for number, piece in enumerate(pieces):
         if detail.after:
-            detail = replace(detail, reply_to="", preview="")
-        key, said = f"{row.key}/{number}", replace(detail, files=piece.files)
+            detail = dataclasses.replace(detail, reply_to="", preview="")
+        key, said = f"{row.key}/{number}", dataclasses.replace(detail, files=piece.files)
         outbox.add(tx, replace(row, key=key, content=piece.text, detail=said), now)
-        detail = replace(detail, after=key)
+        detail = dataclasses.replace(detail, after=key)
     return detail.after
 
 

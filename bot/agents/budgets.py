@@ -7,10 +7,11 @@ are shown as such: unknown is not zero.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from typing import Literal
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
@@ -23,6 +24,7 @@ from memory.queue import outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
+from memory.store.records import asdict, replace
 from sources.discord.markup import times_of
 from texts import _, gettext_noop
 
@@ -44,8 +46,7 @@ class BudgetLevel(IntEnum):
     REFUSED = 4
 
 
-@dataclass(frozen=True)
-class BudgetThresholds:
+class BudgetThresholds(Struct, frozen=True):
     """When calls shrink, as shares of a limit, and what happens when it is used up."""
 
     cheaper_model: str = ""
@@ -54,8 +55,7 @@ class BudgetThresholds:
     when_spent: Literal["offline", "refuse"] = "offline"
 
 
-@dataclass(frozen=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """What a call may do: with which agent's settings, and what was reserved for it."""
 
     level: BudgetLevel
@@ -76,8 +76,7 @@ class Allowed:
         return replace(asked, system=request.system + _BRIEFLY, max_tokens=most)
 
 
-@dataclass(frozen=True)
-class BudgetState:
+class BudgetState(Struct, frozen=True):
     """The state of one limit: what was spent, and where it was set."""
 
     limit: Limit
@@ -86,8 +85,7 @@ class BudgetState:
     by_command: bool
 
 
-@dataclass
-class Budgets:
+class Budgets(Struct):
     """The limits of one constellation; `decided` are those set by command, as in the store."""
 
     configured: Mapping[tuple[str, Period], Limit] = field(default_factory=dict)

@@ -8,10 +8,11 @@ import asyncio
 import hashlib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from bot.agents.patrols import speaking_group
 from memory import agents, data_sources, jobs
@@ -62,8 +63,7 @@ def plan(tx: Tx, source: DataSource, now: datetime) -> None:
     jobs.put(tx, NewJob(job_id(source), KIND, triggers.dump(trigger), now), now)
 
 
-@dataclass(frozen=True)
-class News:
+class News(Struct, frozen=True):
     """News of a source: items that are new or changed, and keys of removed ones."""
 
     items: tuple[Item, ...]
@@ -79,8 +79,7 @@ def news(found: Sequence[Item], known: Mapping[str, str], source: DataSource) ->
     return News(fresh, tuple(key for key in known if key not in there))
 
 
-@dataclass(frozen=True)
-class DataSources:
+class DataSources(Struct, frozen=True):
     """Checks sources."""
 
     reader: Reader

@@ -2,9 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bot.agents import events
 from bot.agents.additions import TypingPeople
@@ -26,8 +27,7 @@ from sources.terminal import PERSON
 from texts import speaking
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """`max_steps` model calls per turn; seconds for one model call with all retries, and for one tool."""
 
     max_steps: int = 25
@@ -35,8 +35,7 @@ class Limits:
     tool_seconds: float = 60
 
 
-@dataclass(frozen=True)
-class OwnersSide:
+class OwnersSide(Struct, frozen=True):
     """Where the owner gets notices, and the end of their quiet hours if it is quiet now."""
 
     place: PlaceId
@@ -47,16 +46,14 @@ OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Map
 """(text, agent or any, scope, path) -> the text's meaning for folders with their own embedding model, by model name."""
 
 
-@dataclass(frozen=True)
-class Understood:
+class Understood(Struct, frozen=True):
     """A text's meaning for a search; or, if there is none, why the search uses only words."""
 
     meaning: Nearness | None = None
     why: str = ""
 
 
-@dataclass(frozen=True)
-class TurnDeps:
+class TurnDeps(Struct, frozen=True):
     """The dependencies of every turn; created once by composition."""
 
     model: Callable[[Agent], Awaitable[Model]]

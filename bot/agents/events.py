@@ -4,68 +4,60 @@ Watching never changes a turn; what must survive is stored, not sent as an event
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from memory.store.ids import PlaceId, TurnId
 
 
-@dataclass(frozen=True)
-class TurnEvent:
+class TurnEvent(Struct, frozen=True):
     turn: TurnId
     place: PlaceId
 
 
-class Started(TurnEvent):
+class Started(TurnEvent, frozen=True):
     pass
 
 
-@dataclass(frozen=True)
-class TextChunk(TurnEvent):
+class TextChunk(TurnEvent, frozen=True):
     """A piece of the answer as the model writes it; `text` is everything so far, so that a lost event does no harm."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class ToolCallStarted(TurnEvent):
+class ToolCallStarted(TurnEvent, frozen=True):
     tool: str
 
 
-@dataclass(frozen=True)
-class ToolCallCompleted(TurnEvent):
+class ToolCallCompleted(TurnEvent, frozen=True):
     tool: str
     ok: bool
 
 
-@dataclass(frozen=True)
-class Complete(TurnEvent):
+class Complete(TurnEvent, frozen=True):
     """The turn is over: its answer, if any, is in the outbox. `compacts`: its conversation should be compacted."""
 
     compacts: bool = True
 
 
-@dataclass(frozen=True)
-class Failed(TurnEvent):
+class Failed(TurnEvent, frozen=True):
     """An attempt at the turn failed; `again`: there will be another."""
 
     again: bool
 
 
-@dataclass(frozen=True)
-class AgentStarted(TurnEvent):
+class AgentStarted(TurnEvent, frozen=True):
     """A member was asked for its part. `turn` is the whole run's."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class AgentCompleted(TurnEvent):
+class AgentCompleted(TurnEvent, frozen=True):
     """A member finished its part, or failed."""
 
 
-@dataclass(frozen=True)
-class OfMember(TurnEvent):
+class OfMember(TurnEvent, frozen=True):
     """An event of a member's turn: its text and tool calls. `turn` is the member's own."""
 
     event: TurnEvent

@@ -9,9 +9,10 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+
+from msgspec import Struct
 
 from bot.errors import ToolError
 from memory import folders
@@ -30,6 +31,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.plurals import many
+from memory.store.records import replace
 
 _WRITE = commit_point("filing.write")
 
@@ -40,8 +42,7 @@ _FOUND = 8  # passages per search, at most
 _INDEX_SECONDS = 1.0  # for updating one folder's index before a search
 
 
-@dataclass(frozen=True)
-class Located:
+class Located(Struct, frozen=True):
     """A path as an agent gives it ("folder/path"): the folder, and the path inside it."""
 
     attached: Attached
@@ -56,8 +57,7 @@ class Located:
         return replace(self, path=path)
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """One file: a window of its text, and its data."""
 
     window: Window
@@ -67,8 +67,7 @@ class Shown:
     """The trust of the owner's computer, or of whoever wrote the file."""
 
 
-@dataclass(frozen=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """The lines that match a pattern; `stopped` says why there may be more, `skipped` are files that are not text."""
 
     found: tuple[Match, ...]
@@ -79,8 +78,7 @@ class Matches:
     """The lowest trust of the searched files."""
 
 
-@dataclass(frozen=True)
-class FolderAccess:
+class FolderAccess(Struct, frozen=True):
     """The folders of a turn's agent that its hearers may know of."""
 
     database: Database

@@ -6,7 +6,6 @@ reactions to our messages, are recorded on arrival.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.agents.context.prompt import PromptInputs
@@ -23,6 +22,7 @@ from memory.queue.steps import CallEnded, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, SessionId
+from memory.store.records import replace
 from sources.base import Kind
 
 _WORKED = ("answer", "stage", "task")

@@ -8,7 +8,8 @@ import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
 
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS, may_interrupt
@@ -23,10 +24,10 @@ from memory import budgets
 from memory.budgets import record
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point, outside
+from memory.store.records import replace
 
 
-@dataclass(eq=False)
-class TurnControl:
+class TurnControl(Struct, eq=False):
     """Passed from a conversation to the worker of a turn, and on to the workers of its parts.
 
     `added` is set when something arrives in the conversation; `streams`: people see the answer while it is written.

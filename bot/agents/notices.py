@@ -1,7 +1,8 @@
 """Notices of the service to its owner: each sent once, durably, where the owner can be reached."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bot.config import Config
 from memory.people.audience import OWNER
@@ -18,8 +19,7 @@ def own_place(person: PersonId) -> PlaceId:
     return PLACE.id if source == SOURCE else PlaceId(f"{source}:user:{name}")
 
 
-@dataclass(frozen=True)
-class Notices:
+class Notices(Struct, frozen=True):
     """Where the owner gets notices."""
 
     place: PlaceId

@@ -6,10 +6,11 @@ sent there. Its working memory is under `patrol/<name>`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.agenda.reminders import quiet_of
 from bot.agents.context.quotes import passage
@@ -91,8 +92,7 @@ def _patrols(rows: Rows) -> Iterator[tuple[Agent, Mapping[str, Any]]]:
             yield agent, settings
 
 
-@dataclass(frozen=True)
-class Patrols:
+class Patrols(Struct, frozen=True):
     """Queues due patrols. `home` is the data folder, `owner` whose patrols they are."""
 
     home: Path

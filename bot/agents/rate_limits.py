@@ -5,9 +5,10 @@ public, where that would be one more post.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from bot.agents.permissions import broker
 from memory.knowledge.working import PATROL
@@ -23,8 +24,7 @@ from texts import _
 WINDOW = timedelta(hours=1)
 
 
-@dataclass(frozen=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Turns per hour for a person with all linked accounts, for a guild, and in total; 0 for no limit.
 
     The owner has none.

@@ -5,10 +5,10 @@ advance; a violation gets an error, then a reminder, then the demanded call is f
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic import model_validator as validate_model
 
@@ -108,24 +108,21 @@ class ToolRule(BaseModel):
         return self.model_dump(exclude_defaults=True, mode="json")
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a call is refused, in words for the model, and by which rule."""
 
     rule: RuleName
     text: str
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """A call without which a turn may not end, and why."""
 
     tool: str
     why: str
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(Struct, frozen=True):
     """The result of one call of the turn. One that waits for approval is `tried`, not `ok`."""
 
     tool: str
@@ -136,8 +133,7 @@ class _Result:
     at: datetime
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """An agent's rules, applied to one turn at a time."""
 
     rules: tuple[ToolRule, ...] = ()

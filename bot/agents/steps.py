@@ -5,8 +5,9 @@ the last commit.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bot.agents.context.prompt import Asked, PromptInputs
 from bot.agents.context.quotes import display_name, quotation
@@ -32,16 +33,14 @@ from texts import _
 MAX_RESTARTS = 2
 
 
-@dataclass(frozen=True)
-class CallModel:
+class CallModel(Struct, frozen=True):
     """Ask the model; `last`: no tool may follow; `force` names a tool that it must call now."""
 
     last: bool
     force: str = ""
 
 
-@dataclass(frozen=True)
-class CallTool:
+class CallTool(Struct, frozen=True):
     """Make a tool call. `begun`: it was begun before and nobody saw its end; `permit`: it was approved."""
 
     call: Call
@@ -49,18 +48,15 @@ class CallTool:
     permit: Permit | None = None
 
 
-@dataclass(frozen=True)
-class Finish:
+class Finish(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """Begin again: the messages changed and nothing irrevocable was done."""
 
 
-@dataclass(frozen=True)
-class Cancel:
+class Cancel(Struct, frozen=True):
     """Nobody wants the answer any more."""
 
 

@@ -8,7 +8,6 @@ import asyncio
 import functools
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -47,6 +46,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, commit_point, outside
 from memory.store.ids import TurnId
+from memory.store.records import replace
 
 _TOOL = commit_point("turn.tool")
 _TOOL_BEGIN = commit_point("turn.tool_begin")

@@ -1,8 +1,9 @@
 """A finished turn as rows: its steps become messages, its answer becomes outbox rows."""
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+
+from msgspec import Struct
 
 from bot.agents.answers import Piece, queue
 from bot.agents.context.prompt import PromptInputs
@@ -16,12 +17,12 @@ from memory.queue.steps import Answered, CallDone, CallEnded, Step, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
+from memory.store.records import replace
 from sources.text import place_title
 from texts import gettext_lazy
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(Struct, frozen=True, dict=True):
     """A turn's result, and where to send it. `pieces` is empty if the agent stays silent."""
 
     material: PromptInputs

@@ -7,7 +7,6 @@ marks the inbox rows done: nothing is sent before it, and nothing is asked again
 
 import asyncio
 import functools
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
@@ -55,6 +54,7 @@ from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
 from memory.store.logs import Log
+from memory.store.records import replace
 from texts import _, gettext_noop
 
 _JOIN = commit_point("turn.join")

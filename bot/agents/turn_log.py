@@ -4,9 +4,10 @@ Only names and outcomes: arguments and results are people's words, which the tra
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents import learning
 from bot.agents.context.prompt import PromptInputs
@@ -57,8 +58,7 @@ _IN_FOLDER = {
 }
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Struct, frozen=True):
     call: Call
     worked: bool
     seconds: float

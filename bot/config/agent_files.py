@@ -6,9 +6,9 @@ The tables are those of `carina.toml`, so they can be copied between the files.
 import importlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
 from bot.config.loader import Config, problems_of
@@ -20,8 +20,7 @@ from texts import _
 T = TypeVar("T", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """The content of such a file."""
 
     agents: tuple[Agent, ...]

@@ -3,9 +3,10 @@
 import os
 import socket
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from memory.store.logs import Log
 
@@ -18,8 +19,7 @@ def runs_for_account() -> bool:
     return bool(session) and Path(session, "systemd").is_dir()
 
 
-@dataclass(frozen=True)
-class ServiceManager:
+class ServiceManager(Struct, frozen=True):
     """Without an address nothing is sent. systemd restarts a service that is silent for `within` microseconds."""
 
     address: str = ""

@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from bot import logs
@@ -59,8 +59,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     return Front(source, source.endpoint, source.pause, readiness=lambda: source.readiness, handlers=account.handlers())
 
 
-@dataclass(frozen=True)
-class _Here:
+class _Here(Struct, frozen=True):
     """The constellation to which Bluesky currently belongs, as its source uses it."""
 
     config: Config
@@ -196,8 +195,7 @@ def _wiring(services: Services, here: _Here) -> Wiring:
     )
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True):
     """The owner's commands for the account."""
 
     config: Config

@@ -8,7 +8,6 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 from bot.agents.commit import abandon
@@ -33,6 +32,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
+from memory.store.records import replace
 from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Said, Shown, row_of, shown_as, to_data
 from texts import _, error_text
 

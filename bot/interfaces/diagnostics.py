@@ -10,7 +10,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +26,7 @@ from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_o
 from memory.store import backups
 from memory.store.clock import Clock, from_text
 from memory.store.folder import DataFolder
+from memory.store.records import replace
 from memory.store.sqlite import distances, driver
 from sources.diagnostics import Finding, State
 from texts import _, error_text, gettext_lazy, ngettext

@@ -6,7 +6,6 @@ that waited has the answer, so the terminal does not show it again.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +20,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, code, snowflakes
+from memory.store.records import replace
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE
 from texts import number_text

@@ -5,8 +5,9 @@ import json
 import socket
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, aclosing, contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bot.errors import UserError
 from bot.interfaces.cli.client import CONNECT_SECONDS, LONGEST_REQUEST, no_service, no_sockets, silent, user_of
@@ -26,8 +27,7 @@ class ServiceEnded(ServiceFailed):
     """The service ended before it answered."""
 
 
-@dataclass(frozen=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """The process that uses a data folder. Errors name it if it does not answer."""
 
     folder: DataFolder

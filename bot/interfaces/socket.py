@@ -6,7 +6,6 @@ to print, so that a command needs nothing but this protocol.
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Plain, Result
 from memory.store.errors import StoreError
+from memory.store.records import replace
 from sources.text import without_unseen
 from texts import error_text, show_times, speak
 

@@ -9,10 +9,11 @@ import hashlib
 import importlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from bot.logs import log
 from bot.runtime.open_constellations import OpenConstellations
@@ -32,8 +33,7 @@ _SECONDS = 10.0
 _INTERNAL, _CLIENT = 1, 3
 
 
-@dataclass(frozen=True)
-class Telemetry:
+class Telemetry(Struct, frozen=True):
     """Sends the turns that ended in open constellations; without an address, it does nothing."""
 
     address: str

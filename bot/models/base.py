@@ -4,13 +4,16 @@ The types are ours because they are stored (turn steps) and must outlive any pro
 `Request` and streams `Event`s that end with exactly one `Answer`.
 """
 
+import dataclasses
 import json
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 
 class Call(NamedTuple):
@@ -69,8 +72,7 @@ class ToolMessage(NamedTuple):
 Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
 
 
-@dataclass(frozen=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True, dict=True):
     """A tool as the model sees it; `parameters` is a JSON schema of an object."""
 
     name: str
@@ -100,16 +102,14 @@ class Trouble(StrEnum):
     """It is there and gives no usable answer: overloaded, an error of its own, garbage, a request it does not take."""
 
 
-@dataclass(frozen=True)
-class Unanswered:
+class Unanswered(Struct, frozen=True):
     """A model of the chain that was asked before and gave no answer."""
 
     model: str
     trouble: Trouble
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One model call: stable parts first (`system`, `tools`), then the conversation, append-only."""
 
     system: str
@@ -140,8 +140,7 @@ class Request:
     """How many characters each of its parts has."""
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
@@ -150,15 +149,13 @@ class Usage:
     """None when the model's price is not known."""
 
 
-@dataclass(frozen=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """A piece of the answer's text as it is written."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The whole answer. `model` is "provider:name" of the one that gave it, after any fallback."""
 
     text: str
@@ -174,8 +171,7 @@ class Answer:
     """What the model thought before it answered, where its provider shows that."""
 
 
-@dataclass(frozen=True)
-class Restarted:
+class Restarted(Struct, frozen=True):
     """What was streamed so far is void: another attempt or another model begins from nothing."""
 
 
@@ -203,7 +199,7 @@ class ModelError(Exception):
     """A call that gave no answer; `reason` is for the operator and names no secret."""
 
     reason: str
-    trouble: Trouble = field(default=Trouble.FAILING, kw_only=True)
+    trouble: Trouble = dataclasses.field(default=Trouble.FAILING, kw_only=True)
 
     def __str__(self) -> str:
         return self.reason
@@ -236,8 +232,7 @@ class ContextTooLong(ModelError):
     """The request is longer than the model takes."""
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Seconds for one attempt, for silence within it, and for all models of a chain but the offline one."""
 
     attempt: float = 120
@@ -253,7 +248,7 @@ class Access:
 
     name: str
     limits: Limits
-    key: str = field(default="", repr=False)
+    key: str = dataclasses.field(default="", repr=False)
     base_url: str = ""
     images: bool = False
 

@@ -6,7 +6,8 @@ Each link leaves a failing provider alone for a while, asks for less where it mu
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from bot.config import Config
 from bot.config.values import KEY_OF_PROVIDER, OFFLINE
@@ -18,6 +19,7 @@ from bot.models.offline import OfflineModel
 from bot.secrets import Redactor
 from memory.agents import Agent
 from memory.store.clock import Clock
+from memory.store.records import replace
 from texts import _, reason_of
 
 
@@ -112,8 +114,7 @@ class ModelCatalog:
         return Access(name, self._limits, key, base_url, self._images)
 
 
-@dataclass(frozen=True)
-class ModelSelection:
+class ModelSelection(Struct, frozen=True):
     config: Config
     catalog: ModelCatalog
 

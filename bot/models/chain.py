@@ -4,6 +4,7 @@ Each wrapper passes on the events of the model that it asks.
 """
 
 import asyncio
+import dataclasses
 import importlib
 import json
 import random
@@ -12,8 +13,9 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from bot.models import normalize, prices
 from bot.models.base import (
@@ -42,6 +44,7 @@ from bot.models.health import ModelHealth
 from memory.store.clock import Clock, utc_now
 from memory.store.logs import Log
 from memory.store.patterns import Pattern
+from memory.store.records import replace
 from texts import gettext_lazy
 
 _log = Log("bot.models")
@@ -62,8 +65,7 @@ class ModelWrapper:
         return self._model.context_window
 
 
-@dataclass
-class Relay:
+class Relay(Struct):
     """Remembers whether listeners hold text; the next attempt then begins by saying that it is void."""
 
     spoken: bool = False
@@ -356,7 +358,7 @@ class BreakerModel(ModelWrapper):
                 reason=self._error.reason,
                 seconds=self._closed_until - now,
             )
-            raise replace(self._error, reason=reason)  # of the same kind: who hears it must know why
+            raise dataclasses.replace(self._error, reason=reason)  # of the same kind: who hears it must know why
         self._closed_until = now + PAUSE  # the others wait while this call tries it out
 
     def _shut(self, error: ModelError) -> None:

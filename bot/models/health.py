@@ -1,8 +1,9 @@
 """How a model stands, for people who look after it: what is wrong with it, since when, and what to do."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bot.models.base import Trouble
 from texts import _, gettext_noop
@@ -19,8 +20,7 @@ class State(StrEnum):
     UNUSABLE = gettext_noop("cannot be used")
 
 
-@dataclass(frozen=True)
-class ModelHealth:
+class ModelHealth(Struct, frozen=True):
     """`since` is when the state began; `rests` are the seconds for which the model is not asked again."""
 
     model: str

@@ -1,8 +1,9 @@
 """Anthropic's models, by its Messages protocol."""
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct
 
 from bot.models import normalize
 from bot.models.base import Access, AssistantMessage, Message, Request, ToolMessage, UserMessage
@@ -21,8 +22,7 @@ def connect(access: Access) -> HttpModel:
     return HttpModel(access, f"{base}/v1/messages", headers, Messages(access.model))
 
 
-@dataclass(frozen=True)
-class Messages:
+class Messages(Struct, frozen=True):
     model: str
 
     def document(self, request: Request) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """What is known of models by name: what a call costs, and how much a model takes."""
 
+import dataclasses
 import importlib
 import sys
 import threading
-from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 from bot.models.base import Usage
+from memory.store.records import replace
 
 _TABLES, _UPDATES = "genai_prices.data", "genai_prices.update_prices"
 _LOADING = threading.Lock()
@@ -57,7 +58,7 @@ def _found(model: str) -> tuple[Any, Any] | None:
         by, found = snapshot.find_provider_model(name, None, provider, None)
     except LookupError:
         return None
-    return replace(by, models=[]), found
+    return dataclasses.replace(by, models=[]), found
 
 
 def context_window(model: str) -> int | None:

@@ -1,7 +1,7 @@
 """Converts a source's notifications to arrivals for the inbox."""
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 
 from memory.people.audience import Scope, Trust
@@ -14,6 +14,7 @@ from memory.store.columns import Unreadable
 from memory.store.database import Rows, Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import GroupId
+from memory.store.records import replace
 from sources.base import Kind, Notification
 from sources.text import one_line
 
@@ -105,10 +106,11 @@ def without_secrets(notification: Notification, redact: Callable[[str], str]) ->
         notification,
         text=redact(notification.text),
         speaker=None if said is None else replace(said, name=redact(said.name)),
-        quoted=None if quoted is None else replace(quoted, text=redact(quoted.text)),
+        quoted=None if quoted is None else dataclasses.replace(quoted, text=redact(quoted.text)),
         attachments=tuple(
-            replace(each, name=redact(each.name), text=redact(each.text)) for each in notification.attachments
+            dataclasses.replace(each, name=redact(each.name), text=redact(each.text))
+            for each in notification.attachments
         ),
         background=tuple(map(redact, notification.background)),
-        blocks=tuple(replace(each, profile=redact(each.profile)) for each in notification.blocks),
+        blocks=tuple(dataclasses.replace(each, profile=redact(each.profile)) for each in notification.blocks),
     )

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from bot.agents.groups.settings import with_agents
 from bot.agents.groups.speaker import Selves, addressed, group_for, mentioned_words, signed
@@ -30,6 +31,7 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GroupId, PersonId
+from memory.store.records import replace
 from sources.base import Kind, Notification, Place
 
 EVERYWHERE_ELSE = "default"
@@ -39,8 +41,7 @@ _SEED = commit_point("constellation.seed")
 _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "blocks"}
 
 
-@dataclass(frozen=True)
-class RoutingTable:
+class RoutingTable(Struct, frozen=True):
     """Which group answers a message: the one that it names, else the one with a keyword in it, else (`for_state`) the
     one for its person's state, else that of the place's first binding with a rule, else the default. If "@name" is an
     agent outside that group, a group in which this agent speaks.

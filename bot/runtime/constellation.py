@@ -7,8 +7,9 @@ it has nothing left to do (`bot.runtime.open_constellations`).
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
 
 from bot.agents import learning
 from bot.agents.deps import TurnDeps
@@ -33,6 +34,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.base import Endpoint, Kind, Notification
 
 _ACCEPT = commit_point("inbox.accept")
@@ -44,8 +46,7 @@ _FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 _log = Log("bot.runtime.constellation")
 
 
-@dataclass(frozen=True)
-class SharedParts:
+class SharedParts(Struct, frozen=True):
     """What all constellations of the service share: the intake of messages, and the workers."""
 
     patience: Callable[[str], Patience]
@@ -54,8 +55,7 @@ class SharedParts:
     intake: Intake
 
 
-@dataclass(frozen=True)
-class Answering:
+class Answering(Struct, frozen=True):
     """How a constellation answers: which group, with which dependencies, and where its owner gets notices."""
 
     routing: RoutingTable

@@ -6,9 +6,10 @@ are retried later and finally given up with a notice to the owner.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS
@@ -52,8 +53,7 @@ Written: TypeAlias = Sequence[tuple[PlaceId, GroupId]]
 """Conversations with waiting messages by agents."""
 
 
-@dataclass(frozen=True)
-class _Ahead:
+class _Ahead(Struct, frozen=True):
     """What waits: the oldest row of the conversation, work for others, and whether to compare meanings."""
 
     head: InRow | None

@@ -10,8 +10,9 @@ import asyncio
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from bot.agents.agenda.reminders import said_alone
 from bot.agents.notices import Notices
@@ -27,6 +28,7 @@ from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId, PlaceId, code
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.base import (
     ANSWERED,
     Buttons,
@@ -61,8 +63,7 @@ _GIVE_UP = timedelta(minutes=30)  # for unclear sends of one row that the histor
 _log = Log("bot.runtime.delivery")
 
 
-@dataclass(frozen=True)
-class DeliveryDeps:
+class DeliveryDeps(Struct, frozen=True):
     """What a delivery needs. `moved` is called before each row, `queued` when another place may have rows to send."""
 
     clock: Clock
@@ -74,8 +75,7 @@ class DeliveryDeps:
     """The id of a constellation other than the configured one: buttons carry it, to route the answers back."""
 
 
-@dataclass(frozen=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True):
     """What is left in a place: rows to send, in order; without any, the shown previews that no answer will replace."""
 
     rows: list[OutRow]
@@ -84,16 +84,14 @@ class _Waiting:
     """What the first row refers to, if it was claimed in the same commit."""
 
 
-@dataclass(frozen=True)
-class _Around:
+class _Around(Struct, frozen=True):
     """What a row refers to: the preview that it replaces, and the platform id of the piece before it."""
 
     preview: OutRow | None
     before: str
 
 
-@dataclass(frozen=True)
-class _Unclear:
+class _Unclear(Struct, frozen=True):
     """How often a row was sent without a clear answer, since when, and the last result."""
 
     row: OutboxId

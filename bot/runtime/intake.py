@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.policy import People
@@ -13,6 +14,7 @@ from memory.people.audience import OWNER, Audience, person_audience
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
+from memory.store.records import replace
 from sources.base import Notification, Place
 from texts import _
 
@@ -43,8 +45,7 @@ class AudienceResolver:
         return self.other_audiences(PersonId(person)) if kind == "person" else ()
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """The guards of the intake.
 
     `with_audiences` adds to a place the audiences of its reader's linked accounts; `ignored`: nothing that a person

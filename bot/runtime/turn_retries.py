@@ -1,8 +1,9 @@
 """What becomes of a turn that failed: it is tried again later, its messages are tried apart, or they are given up."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from bot.agents import events
 from bot.agents.context import recovery
@@ -28,8 +29,7 @@ APART_AFTER = 2  # attempts at several rows together
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How often a row is tried, and the seconds between attempts (by attempt; the last one repeats).
 
     `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
@@ -46,8 +46,7 @@ class Patience:
     careful_before: datetime = _LONG_AGO
 
 
-@dataclass(frozen=True)
-class TurnRetries:
+class TurnRetries(Struct, frozen=True):
     """Retries and gives up the turns of one conversation."""
 
     database: Database

@@ -4,8 +4,9 @@ If no agent of the group is active, the rows wait for one, and people are told o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
 
 from bot.agents import turn_log
 from bot.agents.context import prompt
@@ -31,13 +32,13 @@ from memory.queue.turns import Turn
 from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import TurnId, place_source
+from memory.store.records import replace
 from sources.terminal import SOURCE
 from sources.text import place_title
 from texts import _
 
 
-@dataclass(frozen=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """A turn to run, and its state if it was begun just now with a single agent.
 
     `first`: none of its rows was tried before, and a model is asked next.

@@ -11,7 +11,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bot.agents.events import (
     AgentCompleted,
@@ -103,8 +104,7 @@ _COUNTED = {
 }
 
 
-@dataclass
-class _Shown:
+class _Shown(Struct):
     """One growing answer, or one run in progress."""
 
     place: PlaceId

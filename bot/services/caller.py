@@ -1,8 +1,10 @@
 """Who calls an operation, from where, and who sees the answer."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
@@ -39,8 +41,7 @@ class Unconfirmed(UserError):
     """The caller must confirm before anything is done; the text is the question."""
 
 
-@dataclass(frozen=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """A place that messages can be sent to, and its audience."""
 
     place: PlaceId
@@ -66,8 +67,7 @@ class Location:
     """Whether it is somebody's direct messages."""
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The caller of an operation. The owner at the terminal is one like everybody else."""
 
     approver: Approver

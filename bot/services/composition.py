@@ -4,12 +4,15 @@ What the constellations of a process share is created once by `bot.app`, or by a
 passed in as `Shared`.
 """
 
+import dataclasses
 import functools
 from collections import ChainMap
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 from bot.agents import patrols
 from bot.agents.additions import TypingPeople
@@ -95,6 +98,7 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows
 from memory.store.folder import DataFolder
 from memory.store.ids import ConstellationId, PersonId
+from memory.store.records import replace
 from scheduler.jobs import Opened
 from scheduler.runner import Runner
 from sources.base import Endpoint
@@ -105,8 +109,7 @@ SETTLE_SECONDS = 5.0  # for earlier messages to be stored
 _MEANING_SECONDS = 3.0  # for a command's question: it may have to load the model, which a service did long ago
 
 
-@dataclass(frozen=True)
-class Shared:
+class Shared(Struct, frozen=True):
     config: Config
     clock: Clock
     folder: DataFolder
@@ -137,8 +140,7 @@ class Shared:
     typing: TypingPeople = field(default_factory=TypingPeople)
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Struct, frozen=True):
     runtime: ConstellationRuntime
     events: Broadcast
     terminal: tuple[TerminalSource, TerminalEndpoint]
@@ -249,7 +251,7 @@ class _Maker:
     constellation: Constellation
     database: Database
     stack: ExitStack
-    events: Broadcast = field(default_factory=Broadcast, init=False)
+    events: Broadcast = dataclasses.field(default_factory=Broadcast, init=False)
 
     @property
     def shared(self) -> Shared:
@@ -436,16 +438,14 @@ class _Maker:
         return self.shared.config.schedule.zone_name()
 
 
-@dataclass(frozen=True)
-class _Jobs:
+class _Jobs(Struct, frozen=True):
     schedule: Schedule
     upkeep: UpkeepRun
     backups: Backups
     looking: DataSources
 
 
-@dataclass(frozen=True)
-class _Answers:
+class _Answers(Struct, frozen=True):
     runtime: ConstellationRuntime
     turn_deps: TurnDeps
     routing: RoutingTable

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from bot.agents.agenda.tasks import there_are
 from bot.agents.permissions.policy import Approver, People
@@ -81,8 +82,7 @@ _PLACE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     """A block with its readable name; `agent` is the owner."""
 
     name: str

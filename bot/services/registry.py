@@ -9,7 +9,6 @@ import asyncio
 import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ from types import UnionType
 from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
@@ -37,6 +37,7 @@ from memory.store.errors import (
     Refused,
 )
 from memory.store.ids import PersonId
+from memory.store.records import asdict
 from texts import _, error_sentence, error_text, gettext_noop, speak
 
 Role = NewType("Role", str)
@@ -63,8 +64,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-@dataclass(frozen=True)
-class Param:
+class Param(Struct, frozen=True):
     """What people are told of an argument, and how it is given; the type, the limits and the default say the rest.
 
     What has no default is positional on the command line, all else an option.
@@ -93,8 +93,7 @@ class Param:
     """The right that giving it takes, beside that of the operation."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameter(Param):
+class Parameter(Param, frozen=True, kw_only=True):
     """An argument with all that is known of it, also from its type and default."""
 
     name: str
@@ -134,7 +133,7 @@ def _parameter(name: str, given: FieldInfo) -> Parameter:
     positional = told.positional or given.is_required()
     least = 1 if given.is_required() and kind == "text" and not choices else None
     flag = told.flag or f"--{name.replace('_', '-')}"
-    known = {**vars(told), "positional": positional, "metavar": told.metavar or name.upper()}
+    known = {**asdict(told), "positional": positional, "metavar": told.metavar or name.upper()}
     return Parameter(
         **known,
         name=name,
@@ -196,8 +195,7 @@ _DAMAGED = gettext_noop(
 EVERYWHERE = frozenset({Via.TERMINAL, Via.DISCORD})
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     """Further options of an operation. By default it is offered everywhere and changes nothing."""
 
     via: frozenset[Via] = EVERYWHERE
@@ -222,8 +220,7 @@ class Options:
     """Its group's name alone calls it at the terminal: `carina summary` is `carina summary show`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Operation(Options):
+class Operation(Options, frozen=True, kw_only=True, dict=True):
     name: str
     """Its words with dots between them: "facts.forget" is `carina facts forget` and `/facts forget`."""
     summary: str
@@ -287,7 +284,7 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
     """
 
     def declare(method: F) -> F:
-        _declared[method] = Operation(**vars(told), name=name, summary=summary, needs=needs, method=method)
+        _declared[method] = Operation(**asdict(told), name=name, summary=summary, needs=needs, method=method)
         return method
 
     return declare
@@ -337,8 +334,7 @@ def _methods(service: type) -> Iterator[Callable[..., Any]]:
     return (each for each in vars(service).values() if inspect.isfunction(each))
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """Checks before a call. `ignored`: the person opted out; `clean` removes secrets."""
 
     people: People
@@ -346,8 +342,7 @@ class Guard:
     clean: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Clocks:
+class Clocks(Struct, frozen=True):
     """Times and languages: `zone_of` returns the time zone of a person, `language` the language that a person chose,
     empty without a choice."""
 

@@ -4,10 +4,10 @@ import re
 from abc import ABC
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
 
 from memory.store.clock import to_text
@@ -77,8 +77,7 @@ class Ink(Protocol):
         """A line of less weight; `words` stand as they are."""
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(Struct, frozen=True):
     """For a terminal: times in a zone, and numbers to type."""
 
     zone: str
@@ -106,8 +105,7 @@ class Plain:
         return f"  {words}"
 
 
-@dataclass(frozen=True)
-class Markdown:
+class Markdown(Struct, frozen=True):
     """For Discord, whose clients show times in the reader's zone and suggest numbers."""
 
     def text(self, words: str) -> str:

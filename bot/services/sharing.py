@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -35,6 +34,7 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.errors import StoreError
 from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
 from texts import error_text

@@ -5,10 +5,11 @@ import json
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.permissions.policy import Action
 from bot.config.loader import environment
@@ -28,8 +29,7 @@ from texts import language
 _SECONDS = 120.0
 
 
-@dataclass(frozen=True)
-class Doctor:
+class Doctor(Struct, frozen=True):
     """For the owner: it names folders and servers, and asks models, which costs a little."""
 
     folder: Path
@@ -61,8 +61,7 @@ class Doctor:
 _DAMAGE_SHOWN = timedelta(days=30)
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(Struct, frozen=True):
     """How the service of one constellation is doing, since `started`.
 
     The functions return the status of a part for a person; empty if there is nothing to report.

@@ -1,11 +1,11 @@
 """Methods that are one transaction each: written as plain functions of the rows, awaited by their callers."""
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
+
+from msgspec import Struct
 
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Change, MemoryRights, People
@@ -29,8 +29,7 @@ class _Stored(Protocol):
 S = TypeVar("S", bound=_Stored)
 
 
-@dataclass(frozen=True)
-class MemoryService:
+class MemoryService(Struct, frozen=True):
     database: Database
     people: People
     clock: Clock
@@ -41,10 +40,10 @@ class MemoryService:
             raise UserError(refused)
 
 
-class Announcing(ABC):
+@runtime_checkable
+class Announcing(Protocol):
     """A service that reacts to its own writes, such as a job that is now due earlier."""
 
-    @abstractmethod
     def announce(self) -> None:
         """A write was committed."""
 

@@ -9,10 +9,11 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstraints, ValidationError
 
 from bot.agents.budgets import Allowed, BudgetLevel, Budgets, cost_of
@@ -31,6 +32,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
 from memory.store.logs import Log
+from memory.store.records import replace
 from texts import TextError, gettext_lazy, gettext_noop
 
 T = TypeVar("T", bound="Form")
@@ -267,8 +269,7 @@ class NoAnswer(Exception):
         return self.reason
 
 
-@dataclass(frozen=True)
-class Background:
+class Background(Struct, frozen=True):
     """Asks models; `model` returns an agent's, `seconds` is the time limit."""
 
     model: Callable[[Agent], Awaitable[Model]]
@@ -344,8 +345,7 @@ async def _last(model: Model, request: Request) -> Answer | None:
     return found
 
 
-@dataclass(frozen=True)
-class Means:
+class Means(Struct, frozen=True):
     """What upkeep asks models with: the budgets' rules, its settings, and the folder of texts that replace ours."""
 
     background: Background
@@ -361,8 +361,7 @@ def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
     return replace(agent, model=settings.model or budgets.ladder.cheaper_model or own)
 
 
-@dataclass
-class RunCalls:
+class RunCalls(Struct):
     """The calls of one run, about what `scope` hears. `refused` says in our words why a call was not made or failed."""
 
     database: Database

@@ -5,11 +5,11 @@ newest turn always stays.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Annotated, Any, Literal, TypeAlias
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic import model_validator as validate_model
 
@@ -82,8 +82,7 @@ def strategy_of(config: dict[str, Any]) -> Strategy | None:
     return None if given is None else _ADAPTER.validate_python(given)
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What leaves a view: the turns up to `end`, except the messages `kept`."""
 
     leaving: tuple[Message, ...]
@@ -91,8 +90,7 @@ class Plan:
     end: int
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """A conversation: messages kept from before, then those after the compacted ones, in order."""
 
     messages: Sequence[Message]

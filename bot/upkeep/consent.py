@@ -4,8 +4,9 @@ It is a job of the run that made the inference, so it asks once, in private, and
 people on Bluesky get no unrequested messages: theirs waits until they look (`/memory dream waiting`).
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.notices import own_place
@@ -47,8 +48,7 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
     outbox.add_edit(tx, row, "shown", words, now, person=entry.people[0])
 
 
-@dataclass(frozen=True)
-class ConsentRequests:
+class ConsentRequests(Struct, frozen=True):
     reminding: ReminderJob
 
     def add(self, kinds: Kinds) -> None:

@@ -5,10 +5,11 @@ which entries are about the same thing, and enforces that the newer one, or a pe
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from bot.upkeep.background_calls import (
     Consolidation,
@@ -54,8 +55,7 @@ N = TypeVar("N")
 _WIDEST_FIRST = ("public", "guild", "channel", "owner", "person")
 
 
-@dataclass
-class Draft:
+class Draft(Struct):
     """The plan for one agent in progress. `may` is how many of its entries may still be retired in this run."""
 
     calls: RunCalls

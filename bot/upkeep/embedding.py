@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from bot.agents.deps import Understood
 from bot.config import Config
@@ -45,6 +45,7 @@ from memory.store.errors import StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.logs import Log
+from memory.store.records import replace
 from texts import _, error_text, ngettext
 
 _CHOOSE = commit_point("embedding.choose")

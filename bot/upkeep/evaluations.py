@@ -6,8 +6,9 @@ any other, from which upkeep learns.
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from bot.upkeep.background_calls import NO_MODEL, Judgement, Means, RunCalls, UnusableAnswer, known, read_answer
 from bot.upkeep.consolidation import numbered
@@ -36,8 +37,7 @@ RATED = {
 }
 
 
-@dataclass(frozen=True)
-class EvaluationJob:
+class EvaluationJob(Struct, frozen=True):
     means: Means
 
     def add(self, kinds: Kinds) -> None:

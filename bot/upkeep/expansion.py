@@ -7,9 +7,10 @@ lacks. A failed try is repeated with growing pauses for two days.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from bot.agents.budgets import OFFLINE, Budgets
 from bot.config.tables import Dreams as Settings
@@ -80,8 +81,7 @@ def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entr
     return True
 
 
-@dataclass(frozen=True)
-class ExpansionJob:
+class ExpansionJob(Struct, frozen=True):
     """Expands entries. While `busy`, people are being answered."""
 
     means: Means

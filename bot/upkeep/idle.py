@@ -2,8 +2,9 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from bot.agents.notices import Notices
 from bot.storage_retry import repeat
@@ -24,8 +25,7 @@ _LOOK_SECONDS_INTEGRITY = 30.0
 _RECENT = timedelta(days=30)  # older damage was reported while it was new, or nobody was there
 
 
-@dataclass(frozen=True)
-class IntegrityMonitor:
+class IntegrityMonitor(Struct, frozen=True):
     """Checks for blocks that were repaired or cannot be read. `resume` delivers what was queued."""
 
     database: Database
@@ -67,8 +67,7 @@ _FORGET = commit_point("activity.forget")
 _LOOK_SECONDS = 60.0
 
 
-@dataclass(frozen=True)
-class IdleMonitor:
+class IdleMonitor(Struct, frozen=True):
     """Checks once a minute. `kept` is how long activity is kept; None: forever.
 
     Agents that become idle are summarized: `asked` is called when that job should run.

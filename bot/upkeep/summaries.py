@@ -6,9 +6,10 @@ messages changed meanwhile. If no model answers, the old one stays.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import Quoted
 from bot.config.values import OFFLINE
@@ -34,6 +35,7 @@ from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.logs import Log
+from memory.store.records import replace
 from scheduler.jobs import Kinds, Working
 from scheduler.zones import instant, zone_of
 from texts import gettext_lazy, gettext_noop, join_lazy
@@ -43,8 +45,7 @@ F = TypeVar("F", Did, Happened)
 _BEGINS = time(4)  # people who are up late belong to the day before
 
 
-@dataclass(frozen=True)
-class Period:
+class Period(Struct, frozen=True):
     """From `start` until before `end`, both in UTC; `name` is the local date of its beginning."""
 
     start: datetime
@@ -95,8 +96,7 @@ _READ = 80  # of an agent's messages
 _DAYS, _WEEKS = 14, 2  # how far back missing ones are made
 
 
-@dataclass(frozen=True)
-class DueAgent:
+class DueAgent(Struct, frozen=True):
     """An agent whose summary for an audience is due, with its messages and the summary to replace."""
 
     agent: Agent
@@ -109,8 +109,7 @@ class DueAgent:
         return self.agent.name
 
 
-@dataclass(frozen=True)
-class DuePeriod:
+class DuePeriod(Struct, frozen=True):
     """A day, or a week with its summarized days, to be summarized for an audience."""
 
     period: Period
@@ -187,8 +186,7 @@ _TOKENS = 1_500
 _log = Log("bot.upkeep.summaries")
 
 
-@dataclass
-class Tally:
+class Tally(Struct):
     """The counts of a run; no words of people."""
 
     names: list[str] = field(default_factory=list)
@@ -208,8 +206,7 @@ class Tally:
         return join_lazy("; ", parts) if parts else gettext_lazy("nothing new")
 
 
-@dataclass(frozen=True)
-class SummaryJob:
+class SummaryJob(Struct, frozen=True):
     """The summaries of agents, days and weeks. `model` writes them; empty for the agent's own or the service's.
 
     While `busy`, people are being answered, and no model is asked for a while.

@@ -3,8 +3,9 @@
 The events in `memory.queue.inbox` are different: something happens in the service, and an agent acts on it.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
@@ -17,8 +18,7 @@ LONGEST = 300
 _MOST = 1_000
 
 
-@dataclass(frozen=True)
-class NewEvent:
+class NewEvent(Struct, frozen=True):
     """An event to store; `trigger` is in the scheduler's form."""
 
     title: str
@@ -34,8 +34,7 @@ class NewEvent:
     agent: AgentId | None = None
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Struct, frozen=True):
     id: EventId
     title: str
     person: PersonId | None

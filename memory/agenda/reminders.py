@@ -3,9 +3,10 @@
 A reminder is delivered only where the words with which it was set may be used.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
@@ -28,8 +29,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True)
-class NewReminder:
+class NewReminder(Struct, frozen=True):
     """A reminder to store. `trigger` is in the scheduler's form; `audience` heard the person set it."""
 
     text: str
@@ -44,8 +44,7 @@ class NewReminder:
     escalate_minutes: int = 30
 
 
-@dataclass(frozen=True)
-class Reminder:
+class Reminder(Struct, frozen=True):
     id: ReminderId
     text: str
     person: PersonId | None
@@ -61,8 +60,7 @@ class Reminder:
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A reminder with its next due time, whether it is paused, and whether its message still waits to be delivered."""
 
     reminder: Reminder

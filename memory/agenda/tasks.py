@@ -5,10 +5,11 @@ A task may be a step of another one and may wait for others, but not in a circle
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.store.clock import to_text
@@ -39,8 +40,7 @@ class Priority(StrEnum):
     URGENT = "urgent"
 
 
-@dataclass(frozen=True)
-class NewTask:
+class NewTask(Struct, frozen=True):
     """A task to store, on the list of `person`; a `shared` one is for an agent, or for anyone."""
 
     title: str
@@ -59,8 +59,7 @@ class NewTask:
     message: MessageId | None = None
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     id: TaskId
     title: str
     notes: str

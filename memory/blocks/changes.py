@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any, Generic, NewType, TypeAlias, TypeVar
 
 import regex
+from msgspec import Struct
 
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import AgentId, PersonId, TurnId
@@ -66,8 +67,7 @@ class Deed(StrEnum):
         return self not in (Deed.EDIT, Deed.RETYPE, Deed.KEPT)
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """Why a change was made. `of` is the change that is undone or redone, or the version that is restored."""
 
     deed: Deed = Deed.EDIT
@@ -84,8 +84,7 @@ Content: TypeAlias = str | tuple[Any, ...]
 Inserted = TypeVar("Inserted", bound=Content, covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Splice(Generic[Inserted]):
+class Splice(Struct, Generic[Inserted], frozen=True):
     """At `place`, delete `delete` characters or items and insert `insert`."""
 
     place: int
@@ -93,8 +92,7 @@ class Splice(Generic[Inserted]):
     insert: Inserted
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One commit. `seq` is the number of the update row that holds it; the document remembers `at` in whole seconds."""
 
     writer: Writer
@@ -113,8 +111,7 @@ class Change:
         return _encode(said)
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """The operations of a change in Loro's interchange format.
 
     `peers` are the Loro ids of the writers, to which the operations refer by index.

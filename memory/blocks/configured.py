@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from memory import blocks
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType, NewBlock, Permission
@@ -18,8 +19,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """A block's initial settings; everything but the schema can be overridden."""
 
     description: str
@@ -124,8 +124,7 @@ def beginning(schema: Schema, values: Mapping[str, Any]) -> str:
 _STANDING = "agent_id = ? AND label = ? AND deleted_at IS NULL"
 
 
-@dataclass(frozen=True)
-class Common:
+class Common(Struct, frozen=True):
     """A shared block; `seed` is as in an agent's row, `permissions` holds those that differ from the block's own."""
 
     seed: Mapping[str, Any]

@@ -8,11 +8,11 @@ errors are plain BaseExceptions; this module turns all of them into `BlockCorrup
 import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRange, VersionVector
+from msgspec import Struct
 
 from memory.blocks import containers
 from memory.blocks.changes import EDIT, Change, Content, Deed, Note, Splice, Step, change_of, difference, steps_of
@@ -38,8 +38,7 @@ class BlobKind(StrEnum):
     ARCHIVE = "archive"
 
 
-@dataclass(frozen=True)
-class Base:
+class Base(Struct, frozen=True):
     """Where a document's history begins: the text at that version; older changes lie in archives."""
 
     version: int = 0
@@ -49,8 +48,7 @@ class Base:
 WHOLE = Base()
 
 
-@dataclass(frozen=True)
-class Blob:
+class Blob(Struct, frozen=True):
     """Stored bytes of a document: an update numbered `seq`, or a checkpoint that covers updates up to `seq`.
 
     A checkpoint records where its history begins, since Loro could find out only by a slow checkout.
@@ -339,8 +337,7 @@ class BlockDocument:
         return [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])]
 
 
-@dataclass(frozen=True)
-class Salvage:
+class Salvage(Struct, frozen=True):
     """What could be read of a damaged document, up to update `reached`; `bad` lists the blobs left out and why."""
 
     document: BlockDocument

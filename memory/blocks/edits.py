@@ -10,10 +10,11 @@ what the block says now.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from memory.blocks import containers
 from memory.blocks.changes import Change, Deed, differing
@@ -30,11 +31,11 @@ from memory.people.audience import Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
+from memory.store.records import replace
 from texts import ngettext_lazy
 
 
-@dataclass(frozen=True)
-class KnownVersion:
+class KnownVersion(Struct, frozen=True):
     """What a writer knows of a block: the version shown to them, and their own changes since."""
 
     version: int

@@ -6,15 +6,18 @@ begins), and the document drops them. The text at an old version is replayed fro
 has no document that Loro could check out.
 """
 
+import dataclasses
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
@@ -26,8 +29,7 @@ from memory.store.errors import BlockCorrupt, Refused
 from texts import gettext_lazy
 
 
-@dataclass(frozen=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """Stored bytes with the changes between two versions."""
 
     after: int
@@ -134,8 +136,8 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
         try:
             past = _joined(archive, past)
         except BlockCorrupt as error:
-            return replace(past, why=str(error))
-    return replace(past, why=past.why or "what was before is not kept") if past.start else past
+            return dataclasses.replace(past, why=str(error))
+    return dataclasses.replace(past, why=past.why or "what was before is not kept") if past.start else past
 
 
 def own_past(document: BlockDocument) -> Past:
@@ -159,7 +161,7 @@ def _joined(archive: Archive, newer: Past) -> Past:
             first=archive.after + 1,
             last=archive.up_to,
         )
-    return replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
+    return dataclasses.replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
 
 
 def archived(past: Past, exported: str) -> bytes:
@@ -190,8 +192,7 @@ def open_archive(archive: Archive) -> Past:
 # ----------------------------------------------------------------------------------------------------------- blame
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A part of the current text with the change that wrote it; None if that is older than the history."""
 
     text: str

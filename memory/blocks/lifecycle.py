@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial, reduce
 
 import regex
+from msgspec import Struct
 
 from memory.blocks import containers
 from memory.blocks.changes import Change, Deed, Note
@@ -31,6 +31,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, BlockId, new_id
+from memory.store.records import replace
 from texts import gettext_lazy, ngettext_lazy
 
 _MOST_LABEL = 100
@@ -252,8 +253,7 @@ def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, 
     return [(AgentId(row["agent_id"]), Audience(row["audience"])) for row in found]
 
 
-@dataclass(frozen=True)
-class NewSettings:
+class NewSettings(Struct, frozen=True):
     """New settings of a block; empty ones keep the old. Only an empty block gets a new `schema`."""
 
     label: str = ""
@@ -383,8 +383,7 @@ def _moved(tx: Tx, author: Author, block: Block, operation: Operation) -> Block:
 SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(Struct, frozen=True):
     """An agent that a block is shared with: the permission given, and the effective one, which may be less."""
 
     agent: str

@@ -5,10 +5,11 @@ somebody's words. Each keeps its newest 200 entries and shows the last 10; older
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
 from memory.blocks.containers import add_entry
@@ -27,8 +28,7 @@ TOOLS, EVENTS, SUMMARIES = LOGS
 _KEPT, _SHOWN = 200, 10
 
 
-@dataclass(frozen=True)
-class _Log:
+class _Log(Struct, frozen=True):
     description: str
     schema: LogSchema
 
@@ -53,8 +53,7 @@ _LOGS: Mapping[str, _Log] = {
 }
 
 
-@dataclass(frozen=True)
-class Logged:
+class Logged(Struct, frozen=True):
     """Whom a log entry is for: the agent, the hearers of its turn, and the turn in which it happened."""
 
     agent: AgentId

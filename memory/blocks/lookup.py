@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -27,6 +26,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong
 from memory.store.ids import AgentId, BlockId
+from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop
 
 _APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)

@@ -1,10 +1,11 @@
 """Records of blocks: a new block, a block as an agent sees it, who edits it, and what they may do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from memory.blocks.document import Writer
 from memory.blocks.schemas import TEXT, Schema, TextSchema, view
@@ -106,8 +107,7 @@ class BlockType(StrEnum):
 IN_CONTEXT = (BlockType.CORE, BlockType.WORKING)
 
 
-@dataclass(frozen=True)
-class NewBlock:
+class NewBlock(Struct, frozen=True):
     """A block to be created. `description` tells the model what belongs in it; `char_limit` is in characters.
 
     `profile` is the read-only part that a source keeps up to date, `content` the initial text. With any schema but
@@ -175,8 +175,7 @@ class Block(NamedTuple):
         return f"{self.owner}/{self.label}" if self.owner == CONSTELLATION_OWNER else self.label
 
 
-@dataclass(frozen=True)
-class Author:
+class Author(Struct, frozen=True):
     """Who edits for which agent, and who hears the turn in which it happens.
 
     `trust` is the turn's; a block keeps the trust of the least trusted author. `template` is the block to create when

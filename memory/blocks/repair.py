@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct
 
 from memory.blocks import containers
 from memory.blocks.changes import Change
@@ -184,8 +185,7 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
 
 
-@dataclass(frozen=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """Damage of a block, and whether it could be rebuilt: 'repaired' or 'unreadable'.
 
     `label` is empty if the block belongs to direct messages.

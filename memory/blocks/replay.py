@@ -8,8 +8,9 @@ additions.
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.blocks.changes import Change, Content, Deed, Made, Splice, Step, text_splices
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
@@ -24,8 +25,7 @@ _ROOT = "cid:root-"
 _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # lost texts that a report quotes, and characters of each
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The edits of each part, by path, that take changes back; and a report.
 
     `lost` are texts that the changes removed and that cannot come back, since their surroundings have changed. `kept`
@@ -57,8 +57,7 @@ def _short(text: str) -> str:
     return flat if len(flat) <= _MOST_CHARACTERS else f"{flat[: _MOST_CHARACTERS - 1]}…"
 
 
-@dataclass(frozen=True)
-class BlockValues:
+class BlockValues(Struct, frozen=True):
     """The value of each part of a block, by its path: a text, a list, a log, a number."""
 
     schema: Schema

@@ -5,8 +5,9 @@ edits (`memory.blocks`); for a person through `Hand`, with the person's own righ
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
 
 from memory import activity
 from memory.activity import Kind, NewEvent
@@ -24,11 +25,11 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId
+from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, join_lazy
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Applies changes to one block with somebody's rights and limits; each call makes one change."""
 
     make: Callable[[Callable[[BlockDocument], None]], Block]
@@ -41,8 +42,7 @@ class Edit:
         return self.make(change)
 
 
-@dataclass(frozen=True)
-class Hand:
+class Hand(Struct, frozen=True):
     """A person who edits. The owner may edit all but others' direct messages; other people, blocks about themselves.
 
     `known` are all ids of that person. What they write is shown to those who can read the block.
@@ -65,8 +65,7 @@ class Hand:
         return Permission.READ_WRITE
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """A block after changes were taken back, those changes, and the report."""
 
     block: Block

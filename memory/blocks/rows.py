@@ -1,8 +1,9 @@
 """The rows that store a block's document: updates, checkpoints, archives, and its writers' Loro ids."""
 
 import secrets
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from memory.blocks.changes import Change
 from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
@@ -19,8 +20,7 @@ EVERYBODY = Writer("*")
 _PEER_BITS = 63  # SQLite's integers are signed
 
 
-@dataclass
-class OpenBlock:
+class OpenBlock(Struct):
     """A document loaded for one edit inside a unit of work."""
 
     id: BlockId

@@ -6,15 +6,15 @@ does not create a new one, so the text still belongs to its first writer.
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from memory.blocks.changes import Change, Content, Deed, Note, Splice, Step
 from memory.store.errors import BlockCorrupt
 
 
-@dataclass(slots=True, eq=False)
-class Span:
+class Span(Struct, eq=False):
     """Characters that were written together, or one item of a list.
 
     `events` are the changes that inserted, removed or restored it, each with whether it exists afterward.
@@ -320,8 +320,7 @@ def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistor
     return history
 
 
-@dataclass
-class Report:
+class Report(Struct):
     """What happened to changes that are taken back; see `Plan`."""
 
     lost: list[str] = field(default_factory=list)

@@ -6,8 +6,9 @@ Unreadable blobs are moved to quarantine and the document is rebuilt from sound 
 restored from the block's rendered text as one change by "system": only the record of who wrote it is lost.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from memory.blocks.changes import Change, played
 from memory.blocks.document import Base, Writer, blob_digest
@@ -31,8 +32,7 @@ from memory.store.ids import BlockId
 _RECENT_SHARE = 4  # the share of the size limit that the kept changes may use
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much of its past a document carries.
 
     Beyond `changes` changes, or a snapshot of `size` bytes, all changes are archived and only the newest `recent` stay
@@ -54,8 +54,7 @@ class Limits:
 USUAL = Limits()
 
 
-@dataclass(frozen=True)
-class CheckpointPolicy:
+class CheckpointPolicy(Struct, frozen=True):
     """A checkpoint is written after `updates` changes, `size` bytes or `age` since the last, whichever comes first."""
 
     updates: int = 50  # every pending update makes an edit about 15 microseconds slower

@@ -1,8 +1,9 @@
 """What a path in a schema refers to: a field, a section, or the one list, log or text of a block. Pure."""
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from memory.blocks.schemas import TEXT as TEXT_SCHEMA
 from memory.blocks.schemas import (
@@ -18,12 +19,12 @@ from memory.blocks.schemas import (
     path_of,
 )
 from memory.store.errors import Refused
+from memory.store.records import replace
 
 Kind: TypeAlias = Literal["text", "list", "counter", "value", "log"]
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a path refers to: a field, or a whole text, list or log; `name` is its container."""
 
     name: str

@@ -8,9 +8,10 @@ in the same transaction.
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from memory import groups
 from memory.blocks.retraction import turns_of, unwrite_person
@@ -37,8 +38,7 @@ _FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'messa
 """The turns that used rows of a person, or summaries of them."""
 
 
-@dataclass(frozen=True)
-class Erased:
+class Erased(Struct, frozen=True):
     """What was there, what is left, how many messages of agents were emptied, and which turns restart."""
 
     before: dict[str, int]

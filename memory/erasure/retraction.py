@@ -7,7 +7,6 @@ and our messages with its words; likewise for an entry that somebody asks to for
 import importlib
 import json
 from collections.abc import Iterable, Set
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from memory.queue.turns import answering, caused
 from memory.store.database import Row, Rows, Tx
 from memory.store.fulltext import content_words
 from memory.store.ids import MessageId, PersonId
+from memory.store.records import replace
 
 
 def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:

@@ -7,8 +7,9 @@ walks the schema and fails for a table with content that is not listed here.
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from memory.people.audience import person_audience
 from memory.queue import turns
@@ -20,8 +21,7 @@ NAMED, ALONE = "person_id = :person", "audience = :alone"
 _NOBODY = "'somebody who was erased'"
 
 
-@dataclass(frozen=True)
-class PersonTable:
+class PersonTable(Struct, frozen=True):
     """The rows of a table about a person: those where `theirs` is true of :person and :alone.
 
     Erasing deletes them or, with `emptied`, sets these columns. `parsed` are JSON columns; `index` is a full-text index
@@ -46,8 +46,7 @@ class PersonTable:
         return gone
 
 
-@dataclass(frozen=True)
-class PersonStore:
+class PersonStore(Struct, frozen=True):
     """What one store holds about people: `held` is erased in this order, after calling `before`."""
 
     name: str

@@ -12,8 +12,9 @@ import stat
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory.folders.windows import BLOCK, binary
 from memory.store.errors import Refused
@@ -83,8 +84,7 @@ SUPPORTED = os.open in os.supports_dir_fd
 """Whether this system can open files relative to a directory's descriptor; Windows cannot."""
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A file of a directory, by its path inside, with its size in bytes.
 
     `modified` is its last change (ctime) in nanoseconds; unlike mtime, nobody can set that back.
@@ -95,8 +95,7 @@ class Seen:
     modified: int
 
 
-@dataclass(frozen=True)
-class OpenFile:
+class OpenFile(Struct, frozen=True):
     """A regular file opened for reading; it stays the same file whatever happens to its name."""
 
     descriptor: int

@@ -8,10 +8,11 @@ are removed at the end, when all others are up to date.
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory.folders import disk
 from memory.folders.disk import Seen
@@ -32,13 +33,13 @@ from memory.people.audience import Scope
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
+from memory.store.records import replace
 
 _FILE = commit_point("folders.file")
 _END = commit_point("folders.end")
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of indexing: how many files exist and still wait, and what this step did."""
 
     files: int

@@ -8,9 +8,10 @@ import hashlib
 import json
 import mimetypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.folders.disk import checked_folder
 from memory.folders.windows import binary, blocks_of, lines
@@ -28,8 +29,7 @@ _CHARACTERS = 1_200
 _LINES = 40
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Lines `start` to `end` of a file."""
 
     start: int
@@ -82,8 +82,7 @@ _MOST_LISTED = 200
 _DESCRIPTION = 300
 
 
-@dataclass(frozen=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """`path` is the directory of a local folder; a virtual one keeps its files in the database. `embedding_model` is
     the folder's own: empty for that of the constellation, "none" where words alone find its passages."""
 
@@ -98,14 +97,12 @@ class Folder:
     embedding_model: str = ""
 
 
-@dataclass(frozen=True)
-class Attached:
+class Attached(Struct, frozen=True):
     folder: Folder
     access: Access
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True):
     """A stored file; `note` says why it has no passages.
 
     `modified` is a local file's change time (ctime) in nanoseconds, which nobody can set back.
@@ -124,8 +121,7 @@ class File:
     indexed_at: datetime
 
 
-@dataclass(frozen=True)
-class NewFile:
+class NewFile(Struct, frozen=True):
     """A file to store, with `content` only in virtual folders; `note` says why there are no passages."""
 
     name: str
@@ -149,8 +145,7 @@ def new_file(name: str, content: bytes) -> NewFile:
     return NewFile(name, kind, len(content), digest_of(blocks_of(content)), found, note)
 
 
-@dataclass(frozen=True)
-class NewFolder:
+class NewFolder(Struct, frozen=True):
     name: str
     kind: FolderKind
     audience: Audience

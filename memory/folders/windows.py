@@ -6,10 +6,10 @@ followed by how much of it is not shown.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import regex
+from msgspec import Struct
 
 from memory.store.errors import Refused
 
@@ -33,8 +33,7 @@ class TooSlow(Refused):
     """The time limit is over."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line as text; `dropped` counts the bytes that were not kept."""
 
     number: int
@@ -49,8 +48,7 @@ class Line:
         return f"{self.text[:LINE_CHARACTERS]} [{rest:,} bytes of this line are not shown]"
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """Lines `start` to `end` of a file, counted from 1; `total` if the end of the file was reached."""
 
     start: int
@@ -65,8 +63,7 @@ class Window:
         return self.end + 1 if self.has_more_after else None
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(Struct, frozen=True):
     path: str
     line: Line
 

@@ -3,10 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from memory.knowledge import items
 from memory.knowledge.feedback import Signal, unquoted
@@ -30,8 +31,7 @@ class Quality(StrEnum):
 JudgedBy: TypeAlias = Literal["model", "rules"]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """One message of a talk: a person's own (`person`), or the agent's answer."""
 
     id: MessageId
@@ -41,8 +41,7 @@ class Line:
     trust: Trust
 
 
-@dataclass(frozen=True)
-class Talk:
+class Talk(Struct, frozen=True):
     """A finished session, with the feedback on its answers."""
 
     id: SessionId
@@ -61,8 +60,7 @@ class Talk:
     last_at: str
 
 
-@dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     quality: Quality
     worked: tuple[str, ...]
     failed: tuple[str, ...]

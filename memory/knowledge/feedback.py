@@ -6,11 +6,11 @@ place and the trust of the person.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 import regex
+from msgspec import Struct
 
 from memory.knowledge import items
 from memory.knowledge.items import Kind, NewItem
@@ -29,8 +29,7 @@ class Signal(StrEnum):
     FAILURE = "tool_failure"
 
 
-@dataclass(frozen=True)
-class NewSignal:
+class NewSignal(Struct, frozen=True):
     """A new signal. `message` is what a person said, `tool` what failed."""
 
     kind: Signal
@@ -108,8 +107,7 @@ def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId,
     return AgentId(row["agent_id"]), TurnId(row["batch_id"])
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """A correction with its text and the same person's message before it."""
 
     id: int

@@ -7,9 +7,10 @@ from there to their birthday, although no entry holds both.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory.knowledge.archival import Entry
 from memory.people.audience import Audience, Scope, Trust
@@ -38,8 +39,7 @@ class Kind(StrEnum):
     """Something that can be neither met nor touched: an illness, a language, a wish."""
 
 
-@dataclass(frozen=True)
-class Entity:
+class Entity(Struct, frozen=True):
     """Something or somebody, by the name that an entry uses."""
 
     name: str
@@ -51,8 +51,7 @@ class Entity:
         return key_of(self.name)
 
 
-@dataclass(frozen=True)
-class Triple:
+class Triple(Struct, frozen=True):
     """A subject, its relation, and an object."""
 
     subject: Entity

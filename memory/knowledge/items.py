@@ -9,12 +9,13 @@ builds on these functions.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
@@ -59,8 +60,7 @@ SEARCHED = frozenset({Kind.CONVERSATION, Kind.AGENT, Kind.DAY, Kind.WEEK})
 """Kinds with a search index."""
 
 
-@dataclass(frozen=True)
-class NewItem:
+class NewItem(Struct, frozen=True):
     """`text` is the content, `key` identifies the item within its kind, `detail` is other data of the kind."""
 
     kind: Kind
@@ -80,8 +80,7 @@ class NewItem:
     """The item summarizes all messages of its audience in this range: positions in its place's order, or ids."""
 
 
-@dataclass(frozen=True)
-class By:
+class By(Struct, frozen=True):
     """Who stores something, and who hears it: an agent in a turn because of a message, or a person by hand."""
 
     scope: Scope
@@ -112,8 +111,7 @@ class By:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """A stored item. `strength` is how often it was found."""
 
     id: int

@@ -7,10 +7,11 @@ displaces what somebody else said.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
+
+from msgspec import Struct
 
 from memory.knowledge import items
 from memory.knowledge.items import By, Item, Kind
@@ -34,8 +35,7 @@ _LISTED = 200
 READ = 1_000  # items, of all that the scope may know
 
 
-@dataclass(frozen=True)
-class Learned:
+class Learned(Struct, frozen=True):
     """What a turn is shown; each list starts with the strongest."""
 
     issues: tuple[Item, ...] = ()
@@ -58,8 +58,7 @@ _VERDICT = re.compile(r"^\W*(?:verdict|result|urteil|ergebnis)\W{1,6}(pass|fail)
 _MARK = re.compile(r"\s{0,8}(?:(\d{1,3})[.):]|[-*•])\s+")
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Struct, frozen=True):
     """The issues of a review, and the texts that are not stored."""
 
     issues: tuple[str, ...] = ()

@@ -6,8 +6,9 @@ changes, triggers delete the summary, and it is made again without the old text.
 """
 
 import json
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from memory.knowledge.facts import actions
 from memory.people.audience import Audience, Scope, Trust
@@ -48,8 +49,7 @@ def go_on(tx: Tx, turn: Turn, now: datetime) -> SessionId:
     return SessionId(turn.id)
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     id: SessionId
     agent: AgentId
     place: PlaceId

@@ -6,9 +6,10 @@ erased, it is deleted and made again without that text.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory.knowledge import items
 from memory.knowledge.items import Item, Kind, NewItem
@@ -25,8 +26,7 @@ _LONGEST = timedelta(days=8)  # of a week
 StrategyName: TypeAlias = Literal["truncate", "recursive_summarization", "importance", "time_decay"]
 
 
-@dataclass(frozen=True)
-class Compaction:
+class Compaction(Struct, frozen=True):
     """How far one agent's view of a conversation is compacted: messages up to `end` are hidden, except `kept` ones.
 
     Positions are those of the conversation's order, see `position`. `summary` replaces the hidden messages; it may be
@@ -53,8 +53,7 @@ class Compaction:
         return message.audience == self.audience and position(message) <= self.end and message.id not in self.kept
 
 
-@dataclass(frozen=True)
-class AgentSummary:
+class AgentSummary(Struct, frozen=True):
     agent: AgentId
     agent_name: str
     summary: str
@@ -68,8 +67,7 @@ class AgentSummary:
     """The newest message in it; set by the store."""
 
 
-@dataclass(frozen=True)
-class ConstellationSummary:
+class ConstellationSummary(Struct, frozen=True):
     start: datetime
     end: datetime
     summary: str

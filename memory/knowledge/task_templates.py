@@ -1,9 +1,10 @@
 """Templates of tasks: what somebody does repeatedly, with its steps."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Task
@@ -13,12 +14,12 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
+from memory.store.records import replace
 
 _MOST_TASKS, _MOST_TEMPLATES = 100, 100
 
 
-@dataclass(frozen=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """A task without dates, and its steps."""
 
     title: str
@@ -41,8 +42,7 @@ class Outline:
         return cls(data["title"], data["notes"], Priority(data["priority"]), steps)
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """A template by its name. `item` is its row's id; 0 before it is stored."""
 
     name: str

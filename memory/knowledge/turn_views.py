@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory.knowledge import archival, items, projects, summaries
 from memory.knowledge.items import Item, Kind
@@ -13,8 +14,7 @@ from memory.store.database import Rows
 from memory.store.ids import PersonId
 
 
-@dataclass(frozen=True)
-class TurnView:
+class TurnView(Struct, frozen=True):
     place_name: str
     zone: str
     """The person's time zone; empty if they set none."""

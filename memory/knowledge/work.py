@@ -4,7 +4,6 @@ While a turn runs, its own steps say that (`memory.queue.turns`), so nothing is 
 canceled, its steps are deleted, and what they say is kept here until the agent finishes a turn in the same place.
 """
 
-from dataclasses import asdict
 from typing import Any
 
 from memory.knowledge import items
@@ -13,6 +12,7 @@ from memory.queue.steps import WorkState
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import MessageId
+from memory.store.records import asdict
 
 
 def keep(tx: Tx, turn: Turn, state: WorkState, messages: list[MessageId]) -> None:

@@ -10,9 +10,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from memory import groups
 from memory.knowledge import items
@@ -41,8 +42,7 @@ _SEGMENT = re.compile(r"[\w.:%@+~-]+")
 _CATEGORY = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
-@dataclass(frozen=True)
-class By(items.By):
+class By(items.By, frozen=True):
     """Who stores something, and where."""
 
     namespace: str = ""
@@ -53,8 +53,7 @@ class By(items.By):
         return cls(turn.scope, turn.trust, now, turn.agent, turn.person, None, turn.id, message, own)
 
 
-@dataclass(frozen=True)
-class NewEntry:
+class NewEntry(Struct, frozen=True):
     """A value to store. `key` is a path inside the writer's namespace, or one that begins with `shared/`."""
 
     key: str
@@ -65,8 +64,7 @@ class NewEntry:
     index_key: str | None = None
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     key: str
     namespace: str
     content: str

@@ -4,10 +4,11 @@ A subject is a person ("discord:1234"), a role ("discord:role:77") or a guild ("
 wrote is not stored: a code's row holds only who asked, under which name, and when.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from memory.people.audience import OWNER
 from memory.store.clock import to_text
@@ -34,8 +35,7 @@ class Rule(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True)
-class Ruled:
+class Ruled(Struct, frozen=True):
     """One decision, in force until it is dropped."""
 
     subject: str
@@ -45,8 +45,7 @@ class Ruled:
     at: datetime
 
 
-@dataclass(frozen=True)
-class PairingRequest:
+class PairingRequest(Struct, frozen=True):
     """A stranger who was given a code. `code` is empty after it was withdrawn."""
 
     person: PersonId

@@ -5,9 +5,10 @@ which rows the turn may use: only those that everybody in the scope may know. Bo
 are read; there is no unscoped read.
 """
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NewType
+
+from msgspec import Struct, field
 
 from memory.store.ids import GuildId, PersonId, PlaceId
 
@@ -39,8 +40,7 @@ def parse_audience(text: str) -> Audience:
     raise ValueError(f"{text!r} is not an audience: public, owner, guild:<id>, channel:<id> or person:<id>")
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Those who will hear a turn's answer.
 
     `audience` is stamped on what the turn writes. `within` names wider audiences every hearer belongs to: the

@@ -6,8 +6,9 @@ people and places are shown as far as a scope may know them.
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
@@ -22,16 +23,14 @@ MOST_LINKED = 10
 """Accounts of one person."""
 
 
-@dataclass(frozen=True)
-class Half:
+class Half(Struct, frozen=True):
     """One account is proven: `other` got the first code. The second code has to be entered by `other`."""
 
     other: PersonId
     code: str
 
 
-@dataclass(frozen=True)
-class Linked:
+class Linked(Struct, frozen=True):
     other: PersonId
 
 

@@ -6,10 +6,11 @@ end an opt-out.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from memory.store.database import Rows, Tx, Value
 from memory.store.erasure_ledger import Entry
@@ -24,8 +25,7 @@ class Choice(StrEnum):
     OPTED_OUT = "opted_out"
 
 
-@dataclass(frozen=True)
-class Erasure:
+class Erasure(Struct, frozen=True):
     """One erasure; `receipt` is empty until it is done."""
 
     id: ErasureId

@@ -1,15 +1,16 @@
 """A person's time zone, their quiet hours, and where they get reminders."""
 
-from dataclasses import asdict, dataclass
 from datetime import datetime, time
+
+from msgspec import Struct
 
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
+from memory.store.records import asdict
 
 
-@dataclass(frozen=True)
-class Times:
+class Times(Struct, frozen=True):
     """Empty strings mean not set. Hours look like "22:30"."""
 
     zone: str = ""

@@ -5,9 +5,10 @@ Also the record of API requests that must be carried out only once, however ofte
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
+
+from msgspec import Struct
 
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, PersonId, new_id
@@ -43,8 +44,7 @@ class KeyScope(StrEnum):
         return order.index(self) >= order.index(other)
 
 
-@dataclass(frozen=True)
-class WebKey:
+class WebKey(Struct, frozen=True):
     """A key without its secret."""
 
     id: str
@@ -60,8 +60,7 @@ class WebKey:
     used_at: datetime | None
 
 
-@dataclass(frozen=True)
-class NewKey:
+class NewKey(Struct, frozen=True):
     kind: Kind
     scope: KeyScope
     name: str

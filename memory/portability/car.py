@@ -11,12 +11,13 @@ import importlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import libipld
+from msgspec import Struct
 
 from memory.store.errors import StoreError
+from memory.store.records import asdict
 
 MOST_BYTES = 1 << 20
 """The most bytes of one block; a file with a larger one is not ours."""
@@ -38,8 +39,7 @@ class Source(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """One block, and where it begins in the file."""
 
     offset: int
@@ -92,8 +92,7 @@ def _blocks(reader: "_Reader") -> Iterator[Block]:
         yield Block(framed.offset, cid, data)
 
 
-@dataclass(frozen=True)
-class _Framed:
+class _Framed(Struct, frozen=True):
     offset: int
     data: bytes
 
@@ -238,8 +237,7 @@ FORMAT = 1
 Kind: TypeAlias = Literal["constellation", "group", "agent"]
 
 
-@dataclass(frozen=True)
-class About:
+class About(Struct, frozen=True):
     kind: Kind
     id: str
     name: str
@@ -247,11 +245,10 @@ class About:
     thin: bool
 
     def data(self) -> dict[str, Any]:
-        return {"carina": FORMAT, **vars(self)}
+        return {"carina": FORMAT, **asdict(self)}
 
 
-@dataclass(frozen=True)
-class TableManifest:
+class TableManifest(Struct, frozen=True):
     """A table's part of the manifest. `lists` are the CIDs of blocks that list its chunks."""
 
     columns: tuple[str, ...]
@@ -259,8 +256,7 @@ class TableManifest:
     lists: tuple[bytes, ...]
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     about: About
     tables: Mapping[str, TableManifest]
 

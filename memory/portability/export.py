@@ -5,9 +5,10 @@ The first block needs the name of the last, so the file is made twice. Only a ro
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from memory.portability.car import (
     About,
@@ -34,8 +35,7 @@ _PART = 1 << 19
 _LISTED = 8_000
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """A constellation's file, the registry, and what is to be exported."""
 
     path: Path
@@ -44,15 +44,13 @@ class Origin:
     part: Part
 
 
-@dataclass(frozen=True)
-class Exported:
+class Exported(Struct, frozen=True):
     root: bytes
     manifest: Manifest
     size: int
 
 
-@dataclass
-class _Blocks:
+class _Blocks(Struct):
     """The destination of an export's blocks: a file, or nothing for the first pass."""
 
     sink: Sink | None
@@ -66,8 +64,7 @@ class _Blocks:
         return self.last
 
 
-@dataclass
-class _Chunks:
+class _Chunks(Struct):
     blocks: _Blocks
     table: str
     rows: list[list[Any]] = field(default_factory=list)

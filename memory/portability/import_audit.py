@@ -1,8 +1,9 @@
 """The outcome of each imported record, and undoing an import with it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from memory import agents
 from memory.knowledge.archival import writes
@@ -15,8 +16,7 @@ UNDOABLE_TABLES = ("agents", "archival_entries", "messages")
 """Tables from which an import can be removed."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The outcome of one record. `became` is the table and the id of its row."""
 
     record: str
@@ -25,8 +25,7 @@ class Outcome:
     became: str = ""
 
 
-@dataclass(frozen=True)
-class Past:
+class Past(Struct, frozen=True):
     """One import: the kind of file, its digest, and how many records had which outcome."""
 
     source: str

@@ -8,10 +8,11 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from memory.blocks.rows import index_blocks
 from memory.erasure.person import compact, erase_here
@@ -46,15 +47,13 @@ _MOST_VALUE, _MOST_TEXT = 32 << 20, 4 << 20
 """The most bytes of one value, and of a text. Parts can be named repeatedly, so a small file could become huge."""
 
 
-@dataclass(frozen=True)
-class Verified:
+class Verified(Struct, frozen=True):
     root: bytes
     manifest: Manifest
     chunks: int
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """Rows of one table, with large values put together, and their position in the file."""
 
     offset: int
@@ -62,8 +61,7 @@ class Chunk:
     rows: list[list[Any]]
 
 
-@dataclass
-class _Sequence:
+class _Sequence(Struct):
     """What was read so far, to compare with the manifest."""
 
     links: dict[str, list[bytes]] = field(default_factory=dict)
@@ -230,8 +228,7 @@ _UNTRUSTED = (
 """What is not taken over from an untrusted file; each with its note and its statement."""
 
 
-@dataclass(frozen=True)
-class Import:
+class Import(Struct, frozen=True):
     """A verified export, and how it is to be imported."""
 
     open_file: Opener

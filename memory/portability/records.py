@@ -9,13 +9,15 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Struct
+
 from memory.blocks.records import Permission
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
+from memory.store.records import replace
 from texts import _, gettext_noop, ngettext
 
 _MOST_BYTES = 256 << 20
@@ -27,8 +29,7 @@ MOST_TAGS = 8
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
-@dataclass(frozen=True)
-class Talk:
+class Talk(Struct, frozen=True):
     key: str
     conversation: str
     role: Role
@@ -42,8 +43,7 @@ class Talk:
     """What was left out of it, and why."""
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something for long-term memory."""
 
     key: str
@@ -52,8 +52,7 @@ class Note:
     changes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class OldBlock:
+class OldBlock(Struct, frozen=True):
     """A memory block of another program. `table` holds its settings as the configuration names them."""
 
     key: str
@@ -62,8 +61,7 @@ class OldBlock:
     """What was changed, and why."""
 
 
-@dataclass(frozen=True)
-class OldAgent:
+class OldAgent(Struct, frozen=True):
     """An agent of another program, with its blocks."""
 
     key: str
@@ -73,8 +71,7 @@ class OldAgent:
     changes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Left:
+class Left(Struct, frozen=True):
     key: str
     why: str
 

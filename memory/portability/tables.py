@@ -6,8 +6,9 @@ in progress, and how the rows of one agent are found.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from memory.store.database import Rows, Value
 from memory.store.ids import AgentId, GroupId
@@ -88,8 +89,7 @@ _SPECIAL = {
 _NEEDED = ("turns", "archival_entries", "memory_blocks", "reminders", "events")
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """What is exported: everything, or some agents with their groups."""
 
     agents: tuple[AgentId, ...] | None = None
@@ -101,8 +101,7 @@ class Part:
         return {"agents": json.dumps(self.agents or ()), "groups": json.dumps(self.groups)}
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True, dict=True):
     """A table of the schema, and how its rows are read for an export."""
 
     name: str

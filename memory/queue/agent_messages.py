@@ -4,8 +4,9 @@ The texts are in `messages`, known to those who heard the turn that wrote them. 
 circles: everything that one message caused is counted against the turn that answers that message.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, InboxId, TurnId
@@ -16,8 +17,7 @@ SOURCE = "agent"
 _CAUSED = "SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id WHERE a.root_id = :root"
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """A message by the agent of a turn, to an agent or (if None) to a group."""
 
     row: InboxId

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from msgspec import Struct
+
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.store.columns import Codec, Unreadable
@@ -42,8 +44,7 @@ class Ask:
 _ASK = Codec[Ask](Ask)
 
 
-@dataclass(frozen=True)
-class FollowUp:
+class FollowUp(Struct, frozen=True):
     id: int
     message: MessageId
     part: Part

@@ -6,8 +6,9 @@ it can never be.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from memory.people.audience import OWNER, person_audience
 from memory.store.clock import from_text
@@ -24,8 +25,7 @@ SHOWN = 5
 """How many gaps a report to the operator lists; the rest are only counted."""
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """The messages of a place between two message ids, both excluded."""
 
     place: PlaceId
@@ -33,8 +33,7 @@ class Span:
     before: str
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A span that was not read, and why; `next_try_at` is None when it is closed."""
 
     span: Span

@@ -8,9 +8,10 @@ transaction that writes the answer sets it to `done`.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from memory.people import unshown
 from memory.people.audience import Audience, Scope, Trust
@@ -40,8 +41,7 @@ class Status(StrEnum):
     DEAD = "dead"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where something is said, and who hears what is said there: the columns of `places`.
 
     `id` carries its source ("discord:1234"). `audience` is stamped on everything said there; `within` names
@@ -61,8 +61,7 @@ class Place:
         return Scope(self.audience, frozenset(self.within))
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """One event for the inbox. `group` is None when nobody is to answer."""
 
     source: str
@@ -88,8 +87,7 @@ class Arrival:
     """Files stored with the message."""
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """The result of accepting an arrival. `turn` is the running turn whose input it changed, if any."""
 
     id: InboxId
@@ -98,8 +96,7 @@ class Accepted:
     turn: TurnId | None = None
 
 
-@dataclass(frozen=True)
-class InRow:
+class InRow(Struct, frozen=True):
     id: InboxId
     source: str
     external_id: str
@@ -443,8 +440,7 @@ def earliest(rows: Rows) -> datetime | None:
 # ---------------------------------------------------------------------------------------- events of the service itself
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Struct, frozen=True):
     """An event inside the service that an agent should act on in a place, such as a decision.
 
     `source` and `external_id` make it unique. `hearers` and `trust` come from what it belongs to.

@@ -12,6 +12,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.store.clock import from_text, to_text
@@ -61,8 +63,7 @@ class Message(NamedTuple):
     created_at: datetime
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """A person's message as it arrived; `external_id` is its id on the platform, `at` when it was written.
 
     With the role "system" it is an event inside the service, told to the agents in a place; with an `agent`, it is what
@@ -94,8 +95,7 @@ class Thought:
 THOUGHT: Codec[Thought] = Codec(Thought, whole=True)
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """A row of a turn of ours: the agent's answer, its tool call, or a tool's result.
 
     `person` is the one whom the turn answers, `source` the source of the place, `sequence` the position within the
@@ -367,8 +367,7 @@ def _search_text(at: datetime, speaker: str, text: str) -> str:
 # --------------------------------------------------------------------------------------------------- since some moment
 
 
-@dataclass(frozen=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     at: datetime
     text: str
     person: PersonId | None = None

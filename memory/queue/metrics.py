@@ -1,9 +1,10 @@
 """Metrics for monitoring (labels contain nobody's words), and the stored data of single turns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
@@ -15,8 +16,7 @@ _INBOX, _OUTBOX = "inbox WHERE status IN ('received', 'claimed')", "outbox WHERE
 _AGENT = "coalesce((SELECT name FROM agents WHERE agents.id = agent_id), '')"
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     name: str
     kind: str
     help: str

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, ClassVar, TypeAlias
 
+from msgspec import Struct
 from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
@@ -121,8 +122,7 @@ Detail: TypeAlias = TextDetail | CardDetail | EditDetail | ActDetail
 _DETAIL = Codec[Detail](one_of(EditDetail, CardDetail, ActDetail, TextDetail))
 
 
-@dataclass(frozen=True)
-class NewRow:
+class NewRow(Struct, frozen=True):
     """A message to send. `key` makes it unique: adding the same key again adds nothing."""
 
     key: str
@@ -142,8 +142,7 @@ class NewRow:
         return cls(key, place, content, turn.scope.audience, turn=turn.id, person=turn.person, agent=turn.agent)
 
 
-@dataclass(frozen=True)
-class OutRow:
+class OutRow(Struct, frozen=True):
     id: OutboxId
     key: str
     place: PlaceId
@@ -405,8 +404,7 @@ _LISTED = f"({_GIVEN_UP} OR status = 'pending' AND last_error IS NOT NULL AND {_
 _HELD = "status = 'withdrawn' AND turn_id = :turn AND json_extract(detail, '$.behind') = :id"
 
 
-@dataclass(frozen=True)
-class Undelivered:
+class Undelivered(Struct, frozen=True):
     """A row that was given up, or failed and is tried again; `held` are the later pieces of its text, which wait."""
 
     row: OutRow

@@ -3,8 +3,9 @@
 The classes are told apart by their fields. A payload is deleted when the row is answered.
 """
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict
@@ -155,4 +156,4 @@ def without(payload: Payload | Unreadable, names: list[str]) -> Payload:
     said = tuple(f"{name}:" for name in names)
     kept = tuple(each for each in payload.background if not each.startswith(said))
     quoted = None if payload.quoted is not None and payload.quoted.speaker in names else payload.quoted
-    return replace(payload, background=kept, quoted=quoted)
+    return dataclasses.replace(payload, background=kept, quoted=quoted)

@@ -2,9 +2,10 @@
 for a person."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
@@ -14,8 +15,7 @@ from memory.store.row_mapper import RowMapper
 Kind: TypeAlias = Literal["mode", "group", "model", "pause", "language"]
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One setting. `value` is a mode, a group id, a model, a language, or empty for a pause."""
 
     kind: Kind

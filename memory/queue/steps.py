@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
+from msgspec import Struct
 from pydantic import AliasChoices, AliasPath, Field
 
 from memory.people.audience import Trust
@@ -173,8 +174,7 @@ class TakenUp(_Stored):
 StepBody: TypeAlias = Joined | Answered | CallStarted | CallEnded | Note | MissingCalls | TakenUp
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     seq: int
     body: StepBody
     at: datetime

@@ -12,9 +12,10 @@ that is only a start. Pauses between attempts grow, whatever ended them.
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
@@ -34,6 +35,7 @@ from memory.store.ids import (
     TurnId,
     snowflakes,
 )
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
@@ -43,8 +45,7 @@ class TurnMoved(Exception):
     """Something other than its worker ended or restarted the turn: reload it before writing anything."""
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """One turn; `scope` is who will hear its answer, `trust` the lowest trust of those whose messages it answers."""
 
     id: TurnId

@@ -7,9 +7,10 @@ constants where SQLite's own would take an average over everybody's rows.
 import heapq
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory.search import neighbors
 from memory.search.domains import COUNTED_ROWS, Lookup
@@ -75,8 +76,7 @@ CLOSE_WEIGHTS = (
 """The weights for messages whose words were compared with those of the question, learned in the same way."""
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word of a query: the rows that have it, with their lengths in characters, and its weight."""
 
     term: Term
@@ -234,8 +234,7 @@ GUESSES = 3
 _NEWEST = 50  # rows with a word that are checked: it may be the name of a speaker
 
 
-@dataclass
-class Scored:
+class Scored(Struct):
     """One row, by number; `named`: the query names its speaker; `matched`: the words that it has; `around`: those that
     only its window has; `perhaps`: only a nearness that may be chance supports it."""
 
@@ -249,8 +248,7 @@ class Scored:
     perhaps: bool = False
 
 
-@dataclass(frozen=True)
-class _Sought:
+class _Sought(Struct, frozen=True):
     """A query prepared for one domain: its words, the person meant, the rows with a near meaning, and the usual
     nearness of rows.
 

@@ -6,9 +6,10 @@ and search_text, and an FTS5 index over the last.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
@@ -16,18 +17,17 @@ from memory.search.query import Among, Domain, Embedded, Kind, Nearness, Query, 
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
+from memory.store.records import replace
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """A part of a WHERE clause over a domain's table as `t`."""
 
     sql: str
     parameters: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Where a domain is stored: its table (as `t`), its index, the row number, and the columns of a hit.
 
     `conditions` maps the names of a query's conditions to SQL that takes the value at every `?`; `also` is what else a
@@ -320,8 +320,7 @@ COUNTED_ROWS = 10_000
 _FEW = 20  # rows of an index that are looked up one by one
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(Struct, frozen=True, dict=True):
     """The rows of one domain that meet a query's conditions; the scope also applies to neighboring rows."""
 
     rows: Rows

@@ -3,7 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
@@ -12,10 +13,10 @@ from memory.search.domains import Lookup, apart, asked, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, understood
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
+from memory.store.records import replace
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(Struct, frozen=True):
     find: Lookup
     number: int
     hit: Hit

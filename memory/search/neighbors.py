@@ -6,11 +6,11 @@ people's messages in between do not appear, not even as a distance.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
 import regex
+from msgspec import Struct
 
 from memory.people.audience import Scope
 from memory.store.clock import from_text
@@ -52,8 +52,7 @@ class _Row(NamedTuple):
     length: int
 
 
-@dataclass(frozen=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """What kind of message it is, besides its words."""
 
     speaker: str
@@ -69,16 +68,14 @@ class Spoken:
     tells_name: bool
 
 
-@dataclass(frozen=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Consecutive messages of one session within the scope, with the lengths of their texts."""
 
     numbers: list[int]
     lengths: list[int]
 
 
-@dataclass(frozen=True)
-class Talk:
+class Talk(Struct, frozen=True):
     """The messages that may be hits, each with its predecessor, and all messages around them.
 
     `rows` describes the messages of the pool and their predecessors.

@@ -1,11 +1,11 @@
 """Queries and results; and the values that a search's conditions can have, as far as a scope may know them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import regex
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message, Role
@@ -30,8 +30,7 @@ _FIRST_PERSON = frozenset(
 _FIRST_PERSON_PHRASE = UnicodePattern(r"[私僕俺]|わたし|ぼく|おれ")
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A text as a query of the index.
 
     `every` matches the rows with all its words; `terms` are searched one by one. A `sentence` is more than keywords:
@@ -172,8 +171,7 @@ class Nearness(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(Struct, frozen=True):
     """What to look for, and whom "I" and "my" mean in it (`asker`). Without text the newest rows that meet the
     conditions are listed.
 
@@ -208,8 +206,7 @@ class Query:
     guesses: bool = False
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One row that was found. `kind` and `id` are what `turn_uses` keeps.
 
     `label` is an entry's or a block's, where a passage stands, or what a summary is of ("conversation", "agent", "day",
@@ -243,8 +240,7 @@ class Hit:
     after: Message | None = None
 
 
-@dataclass(frozen=True)
-class Results:
+class Results(Struct, frozen=True):
     """Hits, best first, and the domains that were searched.
 
     `seen` is the result of `searchable`, only without hits: it lets the answer say what was searched in vain.

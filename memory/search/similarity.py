@@ -2,9 +2,10 @@
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import log, sqrt
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from memory.search import vectors
 from memory.search.embedding.base import Tokens, Vector, signs
@@ -14,8 +15,7 @@ from memory.store.database import Rows
 from memory.store.distances import cosine_distance
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """A question in the space of one model; see `Nearness`."""
 
     model: str

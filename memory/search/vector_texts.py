@@ -8,10 +8,10 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import regex
+from msgspec import Struct
 
 from memory.store.database import Row, Rows
 
@@ -30,8 +30,7 @@ _END = regex.compile(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
 _SPACE = regex.compile(r"\s+")
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Struct, frozen=True):
     """One text to embed. A row has one per view and part."""
 
     view: View
@@ -39,8 +38,7 @@ class Text:
     text: str
 
 
-@dataclass(frozen=True)
-class Embeddable:
+class Embeddable(Struct, frozen=True):
     """A row with its texts, and whose vectors they become. `digest` shows whether the texts have changed.
 
     `model` is the model of the row's folder, if that has its own.

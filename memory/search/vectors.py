@@ -7,8 +7,9 @@ the scope change neither the results nor their order.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
 from memory.search.query import Among, seen_by
@@ -28,8 +29,7 @@ _SAMPLED = 4_000  # vectors, from one space after the other, in index order
 _TOKEN_PARTS = 4  # of a message, each about 200 tokens: the rest is found by its words and vectors
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """A search: the vector and name of a model, the rows to search, and which of their vectors to compare."""
 
     model: str
@@ -38,16 +38,14 @@ class Question:
     view: View = "own"
 
 
-@dataclass(frozen=True)
-class Embedded:
+class Embedded(Struct, frozen=True):
     """A row as it was embedded, with the embeddings of its texts in order."""
 
     of: Embeddable
     made: tuple[Embedding, ...]
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The progress of embedding: waiting rows, and rows whose text the embedder refused."""
 
     waiting: int

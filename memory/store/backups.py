@@ -11,10 +11,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from memory.store import erasure_ledger
 from memory.store.byte_search import BACKUPS
@@ -37,16 +38,14 @@ class BackupFailed(StoreError):
     """A copy could not be made, is damaged, or cannot be restored; the text says what to do."""
 
 
-@dataclass(frozen=True)
-class _Present:
+class _Present(Struct, frozen=True):
     """Data of the current registry: the choices are kept, constellations that the backup lacks are set aside."""
 
     constellations: list[Constellation]
     choices: list[dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Backup:
+class Backup(Struct, frozen=True):
     """A complete backup. `size` in bytes, `files` by their names in the data folder."""
 
     name: str

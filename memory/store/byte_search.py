@@ -10,9 +10,11 @@ import json
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from memory.store.clock import to_text
 from memory.store.database import Rows
@@ -36,8 +38,7 @@ FOLLOWED = "-litestream"
 _COPIES = (".bak", ".before-", ".backup", ".old")
 
 
-@dataclass(frozen=True)
-class Left:
+class Left(Struct, frozen=True):
     """A file in which samples were found; `copy` if it is a backup, which is not written any more."""
 
     file: str
@@ -46,8 +47,7 @@ class Left:
     changed_at: str
 
 
-@dataclass(frozen=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """How many files and bytes were read, where something was found, and which copies hold older data."""
 
     files: int
@@ -152,9 +152,7 @@ async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
             await process.wait()
     if process.returncode:
         raise StoreError("The files could not be searched: {why}", why=broken.decode(errors="replace").strip()[-300:])
-    found = json.loads(told)
-    left, copies = (tuple(Left(**each) for each in found[kind]) for kind in ("left", "copies"))
-    return Searched(found["files"], found["size"], left, copies)
+    return msgspec.json.decode(told, type=Searched)
 
 
 def _asked(folder: Path, words: Sequence[str]) -> bytes:
@@ -164,7 +162,7 @@ def _asked(folder: Path, words: Sequence[str]) -> bytes:
 def _serve() -> None:
     """Search as the parent process asks, and send it the result."""
     asked = json.load(sys.stdin)
-    json.dump(asdict(search(Path(asked["folder"]), asked["words"])), sys.stdout)
+    sys.stdout.buffer.write(msgspec.json.encode(search(Path(asked["folder"]), asked["words"])))
 
 
 def _forms(word: str) -> tuple[bytes, ...]:

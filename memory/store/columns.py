@@ -4,10 +4,10 @@ import functools
 import json
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
 
+from msgspec import Struct
 from pydantic import Field, TypeAdapter, ValidationError
 
 from memory.store.database import Parameters, Rows
@@ -16,8 +16,7 @@ from memory.store.errors import RowUnreadable
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """Stands for the content of a row that is damaged or of a newer version: whoever works on the row gives it up."""
 
     why: str

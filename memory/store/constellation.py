@@ -6,9 +6,10 @@ Each constellation is a file of its own, so that no query can cross. A file is o
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from memory.store.byte_search import DELETED
 from memory.store.clock import Clock, to_text
@@ -32,15 +33,13 @@ CONFIGURATION = "configuration"
 """Assigned a place to a constellation, where no person did."""
 
 
-@dataclass(frozen=True)
-class Constellation:
+class Constellation(Struct, frozen=True):
     id: ConstellationId
     name: str
     path: Path
 
 
-@dataclass(frozen=True)
-class Assigned:
+class Assigned(Struct, frozen=True):
     """A place that was assigned to a constellation, and by whom."""
 
     place: str
@@ -49,8 +48,7 @@ class Assigned:
     at: datetime
 
 
-@dataclass
-class _Slot:
+class _Slot(Struct):
     """A file and the number of its users; the lock keeps two tasks from opening or closing it at once."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

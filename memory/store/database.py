@@ -17,7 +17,6 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import aiosqlite
+from msgspec import Struct
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
@@ -97,8 +97,7 @@ def _insertion(table: str, columns: tuple[str, ...], ignore: bool) -> str:
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}){tail}"
 
 
-@dataclass(frozen=True)
-class _Unit(Generic[T]):
+class _Unit(Struct, Generic[T], frozen=True):
     point: Point
     work: Callable[[Tx], T]
     durable: bool

@@ -8,12 +8,13 @@ extension's functions are used, none of its tables, so files are the same with a
 import importlib.util
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
 from operator import mul
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 EXTENSION = "sqlite_vec"
 
@@ -24,8 +25,7 @@ class Connection(Protocol):
     def create_function(self, name: str, arguments: int, function: Callable[..., Any], /) -> object: ...
 
 
-@dataclass(frozen=True)
-class Distances:
+class Distances(Struct, frozen=True):
     """The SQL for distances: two expressions, each with two placeholders for vectors.
 
     `reason` says why Python computes them; empty if the extension does.

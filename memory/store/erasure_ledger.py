@@ -5,17 +5,18 @@ One line of JSON each, appended and flushed to disk before anything is erased. I
 
 import json
 import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory.store.folder import private_file
 from memory.store.ids import ErasureId, PersonId
+from memory.store.records import asdict
 
 NAME = "erasures.jsonl"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     id: ErasureId
     person: PersonId
     asked_by: PersonId

@@ -8,9 +8,10 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
+
+from msgspec import Struct
 
 T = TypeVar("T")
 
@@ -20,8 +21,7 @@ class Kind(StrEnum):
     CALL = "call"
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(Struct, frozen=True):
     """A place in the program where the process may die; `name` is unique."""
 
     name: str

@@ -7,12 +7,12 @@ any SQLite can read it.
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import regex
+from msgspec import Struct
 
 from memory.store.patterns import UnicodePattern
 
@@ -87,16 +87,14 @@ _PARTICLES = UnicodePattern(
 )
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(Struct, frozen=True):
     """One search term: the word for people to read, and its MATCH expression."""
 
     word: str
     match: str
 
 
-@dataclass(frozen=True)
-class _Word:
+class _Word(Struct, frozen=True):
     text: str
     kind: str  # the group of _WORD
 

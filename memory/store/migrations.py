@@ -13,11 +13,12 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
+
+from msgspec import Struct
 
 from memory.store.clock import to_text
 from memory.store.errors import (
@@ -46,8 +47,7 @@ class Kind(StrEnum):
     CONSTELLATION = "constellation"
 
 
-@dataclass(frozen=True)
-class Migration:
+class Migration(Struct, frozen=True, dict=True):
     version: int
     name: str
     sql: str
@@ -57,8 +57,7 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class Status:
+class Status(Struct, frozen=True):
     """A file's version and the program's: equal versions mean it can be opened."""
 
     path: Path

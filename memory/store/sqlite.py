@@ -6,7 +6,6 @@ This is the only module that imports sqlite3.
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Protocol, cast
 
 from memory.store.clock import to_text
 from memory.store.distances import NATIVE, PYTHON, Distances, provide
+from memory.store.records import replace
 
 OLDEST = (3, 42, 0)
 """From this version on, deleted text leaves the full-text index, too; Debian 12 has 3.40."""

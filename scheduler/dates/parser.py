@@ -10,12 +10,12 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from dateutil.relativedelta import relativedelta
+from msgspec import Struct
 
 from memory.store.errors import Refused
 from scheduler.descriptions import clock_words, rule_words
@@ -117,8 +117,7 @@ _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
 """The same before the time that was read."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """A time in a text: the trigger; the text without it; that without leftover prepositions; the words of the time.
 
     `dated`: the day is given, too; a time of day alone means its next occurrence.

@@ -7,11 +7,13 @@ deleted, its record is fetched.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
 
 from memory.people.audience import PUBLIC
 from memory.store.ids import PlaceId
+from memory.store.records import replace
 from sources.base import Deliver, Place, PlaceKind, deletion
 from sources.bluesky.failures import CallFailed, Refused
 from sources.bluesky.keys import NAME, uri_and_cid
@@ -31,8 +33,7 @@ _MOST = 5_000
 _NO_RECORD = ("could not locate record", "record not found", "could not find repo", "repo not found")
 
 
-@dataclass(frozen=True)
-class _Watch:
+class _Watch(Struct, frozen=True):
     held: RememberedPost
     due: float
     """When it is checked: not at once, since it was read a moment ago and its answer may come first."""

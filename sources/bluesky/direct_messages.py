@@ -8,9 +8,10 @@ up to when everything is decided.
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
 
 from memory.people.audience import OWNER, Trust, person_audience
 from memory.requests import Verdict
@@ -99,8 +100,7 @@ _VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS
 _ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """One direct message in a conversation of two."""
 
     convo: str

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import mean, pstdev
+
+from msgspec import Struct, field
 
 from memory.store.ids import PersonId
 from sources.bluesky.keys import author_of, person_id
@@ -49,8 +50,7 @@ class Why(StrEnum):
     """Storing it failed three times."""
 
 
-@dataclass(frozen=True)
-class Us:
+class Us(Struct, frozen=True):
     """Our account, and whom it does not hear."""
 
     did: str
@@ -173,8 +173,7 @@ _SHORT = 20
 """Shorter posts, such as "yes" and "no", are alike whoever writes them."""
 
 
-@dataclass(frozen=True)
-class _Round:
+class _Round(Struct, frozen=True):
     """A post of theirs, and the seconds since ours that it answers."""
 
     wait: float

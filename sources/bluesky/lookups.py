@@ -1,9 +1,11 @@
 """Lookups of agents on Bluesky: posts by words, people, threads, as lines. People who opted out are left out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.bluesky.failures import NoAnswer, Refused
 from sources.bluesky.filters import Us, vacates
 from sources.bluesky.notifications import as_shown, hidden_from
@@ -50,8 +52,7 @@ _WORDS = 600
 _MOST_REPLIES, _MOST_PARENTS = 20, 20
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """Lines for a model, and how many posts are not shown."""
 
     lines: tuple[str, ...]

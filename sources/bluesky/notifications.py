@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
 from memory.queue.payloads import BlockNote, Quotation
+from memory.store.records import replace
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky.filters import Us, answers, excluded_word
 from sources.bluesky.keys import NAME, person_id, thread_place

@@ -1,11 +1,13 @@
 """Servers' answers as plain values. Other people's records may contain anything: what is invalid is left out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from msgspec import Struct, field
+
 from memory.store.plurals import many
+from memory.store.records import replace
 from sources.bluesky.keys import author_of, message_id, moment
 from sources.text import flatten, one_line
 
@@ -15,8 +17,7 @@ _BOT, _NO_READERS = "bot", "!no-unauthenticated"
 _QUOTES = "(quotes "
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True):
     did: str
     handle: str = ""
     display_name: str = ""
@@ -42,16 +43,14 @@ class Account:
         return _NO_READERS in self.labels
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(Struct, frozen=True):
     url: str
     alt: str
     content_type: str = "image/jpeg"
     size: int = 0
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """A post by its record and content, as replies refer to it."""
 
     uri: str
@@ -61,8 +60,7 @@ class Reference:
         return {"uri": self.uri, "cid": self.cid}
 
 
-@dataclass(frozen=True)
-class Post:
+class Post(Struct, frozen=True):
     """One post. `replies_closed`: a gate keeps us from replying to it."""
 
     uri: str
@@ -101,8 +99,7 @@ class Post:
         return replace(self, extras=extras, quoted_by=None)
 
 
-@dataclass(frozen=True)
-class Notified:
+class Notified(Struct, frozen=True):
     """One notification: the reason, and the post, if it is about one."""
 
     reason: str

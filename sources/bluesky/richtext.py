@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import regex
+from msgspec import Struct
 
 from sources.text import split_text, visible
 
@@ -59,8 +59,7 @@ def _size(text: str) -> float:
     return max(graphemes(text), len(text.encode("utf-8")) * MOST_GRAPHEMES / MOST_BYTES)
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A part of a text, in characters, and its kind."""
 
     start: int

@@ -1,10 +1,10 @@
 """The settings for Bluesky as plain values; composition fills them from file and environment."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from msgspec import Struct, field
 from pydantic import SecretStr
 
 from memory.requests import Verdict
@@ -12,8 +12,7 @@ from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
 
 
-@dataclass(frozen=True)
-class Filters:
+class Filters(Struct, frozen=True):
     """What of the posts that address the account is heard; `sources.bluesky.filters` has the order.
 
     `dids` is an allow list: an empty one limits nothing. Lists of people are of DIDs, which nobody can take over, never
@@ -31,8 +30,7 @@ class Filters:
     require_agent_participation: bool = True
 
 
-@dataclass(frozen=True)
-class BlueskySettings:
+class BlueskySettings(Struct, frozen=True):
     """All settings of the Bluesky source and its endpoint. `session_file` stores the session (mode 0600)."""
 
     handle: str
@@ -61,8 +59,7 @@ class BlueskySettings:
     read_back_days: float = 7
 
 
-@dataclass(frozen=True)
-class Act:
+class Act(Struct, frozen=True):
     """What a person did to a post of ours, or to the account; `words` continue "Somebody"."""
 
     person: PersonId
@@ -70,8 +67,7 @@ class Act:
     at: datetime
 
 
-@dataclass(frozen=True)
-class RememberedPost:
+class RememberedPost(Struct, frozen=True):
     """A post that memory holds: its message id, its place, and when it was posted."""
 
     message: str
@@ -79,8 +75,7 @@ class RememberedPost:
     at: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wiring:
+class Wiring(Struct, frozen=True, kw_only=True):
     """What composition passes to the source and its endpoint.
 
     `seen` looks up known external ids and `pass_over` records skipped ones; `mark` and `set_mark` store, by name, up to

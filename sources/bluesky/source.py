@@ -10,8 +10,9 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
@@ -79,8 +80,7 @@ _DAY = 86_400.0
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
-@dataclass
-class _Batch:
+class _Batch(Struct):
     """Posts of one thread that wait to become notifications."""
 
     due: float

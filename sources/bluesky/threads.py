@@ -1,10 +1,12 @@
 """A thread as its reader sees it: the posts above and below one, and both as lines for a model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+
 from memory.store.plurals import many
+from memory.store.records import replace
 from sources.bluesky.keys import author_of
 from sources.bluesky.records import Account, Post, items, post
 from sources.text import one_line
@@ -16,8 +18,7 @@ _MOST_SIBLINGS, _SIBLING_LENGTH = 8, 200
 """How many posts of other branches are shown, and the characters of each."""
 
 
-@dataclass(frozen=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A reply with its replies; `post` is None if it is not visible."""
 
     post: Post | None
@@ -33,8 +34,7 @@ class Branch:
         return Branch(post, tuple(reply.changed(change) for reply in self.replies))
 
 
-@dataclass(frozen=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """A post with those above it, the first one first, and its replies. `cut`: some are missing.
 
     `siblings` are branches that leave the path to the post, if they were requested. `others` are DIDs of other known

@@ -6,11 +6,11 @@ restart, and rights are checked then.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import discord
+from msgspec import Struct
 
 from sources.base import Buttons, Pressed
 from texts import _, gettext_noop
@@ -105,8 +105,7 @@ class Tone(Enum):
     REFUSED = 0xD83C3E
 
 
-@dataclass(frozen=True)
-class Looks:
+class Looks(Struct, frozen=True):
     """What surrounds the text of an answer."""
 
     tone: Tone = Tone.PLAIN

@@ -1,7 +1,6 @@
 """Lookups that a message needs before it can be understood: channels, memberships, earlier lines."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import discord
@@ -9,6 +8,7 @@ import discord
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from memory.store.recent import Recent
+from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.notifications import Author, admitted
 from sources.discord.outcomes import REFUSED

@@ -8,13 +8,13 @@ import hashlib
 import json
 import random
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
 from discord.gateway import ReconnectWebSocket
+from msgspec import Struct
 
 from memory.store.clock import Clock
 from memory.store.errors import DatabaseBusy, DatabaseFull
@@ -36,8 +36,7 @@ SPARE_STARTS = 5
 daily allowance (1,000 for most)."""
 
 
-@dataclass(frozen=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why a run of the library ended: raise `fatal`, or try again, at once or (for a `reason`) later."""
 
     fatal: Exception | None = None
@@ -168,8 +167,7 @@ Shared: TypeAlias = Callable[[Any, discord.abc.User], Awaitable[tuple[int, ...]]
 Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 
-@dataclass(frozen=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """The commands to install, and where the digest of Discord's version of them is stored."""
 
     install: Install

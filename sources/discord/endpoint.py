@@ -5,11 +5,11 @@ import io
 import time
 from collections.abc import Collection, Container, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import discord
+from msgspec import Struct
 
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
@@ -34,8 +34,7 @@ MAX_NAME = 32
 PREFIX_ROOM = MAX_NAME + len("****: ")
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """A message of ours in the history."""
 
     id: int

@@ -8,7 +8,6 @@ has to wait (for a download, earlier lines, a lookup), later events of the chann
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -16,6 +15,7 @@ import discord
 
 from memory.store.logs import Log
 from memory.store.recent import Recent
+from memory.store.records import replace
 from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
 from sources.discord import notifications, payloads
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup

@@ -2,21 +2,22 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from memory.people.access import Rule
 from memory.people.audience import Trust
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from sources.base import Kind, Notification, Place, PlaceKind, Speaker, deletion
 from sources.discord.places import NAME, ChannelInfo, person_id
 from sources.discord.settings import Direct, DiscordSettings, Mode
 from sources.text import flatten, one_line, without_call_behind
 
 
-@dataclass(frozen=True)
-class Author:
+class Author(Struct, frozen=True):
     """The author; `roles` are ids in the message's guild, without @everyone."""
 
     id: int
@@ -30,8 +31,7 @@ class Author:
         return flatten(self.name) or flatten(self.username) or f"person {self.id}"
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """A person's message as plain values. `mentions` are the names of mentioned people, by id."""
 
     id: int
@@ -150,8 +150,7 @@ def readable(message: Heard, me: int) -> str:
     return "\n".join(line for line in lines if line)
 
 
-@dataclass(frozen=True)
-class MessageContext:
+class MessageContext(Struct, frozen=True):
     """Known data about a message's place and people."""
 
     me: int
@@ -192,8 +191,7 @@ def to_passed(message: int, place: Place, at: datetime) -> Notification:
     return replace(same, kind=Kind.PASSED, external_id=f"{message}?", position=str(message))
 
 
-@dataclass(frozen=True)
-class Reaction:
+class Reaction(Struct, frozen=True):
     """A reaction to a message of ours; `count` is how often this person has added it."""
 
     message: int

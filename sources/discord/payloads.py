@@ -1,7 +1,7 @@
 """Converts discord.py's objects to plain values, and downloads the files of a message from Discord's servers alone."""
 
 import asyncio
-from dataclasses import replace
+import dataclasses
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -137,14 +137,14 @@ async def fetched(offered: list[Attachment]) -> tuple[Attachment, ...]:
 
 async def _read(one: Attachment) -> Attachment:
     if not one.skipped and not from_discord(one.url):
-        return replace(one, url="", skipped="its address is not one of Discord's")
+        return dataclasses.replace(one, url="", skipped="its address is not one of Discord's")
     if not may_be_text(one):
         return one
-    url, one = one.url, replace(one, url="")  # only pictures that models can see keep theirs
+    url, one = one.url, dataclasses.replace(one, url="")  # only pictures that models can see keep theirs
     try:
         body = await outside(ATTACHMENT, download(url, MAX_TEXT), SECONDS)
     except TimeoutError:
-        return replace(one, skipped="the download took too long")
+        return dataclasses.replace(one, skipped="the download took too long")
     except FetchFailed as why:
-        return replace(one, skipped=str(why))
+        return dataclasses.replace(one, skipped=str(why))
     return with_text(one, body)

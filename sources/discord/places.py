@@ -1,9 +1,9 @@
 """Discord's channels as places, with their audiences by the table of the memory specification."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import discord
+from msgspec import Struct
 
 from memory.people.audience import OWNER, Audience, channel_audience, guild_audience, person_audience
 from memory.store.ids import GuildId, PersonId, PlaceId
@@ -49,8 +49,7 @@ def shortened(text: str, limit: int = MAX_LINE) -> str:
     return whole if len(whole) <= limit else f"{one_line(text, limit)} (cut: it has {len(whole):,} characters)"
 
 
-@dataclass(frozen=True)
-class ChannelInfo:
+class ChannelInfo(Struct, frozen=True):
     """A channel as plain values, as it is at this moment.
 
     `chain` are the ids by which configuration names it, narrowest first: itself, parent, category, guild.

@@ -1,9 +1,9 @@
 """The settings for Discord as plain values; composition fills them from file and environment."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct, field
 from pydantic import SecretStr
 
 from memory.people.access import Rule
@@ -36,8 +36,7 @@ class Direct(StrEnum):
     """Only the owner's."""
 
 
-@dataclass(frozen=True)
-class People:
+class People(Struct, frozen=True):
     """A list of persons, roles and guilds by their Discord ids.
 
     As an allow list: a non-empty `guilds` limits where people may talk, non-empty `persons` or `roles` limit
@@ -59,8 +58,7 @@ def guild_subject(guild: int) -> str:
     return f"discord:guild:{guild}"
 
 
-@dataclass(frozen=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """Decisions by command, always current: the mappings change while the service runs.
 
     `rules` is by "discord:<user>", `role_subject` and `guild_subject`.
@@ -78,8 +76,7 @@ class Decided:
         return any(self.rules.get(subject) is rule for subject in subjects)
 
 
-@dataclass(frozen=True)
-class DiscordSettings:
+class DiscordSettings(Struct, frozen=True):
     """All settings of the Discord source and its endpoint.
 
     `modes` maps the id of a thread, channel, category or guild to its mode; the narrowest wins. `owner_places` are

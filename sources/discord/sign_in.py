@@ -5,11 +5,11 @@ import hashlib
 import hmac
 import json
 import secrets
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+from msgspec import Struct
 
 from memory.store.ids import PersonId
 
@@ -27,8 +27,7 @@ class SignInFailed(Exception):
     """Discord could not be asked, or its answer makes no sense; the text says why, for the log."""
 
 
-@dataclass(frozen=True)
-class Application:
+class Application(Struct, frozen=True):
     """As which Carina asks, and where Discord sends people back to."""
 
     id: str
@@ -36,8 +35,7 @@ class Application:
     back_to: str
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One try, all of it made from a secret that only the browser holds that began it."""
 
     secret: str

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
 import discord
+from msgspec import Struct
 
 from memory.queue.gaps import Gap, Span
 from memory.store.clock import Clock, utc_now
@@ -17,8 +18,7 @@ from sources.discord.client import Commands
 from sources.discord.settings import DiscordSettings
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(Struct, frozen=True):
     """A stored message of a place: its external id, and the `text_mark` of its stored text."""
 
     external_id: str

@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from texts import TextError
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """An item of a source. It is news if its key is new, or if its `mark` has changed."""
 
     key: str

@@ -7,9 +7,10 @@ import json
 import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import SplitResult, quote_plus, urljoin, urlsplit
+
+from msgspec import Struct
 
 from texts import TextError
 
@@ -20,8 +21,7 @@ class WebRefused(TextError):
     """A page was refused or could not be read; the text says why, for the model."""
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """An answer of a web server: its bytes, cut at the size limit if not `whole`."""
 
     url: str
@@ -37,8 +37,7 @@ class Page:
         return (urlsplit(self.url).hostname or "")[:100]
 
 
-@dataclass(frozen=True)
-class PageText:
+class PageText(Struct, frozen=True):
     """Title, text and links (text, address) of a page."""
 
     title: str
@@ -217,8 +216,7 @@ def _brief(error: Exception) -> str:
 _MOST_WORDS = 400
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """One hit: its URL, title and excerpt."""
 
     url: str

@@ -23,6 +23,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.records import replace
 from sources.base import Notification
 from tests.benchmarks.options import Options
 from tests.benchmarks.process import ROOT, resident_mib, threads
@@ -121,7 +122,7 @@ def _heard(number: int, serial: int) -> Notification:
     place = type(notification.place)(
         notification.place.id, notification.place.kind, notification.place.audience, bindings=(f"bench:g{number}",)
     )
-    return type(notification)(**{**vars(notification), "place": place})
+    return replace(notification, place=place)
 
 
 def child(count: int, active: int) -> None:

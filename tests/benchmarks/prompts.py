@@ -4,12 +4,13 @@ import asyncio
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Answer, AssistantMessage, Call, Request, Usage
+from memory.store.records import asdict
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Measure, Report
 from tests.benchmarks.words import Words

@@ -10,7 +10,7 @@ import functools
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +32,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages

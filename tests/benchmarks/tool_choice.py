@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +14,7 @@ from bot.models.base import Access, Answer, Call, Event, Limits, Model, ModelErr
 from bot.models.chain import LazyModel, LenientModel
 from bot.models.http_model import as_json
 from memory.store.faults import commit_point
+from memory.store.records import replace
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Cell, Detail, Report, percentile
 from tests.benchmarks.turns import fill_blocks

@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar
@@ -16,6 +16,7 @@ from bot.models.base import Answer, Call, Event, Request, TextDelta, ToolMessage
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.queue.outbox import ActDetail, OutRow, TextDetail
 from memory.store.ids import GuildId, OutboxId, PersonId, PlaceId, place_source
+from memory.store.records import replace
 from sources.base import (
     MESSAGES,
     Activity,

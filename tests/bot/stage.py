@@ -1,10 +1,11 @@
 """The real service around the parts: configuration, constellations, stores, router. Model and platform are not real."""
 
 import asyncio
+import dataclasses
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -306,7 +307,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         database = runtime.database
         compactors.append(Compactor(database, turn_deps))
         approvals = Approvals(database, turn_deps.broker, made.clock, runtime.resume)
-        eraser = replace(
+        eraser = dataclasses.replace(
             Eraser.at_rest(constellations, folder, made.clock),
             settle=functools.partial(router.taken_in, 5),
             moved=router.moved,

@@ -1,6 +1,5 @@
 """A constellation's schema in memory, and arrivals to put into it."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
+from memory.store.records import replace
 from memory.store.sqlite import Connection, driver
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from memory.requests import Verdict
 from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
+from memory.store.records import replace
 from sources.base import Delivery, Kind, Notification
 from sources.bluesky.keys import person_id
 from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring

@@ -1,6 +1,5 @@
 """Direct messages on Bluesky over sockets: who is heard, once; what is said, once; and where there are none."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from memory.people.audience import OWNER, Trust, person_audience
 from memory.requests import Verdict
 from memory.store.clock import utc_now
 from memory.store.ids import PersonId, PlaceId, RequestId
+from memory.store.records import replace
 from sources.base import Buttons, DeliveryFailed, DeliveryUnclear, PlaceKind
 from sources.bluesky.source import BlueskySource
 from tests.sources.bluesky_stage import Ground, delivery

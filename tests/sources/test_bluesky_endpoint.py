@@ -1,12 +1,12 @@
 """What is said on Bluesky over sockets: right references, one record for each row, nothing where it is not wanted."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from memory.queue.message_files import Image
 from memory.store.ids import PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from sources.base import DeliveryFailed, DeliveryUnclear
 from tests.sources.bluesky_stage import Away, Ground, blocks, delivery, denies, mutes, opts_out
 from tests.wire.bluesky import Post, User

@@ -1,6 +1,5 @@
 """What is heard on Bluesky: the order of the filters, threads as a whole, and opting out."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
 from sources.bluesky.keys import POSTS
 from sources.bluesky.notifications import notifications

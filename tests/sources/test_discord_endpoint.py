@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import time
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from memory.queue.message_files import File
 from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+from memory.store.records import replace
 from sources.base import ANSWERED, Activity, Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
 from sources.discord.cards import items_of
 from sources.discord.endpoint import EDIT_EVERY

@@ -1,6 +1,5 @@
 """The rules of hearing and speaking on Discord, as tables."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +15,7 @@ from memory.people.audience import OWNER, Audience, Trust, channel_audience, gui
 from memory.queue.message_files import File
 from memory.queue.payloads import Quotation
 from memory.store.ids import OutboxId
+from memory.store.records import replace
 from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
 from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed

@@ -4,7 +4,6 @@ import asyncio
 import os
 import stat
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from memory.queue.message_files import File
 from memory.store.ids import OutboxId, PlaceId
+from memory.store.records import replace
 from sources import terminal
 from sources.base import Activity, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint
 from sources.terminal import (

@@ -1,9 +1,10 @@
 """Events: storing and listing them, and announcing each occurrence exactly once, some minutes before."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import the_one
@@ -17,6 +18,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import EventId, PersonId
+from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import read_when
 from scheduler.descriptions import clock_words
@@ -31,8 +33,7 @@ _MOST_MINUTES = 60 * 24 * 31
 _GRACE = timedelta(hours=12)  # an event that began longer ago is not announced
 
 
-@dataclass(frozen=True)
-class EventTimes:
+class EventTimes(Struct, frozen=True):
     """When an event happens, in words or ISO 8601; the end is relative to the day of the beginning."""
 
     when: str
@@ -156,8 +157,7 @@ def meant(found: list[Event], which: str) -> Event:
     )
 
 
-@dataclass(frozen=True)
-class EventJob:
+class EventJob(Struct, frozen=True):
     """Announces an event, by the rules for reminders."""
 
     reminding: ReminderJob

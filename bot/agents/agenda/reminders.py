@@ -4,12 +4,14 @@ A reminder is delivered where it was set if the hearers of that place may know i
 opted out get none; quiet hours delay one that is not urgent; one that nobody acknowledges is repeated once.
 """
 
+import dataclasses
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bot.agents.agenda.tasks import the_one
 from bot.agents.notices import Notices, own_place
@@ -27,6 +29,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId, ReminderId, place_source
+from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words
@@ -59,8 +62,7 @@ class DayPart(StrEnum):
     MORNING = "morning"
 
 
-@dataclass(frozen=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A stored reminder: its time in words in its person's zone, and remarks."""
 
     reminder: Reminder
@@ -211,8 +213,7 @@ def stand(listed: Listed) -> str:
     return "" if listed.reminder.status is Status.WAITING else _("sent, not done yet")
 
 
-@dataclass(frozen=True)
-class ReminderJob:
+class ReminderJob(Struct, frozen=True):
     """Delivers reminders. `opted_out` are people who get none; reminders set at the terminal are sent as notices."""
 
     notices: Notices
@@ -302,7 +303,7 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
         content=_("{words} (I can no longer reach the place where you set this)", words=words),
         audience=person_audience(person),
         person=person,
-        detail=replace(row.detail, mentions=()),
+        detail=dataclasses.replace(row.detail, mentions=()),
     )
     outbox.add(tx, new, now)
     outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, row.last_error)

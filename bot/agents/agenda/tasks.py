@@ -1,9 +1,10 @@
 """Tasks as people and models refer to them: which one is meant, and what to change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
+
+from msgspec import Struct, field
 
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Status, Task
@@ -22,8 +23,7 @@ NONE = "none"
 """In place of a time or a task: remove it."""
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Changes to a task; empty fields stay. "none" removes `due`, `under` and `after`."""
 
     title: str = ""

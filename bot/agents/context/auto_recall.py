@@ -6,7 +6,8 @@ see the same, and a provider's cache of the prompt stays valid.
 """
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bot.agents.context.quotes import Quoted, joined, say
 from memory.knowledge import archival, graph
@@ -28,8 +29,7 @@ _EARLIER = 2  # earlier messages whose words are searched, too
 _SHOWN = 600  # characters of one entry
 
 
-@dataclass(frozen=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """An entry that came to mind, and by what: a search found it, the graph led to it, or it is one of the newest."""
 
     entry: Entry

@@ -8,9 +8,10 @@ stands above is always the current text, less the newest appended lines in view.
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from bot.agents.context.quotes import Quoted, as_written, attribute, line, say, within_block
 from bot.models.base import parsed
@@ -28,8 +29,7 @@ _LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(Struct, frozen=True):
     above: tuple[Block, ...] = ()
     below: tuple[Block, ...] = ()
     logs: tuple[Block, ...] = ()

@@ -4,8 +4,9 @@ The amount depends on how long it was away and on its role in the group: supervi
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from bot.agents.context.quotes import Quoted, display_name, line, say
 from memory import activity, coordination
@@ -24,8 +25,7 @@ _SUMMARIES = 20  # summaries that are read
 _WORDS = 300  # characters of a decision, a thread or a summary
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """How many lines of each kind are shown."""
 
     happened: int
@@ -34,8 +34,7 @@ class Size:
     agents: int
 
 
-@dataclass(frozen=True)
-class CatchUp:
+class CatchUp(Struct, frozen=True):
     """What an agent missed while it was away."""
 
     at: datetime

@@ -5,7 +5,8 @@ stays the same until something new is learned.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
 from memory.knowledge import facts, projects
@@ -27,8 +28,7 @@ OWN_HEAD, SHARED_HEAD = "what you learned", "what all agents learned"
 PROJECTS_HEAD = "learned from previous projects"
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """Facts that an agent learned itself, and shared ones; strongest first."""
 
     own: tuple[Fact, ...] = ()

@@ -7,9 +7,10 @@ the turn's scope, so a model cannot repeat what its hearers may not know.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
+
+from msgspec import Struct, field
 
 from bot.agents.context import recovery
 from bot.agents.context.auto_recall import Recalled, recalled, recalled_lines
@@ -63,6 +64,7 @@ from memory.search.query import Nearness
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import BlockId, MessageId
+from memory.store.records import replace
 from sources.text import flatten
 
 HISTORY_ROWS = 200
@@ -70,8 +72,7 @@ HISTORY_ROWS = 200
 _AWAY = 20  # blocks outside the context that are named
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One message that the turn answers, with what came with it."""
 
     message: messages.Message
@@ -89,8 +90,7 @@ class Asked:
         return about(self.payload) or self.message.id
 
 
-@dataclass(frozen=True)
-class PromptInputs:
+class PromptInputs(Struct, frozen=True):
     turn: Turn
     agent: Agent
     asked: tuple[Asked, ...]
@@ -140,8 +140,7 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
     return inputs(rows, turn, agent, TurnRows(claimed, asked, turns.steps(rows, turn.id), part))
 
 
-@dataclass(frozen=True)
-class TurnRows:
+class TurnRows(Struct, frozen=True):
     """The rows behind a turn: what it answers, what it has done, and its task in a group."""
 
     claimed: Sequence[InRow]

@@ -4,8 +4,8 @@ A resumed turn continues with its own steps; once, above the newest message, it 
 steps are lost (given up, canceled), the agent's next turn in that place is told.
 """
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from bot.agents.context.quotes import estimate_tokens
@@ -37,6 +37,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import TurnId
+from memory.store.records import replace
 from sources.text import one_line
 
 TOKENS = 180
@@ -189,9 +190,11 @@ def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
 def _without_words(body: StepBody) -> StepBody:
     match body:
         case Answered(calls=calls):
-            return replace(body, text="", calls=tuple(replace(call, arguments="{}") for call in calls))
+            return dataclasses.replace(
+                body, text="", calls=tuple(dataclasses.replace(call, arguments="{}") for call in calls)
+            )
         case CallDone() | CallWaits() | CallFailed():
-            return replace(body, text="")
+            return dataclasses.replace(body, text="")
         case _:
             return body
 

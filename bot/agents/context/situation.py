@@ -5,8 +5,9 @@ above the newest message, so that the text before stays the same from turn to tu
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
@@ -18,6 +19,7 @@ from memory.coordination import Handoff
 from memory.people.audience import Trust
 from memory.queue.turns import Turn
 from memory.store.database import Rows
+from memory.store.records import replace
 from scheduler.zones import zone_of
 
 SHOWN_FOR = timedelta(hours=24)
@@ -34,8 +36,7 @@ _LINE = 600  # characters of a task or handoff note
 _NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Struct, frozen=True):
     at: datetime
     others: tuple[Neighbor, ...] = ()
     events: tuple[Event, ...] = ()

@@ -9,8 +9,9 @@ turns see the first `PAST` characters of either.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from bot.agents.context.quotes import Quoted, joined, quotation, say
 from memory.agents import Agent
@@ -26,8 +27,7 @@ TOOL = "working_memory"
 _MOST_OTHERS = 20
 
 
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(Struct, frozen=True):
     """The turn's own namespace with its entries, and those of others; newest first."""
 
     at: datetime

@@ -1,6 +1,5 @@
 """Members' turns in a group's run: begun, finished with a result, or given up."""
 
-from dataclasses import replace
 from datetime import datetime
 
 from bot.agents import events
@@ -16,6 +15,7 @@ from memory.queue.steps import Answered, forgets, is_lasting
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
+from memory.store.records import replace
 from texts import _
 
 REQUIRED_PARTS = ("stage", "task")

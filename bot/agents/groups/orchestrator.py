@@ -6,7 +6,6 @@ own; nothing of them is sent before the last transaction, which sends everything
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from bot.agents import events, steps
@@ -28,6 +27,7 @@ from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId, place_source
+from memory.store.records import replace
 from texts import TextError
 
 

@@ -5,8 +5,9 @@ Randomness is seeded with the run's number, so that a run repeated after a crash
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.groups.settings import Dynamic
 from memory.agents import Member
@@ -26,8 +27,7 @@ _ENDINGS, _SHORTEST_STEM = ("ing", "es", "ed", "en", "er", "s", "e", "n"), 4  # 
 _NEAR = 0.3  # lower cosines mean nothing: unrelated texts reach them, too
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A member that could be chosen. `description` is the agent's own."""
 
     member: Member

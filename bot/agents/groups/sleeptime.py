@@ -6,10 +6,11 @@ after a crash later, the row is answered. No model is asked unless a trigger hol
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from importlib.metadata import entry_points
 from typing import Any
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import display_name
 from bot.agents.groups.settings import Sleeptime, Trigger
@@ -33,8 +34,7 @@ PAUSE = timedelta(minutes=15)
 PRIORITIES = ("critical", "high", "medium", "low")
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The data of a check. `since` is the last run, or the group's first check."""
 
     now: datetime
@@ -60,8 +60,7 @@ Predicate = Callable[[Facts], bool]
 """What an installed package provides for a trigger `custom`."""
 
 
-@dataclass(frozen=True)
-class Fired:
+class Fired(Struct, frozen=True):
     """A trigger that holds, and why, in words for the agent."""
 
     trigger: Trigger

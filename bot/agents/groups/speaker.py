@@ -6,9 +6,10 @@ later crash, the decision stands.
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import say
 from bot.agents.groups.member_turns import begin_part
@@ -117,8 +118,7 @@ _LISTEN = say(
 )
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Who answers. `conducted`: the answer is made from several members' parts, as `details` say."""
 
     agent: AgentId

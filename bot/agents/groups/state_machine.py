@@ -6,9 +6,10 @@ in which order, and what the result is; `bot.agents.groups.orchestrator` carries
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import NOTHING, Quoted, joined, quotation, say
 from bot.agents.groups.selectors import Candidate, fit, shuffled
@@ -21,8 +22,7 @@ from texts import _, gettext_noop, number_text
 ABSTAIN = "abstain"
 
 
-@dataclass(frozen=True)
-class Ballot:
+class Ballot(Struct, frozen=True):
     """The vote of one member; `choice` is empty without a valid ballot, and `problem` says why."""
 
     agent: AgentId
@@ -34,8 +34,7 @@ class Ballot:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """The result of a vote: the weight of each option, and the decision or why there is none."""
 
     counts: Mapping[str, float]
@@ -108,8 +107,7 @@ def announced(tally_: Tally, ballots: Sequence[Ballot]) -> str:
     return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """The input of a step. `parts` are those that the run itself asked for, in that order."""
 
     run: Run
@@ -129,8 +127,7 @@ class Situation:
         return self.team.names.get(agent, _("somebody"))
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A request to a member. `task` is what it is told besides the message."""
 
     agent: AgentId
@@ -140,8 +137,7 @@ class Wanted:
     task: Quoted = NOTHING
 
 
-@dataclass(frozen=True)
-class Say:
+class Say(Struct, frozen=True):
     """The run is over. `words` by agent in the order of sending; None stands for the group itself."""
 
     words: tuple[tuple[AgentId | None, str], ...]

@@ -1,7 +1,8 @@
 """A group with its agents, as patterns see it: members, availability, leader."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from bot.agents.groups.selectors import Candidate
 from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
@@ -12,6 +13,7 @@ from memory.queue import place_settings
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
+from memory.store.records import replace
 
 _ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
 DELEGATE = "delegate"
@@ -20,8 +22,7 @@ _SECONDS = 300.0
 """Seconds for a part, if the settings say nothing."""
 
 
-@dataclass(frozen=True)
-class Team:
+class Team(Struct, frozen=True):
     """`candidates` are the active members that speak, in the group's order."""
 
     group: Group

@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -37,6 +38,7 @@ from mcp_types import (
     ToolListChangedNotification,
     jsonrpc_message_adapter,
 )
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from bot.agents.mcp.offers import Listed
@@ -60,12 +62,11 @@ class Command:
 
     server: str
     argv: Sequence[str]
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    env: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
     cwd: str = ""
 
 
-@dataclass(frozen=True)
-class _Child:
+class _Child(Struct, frozen=True):
     process: asyncio.subprocess.Process
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
@@ -228,11 +229,10 @@ class Address:
     """The address of an HTTP server. `headers` contain secrets."""
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """The result of a call: text from the server, and whether the call succeeded."""
 
     text: str
@@ -243,8 +243,7 @@ class TooLarge(httpx2.TransportError):
     """An answer exceeds the limit."""
 
 
-@dataclass(frozen=True)
-class Signs:
+class Signs(Struct, frozen=True):
     """Signals from the server: it is gone, or its list of tools has changed."""
 
     ended: asyncio.Event = field(default_factory=asyncio.Event)

@@ -8,11 +8,11 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
+from msgspec import Struct
 
 from bot.agents.context.quotes import line
 from sources.text import one_line
@@ -42,8 +42,7 @@ _TABLES = ("properties", "$defs", "definitions")
 """Keywords whose keys are names and not keywords."""
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A tool as the server lists it. `schema` is of its arguments; `hints` is other information about it."""
 
     name: str
@@ -57,8 +56,7 @@ class Listed:
         return self.hints.get("destructiveHint") is True
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """A tool as offered to agents: `tool` is the server's name for it, `edition` a digest of its whole description."""
 
     name: str

@@ -9,7 +9,6 @@ import json
 import shlex
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from mcp_types import CONNECTION_CLOSED
@@ -29,6 +28,7 @@ from bot.errors import ToolError
 from memory.agents import Agent
 from memory.people.audience import Trust
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.text import one_line
 from texts import _, gettext_lazy, ngettext
 

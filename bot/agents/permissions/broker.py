@@ -7,9 +7,10 @@ the row that restarts the agent, the use of an approval with the effect.
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.permissions import cards, policy
 from bot.agents.permissions.cards import Asking
@@ -29,6 +30,7 @@ from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
+from memory.store.records import replace
 from sources.terminal import PERSON
 from texts import _, gettext_lazy, language, speaking
 
@@ -41,8 +43,7 @@ MOST_REPEATS = 3
 _GONE = 256  # ids of deleted messages: more than one cleanup takes
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """How people are asked.
 
     `chain` are the places where owner and admins are asked: the first one, then the fallbacks. `private` returns the
@@ -57,8 +58,7 @@ class Terms:
     others: tuple[PlaceId, ...] = ()
 
 
-@dataclass(frozen=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """The result of a person's answer: a text for them, and the request in its new state."""
 
     words: str

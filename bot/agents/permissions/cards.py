@@ -3,9 +3,10 @@
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from bot.models.base import Call, parsed
 from memory.people.audience import PUBLIC
@@ -25,8 +26,7 @@ _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories that can hide or reorder text: shown as escapes."""
 
 
-@dataclass(frozen=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """A call that needs approval. `bound` are the arguments that a lasting approval fixes, None for all."""
 
     turn: Turn
@@ -41,8 +41,7 @@ class Asking:
     """What the agent said when it made the call."""
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(Struct, frozen=True):
     """The card for one place. `arguments` is the attached file, empty if the text shows everything."""
 
     text: str

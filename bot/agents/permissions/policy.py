@@ -4,10 +4,11 @@ Pure functions over plain values. A test compares the table in `docs/permissions
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum, StrEnum
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from bot.errors import UserError
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
@@ -86,8 +87,7 @@ class Action(StrEnum):
     CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages"), Rank.OWNER
 
 
-@dataclass(frozen=True)
-class People:
+class People(Struct, frozen=True):
     """Who is in charge. `owner` are the owner's ids on each platform.
 
     `admins` are person ids, and roles as "role:<guild>:<role>", which count only in their own guild.
@@ -112,8 +112,7 @@ class People:
         return (person, *sorted(found - {person}))
 
 
-@dataclass(frozen=True)
-class Approver:
+class Approver(Struct, frozen=True):
     """A person who answers or gives a command. `roles` are those in that place; `name` is flattened."""
 
     person: PersonId
@@ -170,8 +169,7 @@ Asks: TypeAlias = Literal["never", "private", "always"]
 """Whether calls of a tool need approval for anybody; "private": if not everybody may know the arguments."""
 
 
-@dataclass(frozen=True)
-class Caution:
+class Caution(Struct, frozen=True):
     """When calls of a tool need approval, whatever their arguments, and which arguments a lasting approval fixes.
 
     Turns with less trust than `trusted` need it. `bound` names the fixed arguments, None for all of them.
@@ -233,8 +231,7 @@ _NOT_YOURS = {
 }
 
 
-@dataclass(frozen=True)
-class MemoryRights:
+class MemoryRights(Struct, frozen=True):
     """The properties of a memory that decide rights: whose words it holds, who knows it, and what its kind permits."""
 
     people: tuple[PersonId, ...]

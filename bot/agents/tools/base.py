@@ -9,11 +9,11 @@ the work to another agent's turn, which is stored with the beginning of the call
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from bot.agents.context.quotes import Quoted
@@ -68,8 +68,7 @@ class Arguments(BaseModel):
         return cls.model_fields
 
 
-@dataclass(frozen=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True):
     """For whom a call is made."""
 
     turn: Turn
@@ -93,8 +92,7 @@ class ToolContext:
     """What takes trust from the turn, in words."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What came of a call: words for the model, and which rows it used."""
 
     text: Quoted
@@ -115,16 +113,14 @@ class Outcome:
     """The versions of blocks whose content stands in the words."""
 
 
-@dataclass(frozen=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """A task that was given: the turn that does it, and how many seconds it has."""
 
     turn: TurnId
     seconds: float
 
 
-@dataclass(frozen=True)
-class DirectReply:
+class DirectReply(Struct, frozen=True):
     """No turn was begun for the task: words for the model. `ok`: it will be done all the same."""
 
     text: str
@@ -176,8 +172,7 @@ class MemberTool(_Tool[A_contra]):
 Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any] | MemberTool[Any]
 
 
-@dataclass(frozen=True, eq=False)
-class Toolset:
+class Toolset(Struct, frozen=True, eq=False, dict=True):
     """The tools of one agent, the same for every turn: what a turn may not do is refused at the call. Which of them a
     prompt shows is decided in `more.py`."""
 

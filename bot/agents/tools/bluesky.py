@@ -11,7 +11,6 @@ own, which knows those before it: it comes to something only where none of their
 import base64
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -31,6 +30,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PlaceId, snowflakes
 from memory.store.plurals import many
+from memory.store.records import replace
 from sources.base import Endpoint
 from sources.bluesky import failures
 from texts import gettext_lazy

@@ -1,6 +1,5 @@
 """`context`: the blocks that are always, or for the moment, before the model's eyes."""
 
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
@@ -22,6 +21,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
 from memory.store.plurals import many
+from memory.store.records import replace
 
 
 def size_of(block: Block) -> str:

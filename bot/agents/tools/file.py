@@ -7,7 +7,6 @@ computer, that of somebody who is approved.
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -22,6 +21,7 @@ from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
 from memory.store.errors import Refused
 from memory.store.plurals import many
+from memory.store.records import replace
 
 _LISTED = 100
 _LINE = 300  # characters of a line that a pattern found

@@ -9,9 +9,9 @@ that permissions, grants and the record know one name for each thing.
 import functools
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.context.prompt import PromptInputs
@@ -28,8 +28,7 @@ from memory.store.database import Rows
 from memory.store.ids import place_source
 
 
-@dataclass(frozen=True)
-class Alias:
+class Alias(Struct, frozen=True):
     """A call of `tool` with these arguments; `names` says what the other's arguments are called here.
 
     `whole` takes the place of `arguments` where the call says nothing of what is to be replaced.
@@ -113,8 +112,7 @@ class MoreToolsTool(ReadTool[MoreToolsArguments]):
         return Outcome(passage(f"You can call {', '.join(arguments.names)} now."))
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """The tools of a request: those it shows whole, and those it names."""
 
     shown: tuple[ToolSpec, ...]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +23,7 @@ from memory.requests import Kind, Need, require
 from memory.search.query import Domain, Query
 from memory.store.database import Rows, Tx
 from memory.store.plurals import many
+from memory.store.records import replace
 from texts import gettext_lazy
 
 _LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many

@@ -1,9 +1,9 @@
 """`send_message`: saying something elsewhere than where the turn's answer goes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.answers import Piece, package, queue
@@ -24,6 +24,7 @@ from memory.queue.turns import Turn
 from memory.requests import Kind, Need, require
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, place_source, snowflakes
+from memory.store.records import replace
 from sources.base import Endpoint
 from sources.text import flatten
 from texts import gettext_lazy
@@ -93,8 +94,7 @@ class SendMessageTool(StoreTool[SendArguments]):
 _NOBODY = "The message was not sent"
 
 
-@dataclass(frozen=True)
-class _To:
+class _To(Struct, frozen=True):
     """The recipient: an agent in a group where it speaks, or (None) the group."""
 
     group: Group

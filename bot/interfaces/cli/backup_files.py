@@ -1,9 +1,9 @@
 """`carina backup restore`: restores a backup, or the replica of Litestream, while no service runs."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -69,8 +69,7 @@ class Restored(Result):
         return [" ".join(words)]
 
 
-@dataclass(frozen=True)
-class BackupFiles:
+class BackupFiles(Struct, frozen=True):
     titles: ClassVar = {"backup": "Back up and restore all data"}
 
     config: Config

@@ -1,8 +1,8 @@
 """`carina bluesky`: labels the account as a bot, and shows its state."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -37,8 +37,7 @@ class AccountFound(Result):
         return {**self.found, "lines": list(self.words)}
 
 
-@dataclass(frozen=True)
-class BlueskyAccount:
+class BlueskyAccount(Struct, frozen=True):
     """Commands that run in the service, which has the session, or else with a session of their own."""
 
     titles: ClassVar = {"bluesky": "Manage the Bluesky account"}

@@ -4,8 +4,9 @@ import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from bot.config import Config
 from bot.errors import UserError
@@ -22,8 +23,7 @@ from memory.store.ids import snowflakes
 Replies: TypeAlias = list[socket.Reply]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A connection to the service. `call` runs an operation there and yields the replies as they arrive."""
 
     config: Config

@@ -5,11 +5,11 @@ changes nothing.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import ConfigDict, Field
 
 from bot.agents.permissions.policy import Action
@@ -133,8 +133,7 @@ def require_data(config: Config) -> DataFolder:
     return folder
 
 
-@dataclass(frozen=True)
-class DatabaseFiles:
+class DatabaseFiles(Struct, frozen=True):
     """Commands on the files while no service holds them."""
 
     titles: ClassVar = {"db": "Check, migrate and compact the database files"}

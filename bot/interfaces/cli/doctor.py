@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config
@@ -37,8 +38,7 @@ _RESTARTS = Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=300.0
 _LOOKS, _LOOK_SECONDS = 300, 0.2  # at least a minute until it answers again
 
 
-@dataclass(frozen=True)
-class Installation:
+class Installation(Struct, frozen=True):
     """Checks the installation, whether the service runs or not."""
 
     config: Config

@@ -3,7 +3,6 @@
 `make generate` runs it; a test fails if the files are outdated.
 """
 
-import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Operation, Parameter, operations_of
 from bot.services.slash_names import names_of
+from memory.store.records import asdict, replace
 
 LOCAL = (
     SystemService,
@@ -83,7 +83,7 @@ def _operations() -> list[Operation]:
     found = operations_of(LOCAL)
     for each in operations_of(services()).values():
         other = found.get(each.name, each)
-        found[each.name] = dataclasses.replace(each, via=each.via | other.via)
+        found[each.name] = replace(each, via=each.via | other.via)
     return sorted((each for each in found.values() if each.offered), key=lambda each: each.words[0])
 
 
@@ -122,7 +122,7 @@ _NOT_TOLD = {"content", "flag", "labels", "needs", "short", "via"}
 
 
 def _told(declared: Parameter) -> dict[str, Any]:
-    told = {name: [*value] if isinstance(value, tuple) else value for name, value in vars(declared).items()}
+    told = {name: [*value] if isinstance(value, tuple) else value for name, value in asdict(declared).items()}
     return {name: value for name, value in told.items() if name not in _NOT_TOLD}
 
 

@@ -5,12 +5,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, ClassVar
 
 import click
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -42,6 +42,7 @@ from memory.store.database import Rows
 from memory.store.folder import DataFolder, private_folder
 from memory.store.migrations import Kind as File
 from memory.store.migrations import migrations
+from memory.store.records import replace
 from memory.store.sqlite import connect, copy_database
 from sources.terminal import PERSON
 from texts import _, gettext_noop
@@ -103,8 +104,7 @@ class Contents(Result):
         return [head, self.told(ink, gettext_noop("Fingerprint: {root}")), _("Rows: {rows}", rows=held), *notes]
 
 
-@dataclass(frozen=True)
-class CarFiles:
+class CarFiles(Struct, frozen=True):
     titles: ClassVar = {
         "export": "Export a constellation, a group or an agent into a file that Carina can import",
         "import": "Import what was exported, here or from other programs",

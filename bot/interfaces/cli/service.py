@@ -6,10 +6,11 @@ import shutil
 import sys
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import ClassVar
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config
@@ -25,8 +26,7 @@ NAME = "carina"
 LABEL = "org.carina.service"
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     command: tuple[str, ...]
     file: PurePath
     """The settings; the service starts in its folder."""
@@ -42,8 +42,7 @@ class Program:
         return {"CARINA_HOME": str(self.home), **named}
 
 
-@dataclass(frozen=True)
-class ServiceFile:
+class ServiceFile(Struct, frozen=True):
     """A service file, with the commands that start it, stop it and show its status."""
 
     path: Path
@@ -182,8 +181,7 @@ def _escaped(text: str) -> str:
 _ASKS = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=600.0)
 
 
-@dataclass(frozen=True)
-class SystemService:
+class SystemService(Struct, frozen=True):
     titles: ClassVar = {"service": "Start Carina automatically"}
 
     config: Config
@@ -276,8 +274,7 @@ async def _output(command: Sequence[str]) -> tuple[int, str]:
     return process.returncode or 0, said.decode("utf-8", "replace").strip()
 
 
-@dataclass(frozen=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """Removes all of Carina's data; the program itself is removed by whatever installed it."""
 
     config: Config

@@ -1,8 +1,8 @@
 """`carina status` while no service runs: what a start would use."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -51,8 +51,7 @@ class IdleStatus(ServiceStatus):
         return self.model_dump(mode="json", exclude=_UNKNOWN | {"damage", "gaps"})
 
 
-@dataclass(frozen=True)
-class IdleService:
+class IdleService(Struct, frozen=True):
     config: Config
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(via=frozenset(Via)))

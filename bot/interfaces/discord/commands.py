@@ -4,12 +4,12 @@ import asyncio
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
 import discord
 from discord import app_commands
+from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
@@ -22,6 +22,7 @@ from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.discord.cards import LONGEST, NO, PLAIN, Looks, Tone, container, paged
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id
@@ -65,8 +66,7 @@ _LARGEST = 2**53  # of what Discord takes as an integer
 _LONGEST = 6_000  # characters that Discord takes in an option; a longer text comes by a form or the terminal
 
 
-@dataclass(frozen=True)
-class Commands:
+class Commands(Struct, frozen=True):
     registry: Registry
     titles: Mapping[str, str]
     """What each group is for, by its words with dots between them."""

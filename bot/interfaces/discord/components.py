@@ -4,10 +4,11 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 import discord
+from msgspec import Struct
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
@@ -21,6 +22,7 @@ from memory.requests import Verdict
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.ids import ConstellationId
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.discord.cards import DONE, LONGER, LONGEST, NO, PATTERN, PRESS, SNOOZE
 from sources.discord.client import BROKEN, answer_anyhow, not_stored
 from sources.discord.settings import DiscordSettings
@@ -41,8 +43,7 @@ LONGEST_FIELD = 4_000
 """Characters that Discord takes in one field."""
 
 
-@dataclass(frozen=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """A form that a command opens instead of doing something; who hears the form calls an operation."""
 
     make: Callable[[Interaction, Mapping[str, Any]], Awaitable[discord.ui.Modal]]
@@ -51,8 +52,7 @@ class Opening:
     """The arguments of the operation that are options of the command; the form asks for the others."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     name: str
     label: str
     longest: int = LONGEST_FIELD
@@ -162,8 +162,7 @@ Confirmed: TypeAlias = Callable[..., Awaitable[None]]
 """Does an operation for somebody who is sure: the interaction, its name, what was given, and the question, `shown`."""
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What would be done for whom, and what they are asked before."""
 
     person: int

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 import discord
@@ -29,6 +28,7 @@ from memory.store.clock import Clock
 from memory.store.digests import text_mark
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
+from memory.store.records import replace
 from sources.base import Front
 from sources.discord.client import Commands as Offered
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People

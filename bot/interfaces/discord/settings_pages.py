@@ -6,11 +6,11 @@ calls the operation; menus are heard by their ids, also after a restart.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import discord
 from discord import app_commands
+from msgspec import Struct
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
@@ -22,6 +22,7 @@ from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
+from memory.store.records import replace
 from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.outcomes import REFUSED
 from texts import _, error_sentence, gettext_noop
@@ -33,8 +34,7 @@ _CLOCKS = re.compile(r"carina:settings:clocks")
 _SET = re.compile(r"carina:set:(?P<name>[a-z.-]{1,40}):(?P<argument>[a-z_]{1,20})")
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Struct, frozen=True):
     """What it shows: operations, each with the argument that can be chosen on it; empty for those with none."""
 
     title: str
@@ -65,8 +65,7 @@ def install_settings(tree: Tree, commands: Commands) -> None:
     hear_form(tree, re.compile(_FORM), pages.clocks_sent)
 
 
-@dataclass(frozen=True)
-class SettingsPages:
+class SettingsPages(Struct, frozen=True):
     """Draws the pages, and does what is chosen on them."""
 
     commands: Commands

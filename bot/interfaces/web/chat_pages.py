@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from urllib.parse import quote
 
 from starlette.datastructures import UploadFile
@@ -17,6 +16,7 @@ from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
 from bot.services.caller import Spoken
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
+from memory.store.records import replace
 from sources.attachments import PICTURES, received
 from sources.base import Attachment
 from texts import _, error_text

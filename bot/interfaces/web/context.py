@@ -1,10 +1,10 @@
 """One request of the dashboard: who asks, the services behind it, and how an answer is made."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
@@ -21,6 +21,7 @@ from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.people.web_keys import WebKey
 from memory.store.errors import StoreError
 from memory.store.ids import PersonId, PlaceId
+from memory.store.records import replace
 from sources.api import SOURCE
 from sources.terminal import PERSON
 from texts import error_text
@@ -29,8 +30,7 @@ FAILURES = (UserError, CallError, StoreError)
 """What an operation raises with words for whoever asked."""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """Something that is done once the viewer says yes: the words of the question, and what is sent then."""
 
     words: str
@@ -51,8 +51,7 @@ def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
     return Caller(Approver(person, door="own page"), Via.PAGE, scope, alone, Trust.STRANGER)
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """What a page's handler works with."""
 
     web: WebServer

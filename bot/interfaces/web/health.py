@@ -3,10 +3,10 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -34,8 +34,7 @@ async def ready(ctx: Context) -> Response:
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
 
-@dataclass
-class _Histogram:
+class _Histogram(Struct):
     """Seconds by how many they are; they only ever become more."""
 
     within: list[int] = field(default_factory=lambda: [0] * len(_BUCKETS))
@@ -47,8 +46,7 @@ class _Histogram:
         self.sum, self.count = self.sum + seconds, self.count + 1
 
 
-@dataclass
-class Durations:
+class Durations(Struct):
     """How long turns and their stages took that ended since the first connection; told a minute after their end."""
 
     since: datetime

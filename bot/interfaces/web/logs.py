@@ -3,14 +3,14 @@
 import logging
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 _KEPT = 2_000
 
 
-@dataclass(frozen=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """One line."""
 
     at: datetime

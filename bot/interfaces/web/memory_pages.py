@@ -3,11 +3,11 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Any
 
 from markupsafe import Markup
+from msgspec import Struct
 from starlette.responses import Response
 
 from bot.interfaces.web.context import FAILURES, Context, outcome, told
@@ -120,8 +120,7 @@ async def _edited(ctx: Context, label: str, form: dict[str, str]) -> tuple[dict[
     return await told(ctx, result), text, None
 
 
-@dataclass(frozen=True)
-class DiffRow:
+class DiffRow(Struct, frozen=True):
     """A line of two versions beside each other; None where one has none."""
 
     before: Markup | None

@@ -12,7 +12,6 @@ import mimetypes
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -23,6 +22,7 @@ from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
+from memory.store.records import replace
 from sources.attachments import received
 from sources.base import Attachment
 

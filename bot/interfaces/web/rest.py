@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from starlette.responses import JSONResponse, Response
 
@@ -40,8 +40,7 @@ _PART: dict[str, Any] = {
 _NEWER = 100  # so many rows may come before the one that was shown last, until it is found no more
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Of a list: `limit` rows from the one after `last` on, or after the first `at` where that is gone."""
 
     limit: int

@@ -8,10 +8,10 @@ import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
+from msgspec import Struct, field
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -49,8 +49,7 @@ FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
 """What answers programs: they are told of errors in JSON."""
 
 
-@dataclass
-class Attempts:
+class Attempts(Struct):
     """Counts failures to sign in, by address.
 
     What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.

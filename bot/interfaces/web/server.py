@@ -11,8 +11,9 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from bot.config import Config
 from bot.errors import UserError
@@ -32,8 +33,7 @@ from sources.terminal import PERSON, local_name
 from texts import _, gettext_lazy, gettext_noop
 
 
-@dataclass
-class PageMarks:
+class PageMarks(Struct):
     """Marks of what pages show, by topic; read at most every two seconds, however many ask."""
 
     database: Database
@@ -57,8 +57,7 @@ _NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it"
 _log = Log("carina.web")
 
 
-@dataclass
-class Listening:
+class Listening(Struct):
     """Where the server is to answer, and where it does at the moment; `problem` says why it does not."""
 
     wanted: str
@@ -70,8 +69,7 @@ class Listening:
         return self.address or (_(self.problem) if self.problem else _("starting"))
 
 
-@dataclass(frozen=True)
-class WebParts:
+class WebParts(Struct, frozen=True):
     """What of the web is made before everything else: how agents are spoken to, and where it answers."""
 
     front: Front
@@ -86,8 +84,7 @@ class WebParts:
         return cls(Front(source, ApiEndpoint()), source, listening)
 
 
-@dataclass(frozen=True)
-class WebServer:
+class WebServer(Struct, frozen=True):
     """The dashboard and the API of one constellation."""
 
     config: Config

@@ -4,8 +4,9 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
@@ -24,6 +25,7 @@ from memory.queue.outbox import OutRow, TextDetail
 from memory.store.database import Database, Rows
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, OutboxId, PersonId, PlaceId, snowflakes
+from memory.store.records import replace
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.attachments import PICTURES
 from sources.base import Attachment, Notification, Place
@@ -36,8 +38,7 @@ _STORED_SECONDS = 10.0
 _SPEAKER = re.compile(r"[^\w.-]+")
 
 
-@dataclass(frozen=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """With one agent or group."""
 
     to: Addressee
@@ -51,22 +52,19 @@ class Conversation:
     """These two if a program sets them for an answer."""
 
 
-@dataclass(frozen=True)
-class Writing:
+class Writing(Struct, frozen=True):
     """The answer as far as it is written."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Doing:
+class Doing(Struct, frozen=True):
     """What happens before the answer goes on: a tool that is called, a member that is asked."""
 
     what: str
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The whole answer; no texts where nobody chose to say anything. `error` where there will be none."""
 
     texts: tuple[str, ...]
@@ -75,8 +73,7 @@ class Answer:
     """What of the conversation it is."""
 
 
-@dataclass(frozen=True)
-class LineFile:
+class LineFile(Struct, frozen=True):
     """A file with a line; `which` names it in an address. `skipped` says why it was not taken."""
 
     name: str
@@ -86,8 +83,7 @@ class LineFile:
     skipped: str = ""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of a conversation; `external_id` is what *why* is asked about, of an answer."""
 
     id: MessageId
@@ -99,8 +95,7 @@ class Line:
     files: tuple[LineFile, ...] = ()
 
 
-@dataclass(frozen=True)
-class Talk:
+class Talk(Struct, frozen=True):
     """Conversations over HTTP in one constellation."""
 
     services: Services

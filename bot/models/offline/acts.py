@@ -4,9 +4,10 @@ A question is answered with what is found in memory and its source, or honestly 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from bot.models.base import Call
 from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, names_all, read_fact, read_question
@@ -14,6 +15,7 @@ from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import words
 from bot.models.offline.text import LONGEST, date_words, detect, queries, sentences
 from bot.models.offline.turn import Context, FailedError, Lines, Record, number_of, read_record, text_of
+from memory.store.records import replace
 from sources.text import one_line
 
 _SHOWN, _LONG_TEXT, _LONGEST_ENTRY = 5, 300, 4_000
@@ -26,8 +28,7 @@ _SHARED = words(
 """Ideas that several statements may answer together."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     record: Record
     text: str
     fact: Fact

@@ -4,11 +4,13 @@ Content words, associations and whose something is decide, and what sort of answ
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from bot.models.offline.language import Language, words
 from bot.models.offline.text import close, content_words, detect, ideas
+from memory.store.records import replace
 
 _GROUPS = words("pet family children siblings parents partner age")
 """Ideas whose words are members: a statement about the dog is one about a pet, but a doctor is not my work."""
@@ -33,8 +35,7 @@ class Term(NamedTuple):
     named: frozenset[str]
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     language: Language
     terms: tuple[Term, ...]
     required: frozenset[str]
@@ -62,8 +63,7 @@ class Question:
         return frozenset(term.stem for term in self.terms)
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Struct, frozen=True):
     language: Language
     flat: str
     """Its content words in one order; a statement and its denial have the same."""

@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import Language
@@ -66,8 +67,7 @@ _AT_TIMES = ("agenda_timer", "agenda_alarm", "agenda_event", "agenda_snooze")
 _LISTS = ("agenda_reminders", "agenda_tasks", "agenda_events")
 
 
-@dataclass(frozen=True)
-class Parser:
+class Parser(Struct, frozen=True):
     """Reads messages of one language at one time."""
 
     language: Language

@@ -5,9 +5,10 @@ The data of results comes from elsewhere: what is missing is empty, what is odd 
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from bot.models.base import Call, ToolMessage
 from bot.models.offline.language import Language
@@ -22,8 +23,7 @@ _PLACES = {"terminal": "at_terminal", "direct": "in_direct", "dashboard": "on_da
 """How places without a name of their own are told, by their kind (`sources.base.PlaceKind`)."""
 
 
-@dataclass(frozen=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """What an intent has to say in the end."""
 
     text: str
@@ -111,8 +111,7 @@ def read_record(row: object) -> Record | None:
     )
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     now: datetime
     """On the clocks of who speaks."""
     zone: str
@@ -130,8 +129,7 @@ class Turn:
     """Entries that this turn deletes."""
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(Struct, frozen=True):
     """One intent in its turn. `ident` begins the ids of its calls, the same at every step."""
 
     turn: Turn

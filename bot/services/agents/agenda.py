@@ -1,7 +1,6 @@
 """Reminders, tasks, events and quiet hours, as commands and buttons call them. Everybody has their own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
 
@@ -15,7 +14,7 @@ from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
-from bot.services.transactions import Announcing, MemoryService, reads, writes
+from bot.services.transactions import MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import NewEvent
@@ -117,8 +116,7 @@ class EventRow(Row):
         return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}"
 
 
-@dataclass(frozen=True)
-class Agenda(MemoryService, Announcing):
+class Agenda(MemoryService, frozen=True):
     """The agendas of one constellation. `zone` is for people who set none.
 
     `changed` is called when something becomes due at another time, `queued` when a message is queued.

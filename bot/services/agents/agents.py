@@ -7,10 +7,10 @@ its memory stays. A hibernated one gets no new work until it is woken, and finis
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents import patrols
@@ -58,6 +58,7 @@ from memory.agents import Agent, Status
 from memory.queue import inbox, turns
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
+from memory.store.records import replace
 from texts import _, gettext_noop, ngettext
 
 _IS = {
@@ -140,8 +141,7 @@ class WholeAgent(AsToml):
         return "\n".join([*head, self.toml.rstrip("\n")])
 
 
-@dataclass(frozen=True)
-class Agents(UsesApprovals):
+class Agents(Struct, UsesApprovals, frozen=True):
     """The agents of one constellation. `moved` makes running turns look again, `resume` handles whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}

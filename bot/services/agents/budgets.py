@@ -1,10 +1,10 @@
 """The costs of models, and budgets for them. Budgets set by command override the configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
@@ -143,8 +143,7 @@ def configured_budgets(config: Config) -> Budgets:
     return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
 
 
-@dataclass(frozen=True)
-class Spending:
+class Spending(Struct, frozen=True):
     """The budgets of one constellation; `kept` is what every turn consults."""
 
     titles: ClassVar = {"budget": "Limit spending on language models"}

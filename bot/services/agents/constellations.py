@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
+
+from msgspec import Struct
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config
@@ -67,8 +68,7 @@ class ConstellationStatus(Result):
         return [ink.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
 
 
-@dataclass(frozen=True)
-class ConstellationCommands:
+class ConstellationCommands(Struct, frozen=True):
     """The constellations of the data folder. `shut` closes an unused one; `is_open` says whether one is open."""
 
     titles: ClassVar = {"constellation": "Manage constellations: each has its own agents, groups and memory"}

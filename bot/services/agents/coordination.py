@@ -4,10 +4,10 @@ People in charge assign, hand over and note as agents do with `coord`, and chang
 they write is known to the hearers of the place where they call; at the terminal, to the audience that they name.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -30,6 +30,7 @@ from memory.search.query import MAX_HITS, Query
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, PersonId
+from memory.store.records import replace
 from sources.terminal import PLACE
 from sources.text import one_line, place_title
 from texts import _, gettext_noop, number_text
@@ -138,8 +139,7 @@ class Coordinated(Result):
         return lines if any(told for _title, told in parts) else [*lines, _("There are no open tasks.")]
 
 
-@dataclass(frozen=True)
-class Coordination:
+class Coordination(Struct, frozen=True):
     titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
 
     database: Database

@@ -5,10 +5,10 @@ Where a group answers is what the file says, unless it was set by command: here 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.groups.settings import TABLES
@@ -164,8 +164,7 @@ class GroupStatus(Result):
             yield ink.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
 
 
-@dataclass(frozen=True)
-class Groups(UsesApprovals):
+class Groups(Struct, UsesApprovals, frozen=True):
     titles: ClassVar = {
         "group": "Manage groups of agents and where they answer",
         "group.add": "Add agents to groups",

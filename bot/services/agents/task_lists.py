@@ -4,7 +4,6 @@ People in charge also change the tasks that agents share, with the same commands
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
@@ -149,8 +148,7 @@ class TemplateRow(Row):
     phrase = "{name}: {title} ({steps})"
 
 
-@dataclass(frozen=True)
-class TaskLists(MemoryService):
+class TaskLists(MemoryService, frozen=True):
     """The tasks of one constellation. `zone` is for people who set none."""
 
     titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use templates of tasks"}

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
@@ -156,8 +155,7 @@ class Context(Listing[SeenBlock]):
         return [*lines, more] if self.rows else lines
 
 
-@dataclass(frozen=True)
-class Archive(MemoryService):
+class Archive(MemoryService, frozen=True):
     titles: ClassVar = {"archival": "Manage long-term memory entries"}
 
     @operation("archival.list", "List the newest entries you can see here", Action.READ_MEMORY)

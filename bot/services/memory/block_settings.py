@@ -1,6 +1,5 @@
 """Blocks as a whole: created, renamed, described, resized, retyped, deleted and restored by owner and admins."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
 
@@ -110,8 +109,7 @@ class ChangeBlock(Arguments):
     fields: Annotated[str, Param("Names of the fields, separated by commas")] = ""
 
 
-@dataclass(frozen=True)
-class BlockSettings(MemoryService):
+class BlockSettings(MemoryService, frozen=True):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

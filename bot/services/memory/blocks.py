@@ -6,7 +6,6 @@ readable names: the label and, if several have that label, the owner and the aud
 
 import functools
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -96,8 +95,7 @@ class EditBlock(Arguments):
     """With it, `field` is a digest, too: a form's id has no room for the path."""
 
 
-@dataclass(frozen=True)
-class Blocks(MemoryService):
+class Blocks(MemoryService, frozen=True):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

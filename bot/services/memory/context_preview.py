@@ -1,9 +1,9 @@
 """The prompt that an agent would get if it answered in a place now: from the same rows, sent to no model."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.context import prompt
@@ -30,6 +30,7 @@ from memory.queue.turns import Turn
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
+from memory.store.records import replace
 from sources.text import one_line
 from texts import _, gettext_noop
 
@@ -92,8 +93,7 @@ class Preview(Result):
         return [*(each.line(ink) for each in (*self.sections, *self.reasons)), "", ink.text(self.text)]
 
 
-@dataclass(frozen=True)
-class ContextPreview:
+class ContextPreview(Struct, frozen=True):
     database: Database
     clock: Clock
 

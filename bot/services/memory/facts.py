@@ -1,7 +1,6 @@
 """Learned facts: listed, entered by hand, confirmed, corrected, forgotten. Scoped like messages in the place."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
@@ -89,8 +88,7 @@ class FactRow(Row):
         return self.told(ink, "{written} ({sessions}{shared}){id}", shared=shared)
 
 
-@dataclass(frozen=True)
-class Facts(MemoryService):
+class Facts(MemoryService, frozen=True):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
     @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY)
@@ -228,8 +226,7 @@ class Kept(Listing[LearningRow]):
         return [_("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *left] if left else []
 
 
-@dataclass(frozen=True)
-class Projects(MemoryService):
+class Projects(MemoryService, frozen=True):
     titles: ClassVar = {"project": "Manage what agents learn from projects"}
 
     @operation("project.list", "List what was learned from projects", Action.READ_MEMORY)

@@ -5,11 +5,11 @@ import asyncio
 import os
 import stat
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -27,6 +27,7 @@ from memory.people.audience import OWNER, Audience, Scope
 from memory.search.embedding.choice import NONE
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
+from memory.store.records import replace
 from sources.terminal import PERSON
 from texts import _, gettext_noop, number_text
 
@@ -101,8 +102,7 @@ class FileRow(Row):
         return self.told(ink, gettext_noop("{file}: {bytes} bytes{note}"), note=note)
 
 
-@dataclass(frozen=True)
-class Folders:
+class Folders(Struct, frozen=True):
     """The folders of one constellation; `data` is Carina's own folder, which can never become one of them."""
 
     titles: ClassVar = {"folder": "Manage folders of files that agents can read"}

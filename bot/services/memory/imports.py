@@ -3,12 +3,12 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from bot.agents.permissions.policy import Action
@@ -118,8 +118,7 @@ class PastRow(Row):
     )
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(Struct, frozen=True):
     source: str
     origin: str
     agent: AgentId
@@ -135,8 +134,7 @@ class _Target:
         )
 
 
-@dataclass(frozen=True)
-class Imports(MemoryService):
+class Imports(MemoryService, frozen=True):
     titles: ClassVar = {"import": "Import what was exported, here or from other programs"}
 
     constellations: Constellations

@@ -1,7 +1,6 @@
 """Search of messages and memory: by words, and by conditions as people write them, scoped like messages."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal, get_args
 
@@ -40,6 +39,7 @@ from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Rows
 from memory.store.ids import PlaceId
+from memory.store.records import replace
 from scheduler.zones import zone_of
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
@@ -219,8 +219,7 @@ def _said(beside: Mapping[str, Any] | None) -> str:
     return f"{beside['by']}: {beside['text']}" if beside else ""
 
 
-@dataclass(frozen=True)
-class Search(MemoryService):
+class Search(MemoryService, frozen=True):
     """The search of one constellation. `zone` is for people who set none."""
 
     zone: str

@@ -1,11 +1,11 @@
 """Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -91,8 +91,7 @@ class SummaryRow(Row):
         return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
 
 
-@dataclass(frozen=True)
-class Summaries:
+class Summaries(Struct, frozen=True):
     titles: ClassVar = {"summary": "Show summaries of conversations, agents, days and nights"}
 
     database: Database
@@ -163,8 +162,7 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     return sentence(f"{title}: {'; '.join(lines)}") if lines else ""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
 
     blocks: Sequence[tuple[Named, Past, Sequence[Change]]]
@@ -224,8 +222,7 @@ class Undone(Listing[UndoneRow]):
         return [*super().lines(ink), *([_(_LASTING)] if self.rows else [])]
 
 
-@dataclass(frozen=True)
-class ChangeReport(MemoryService):
+class ChangeReport(MemoryService, frozen=True):
     zone: str
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 

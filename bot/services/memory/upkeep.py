@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
@@ -14,7 +13,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
 from bot.services.results import Did, Ink, Listing, Row, did
-from bot.services.transactions import Announcing, MemoryService, reads, writes
+from bot.services.transactions import MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
 from bot.upkeep.runs import UpkeepRun, counts_words
@@ -23,6 +22,7 @@ from memory.knowledge import consolidation, evaluations, feedback
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Item, Pass, Run, run_records
 from memory.store.database import Rows, Tx
+from memory.store.records import replace
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, sentence
 
@@ -69,8 +69,7 @@ class GuessRow(Row):
     suggested = "text"
 
 
-@dataclass(frozen=True)
-class Upkeep(MemoryService, Announcing):
+class Upkeep(MemoryService, frozen=True):
     titles: ClassVar = {"dream": "Show and control the cleanup of long-term memory"}
 
     upkeep: UpkeepRun

@@ -8,7 +8,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -31,6 +30,7 @@ from memory.store.database import Rows, Tx
 from memory.store.digests import text_mark
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, TurnId, place_source
+from memory.store.records import replace
 from memory.why import Kind, Memory
 from sources.discord.markup import message_link
 from sources.text import one_line, place_title
@@ -198,8 +198,7 @@ class Correctable(Result):
     phrase = "{text}"
 
 
-@dataclass(frozen=True)
-class Why(MemoryService):
+class Why(MemoryService, frozen=True):
     @operation("why", "Show what my last answer here was based on", Action.WHY)
     async def explain(self, caller: Caller, message: _Message = "") -> Explained:
         if not (message := _LINK.sub("", message.strip())):

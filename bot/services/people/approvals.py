@@ -1,8 +1,9 @@
 """Answers to permission requests, from all interfaces (buttons, commands, the terminal, the control socket)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from bot.agents.notices import own_place
 from bot.agents.permissions import cards, policy
@@ -59,8 +60,7 @@ def approval_terms(config: Config) -> Terms:
     )
 
 
-@dataclass(frozen=True)
-class Approvals:
+class Approvals(Struct, frozen=True):
     """The requests and grants of one constellation. `resume` handles what an answer has queued."""
 
     database: Database

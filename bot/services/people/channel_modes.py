@@ -1,8 +1,8 @@
 """Which messages are answered in each channel, listed and changed outside Discord."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -38,8 +38,7 @@ class ModeRow(Row):
     suggested = "name"
 
 
-@dataclass(frozen=True)
-class ChannelModes:
+class ChannelModes(Struct, frozen=True):
     database: Database
     places: Places
 

@@ -8,7 +8,7 @@ person that were sampled before. These are only in memory, so a job resumed afte
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, ErasureId, PersonId, TurnId
 from memory.store.logs import Log
+from memory.store.records import asdict
 
 _BEGIN = commit_point("privacy.begin")
 _ERASE = commit_point("privacy.erase")

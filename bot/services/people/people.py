@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.groups.settings import State
@@ -231,8 +232,7 @@ class Graph(Result):
         return [each.line(ink) for each in self.triples] or [_("Nothing is known there yet.")]
 
 
-@dataclass(frozen=True)
-class KnownPeople:
+class KnownPeople(Struct, frozen=True):
     database: Database
     clock: Clock
 
@@ -264,8 +264,7 @@ _State = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class States(MemoryService):
+class States(MemoryService, frozen=True):
     @operation("state", "Show or set how you are; it can decide who answers you", Action.KEEP, KEEPS)
     async def state(self, caller: Caller, state: _State = None) -> str:
         scope = caller.scope if caller.here is None else caller.here.scope

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions import policy
@@ -183,8 +183,7 @@ class Record(Listing[RecordRow]):
         return [row.model_dump(mode="json")["values"] for row in self.rows]
 
 
-@dataclass(frozen=True)
-class Permits(UsesApprovals):
+class Permits(Struct, UsesApprovals, frozen=True):
     """The requests and lasting permissions of one constellation; `tools` returns an agent's tools."""
 
     titles: ClassVar = {"permits": "Manage agents' permissions"}

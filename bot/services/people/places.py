@@ -5,11 +5,13 @@ A setting is a row, so it lasts; it overrides the configuration for the same pla
 wider one, whichever it comes from. Sources and router always read the current mappings.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
+from msgspec import Struct, field
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action, Approver, People
@@ -34,6 +36,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import GroupId, PlaceId
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.terminal import SOURCE
 from texts import _, gettext_noop, sentence, speak
 from texts import language as spoken
@@ -43,8 +46,7 @@ _DECIDES = Options(changes=True, via=DISCORD_ONLY)
 _log = Log("bot.services.people.places")
 
 
-@dataclass(frozen=True)
-class _Origin:
+class _Origin(Struct, frozen=True):
     """The value for a place, the level of the place that it comes from, and the setting if there is one."""
 
     value: str
@@ -125,8 +127,7 @@ class PlaceSetting(Result):
         return [self.done + sentence(f"{self.words.format(f'**{ink.text(self.value)}**')} ({origin})")]
 
 
-@dataclass(frozen=True)
-class Configured:
+class Configured(Struct, frozen=True):
     """The configured modes of places without a setting by command."""
 
     modes: Mapping[str, str] = field(default_factory=dict)
@@ -150,10 +151,10 @@ class Places:
     resume: Callable[[], None]
     sources: tuple[str, ...]
     accounts: AccountSettings
-    configured: Configured = field(default_factory=Configured)
+    configured: Configured = dataclasses.field(default_factory=Configured)
     models: tuple[str, ...] = (OFFLINE,)
     """The configured models, starting with the one of most agents."""
-    _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
+    _held: dict[tuple[Kind, str], Setting] = dataclasses.field(default_factory=dict, init=False)
 
     async def load(self) -> None:
         """Read the settings; call this before accepting any message, and after each change."""

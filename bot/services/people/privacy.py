@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
+from msgspec import Struct
+
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
@@ -110,8 +112,7 @@ class Choices:
             await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
 
 
-@dataclass(frozen=True)
-class Privacy:
+class Privacy(Struct, frozen=True):
     """The privacy operations: for everybody their own data, for the owner anybody's."""
 
     titles: ClassVar = {"privacy": "Show, export, pause or erase the data kept about you"}
@@ -247,8 +248,7 @@ def _meant(caller: Caller, person: str) -> PersonId:
     return named(person) if person else caller.person
 
 
-@dataclass(frozen=True)
-class Community:
+class Community(Struct, frozen=True):
     accounts: Accounts
     privacy: Privacy
 

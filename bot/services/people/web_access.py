@@ -3,10 +3,10 @@
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, Literal
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action, People
@@ -95,8 +95,7 @@ class KeyRow(Row):
         return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
 
 
-@dataclass(frozen=True)
-class WebAccess:
+class WebAccess(Struct, frozen=True):
     """The keys of one data folder.
 
     `address` is the dashboard's URL, empty if it is off; `public_url` the one that everybody can reach.
@@ -267,8 +266,7 @@ class WebAccess:
 _HELD, _MOST_HELD = timedelta(minutes=10), 100
 
 
-@dataclass(frozen=True)
-class OnceRequest:
+class OnceRequest(Struct, frozen=True):
     """A request to be done once: who asks (token or session), its key, and its content."""
 
     key: str
@@ -280,8 +278,7 @@ class OnceRequest:
         return cls(key, *(hashlib.blake2b(each, digest_size=32).digest() for each in (given.encode(), asks)))
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(Struct, frozen=True):
     status: int
     body: bytes
     at: datetime

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -122,8 +123,7 @@ class VacuumedFile(Row):
         return ink.text(f"{self.file}: {size_text(self.bytes_after)}, {done}")
 
 
-@dataclass(frozen=True)
-class Databases:
+class Databases(Struct, frozen=True):
     titles: ClassVar = {"db": "Check, migrate and compact the database files"}
 
     constellations: Constellations

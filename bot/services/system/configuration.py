@@ -4,10 +4,10 @@ A start creates what the database does not know and leaves the rest, so later ch
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from pydantic import BaseModel, SecretStr
 
 from bot.agents.permissions.policy import Action
@@ -25,8 +25,7 @@ from memory.store.database import Tx
 from texts import _, gettext_noop
 
 
-@dataclass(frozen=True)
-class ConfigurationFile:
+class ConfigurationFile(Struct, frozen=True):
     """The file in its current form, not as of the start of the service."""
 
     titles: ClassVar = {"config": "Compare carina.toml with the database, and apply it"}
@@ -90,8 +89,7 @@ class SettingRow(Row):
     phrase = "{name} = {value} ({origin})"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     config: Config
 
     @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, AT_TERMINAL)

@@ -3,11 +3,11 @@
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import AfterValidator, Field, SecretStr
 
 from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
@@ -19,7 +19,7 @@ from bot.services.names import NO_FEED, find, find_agent, find_living
 from bot.services.registry import CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Row
 from bot.services.system.jobs import Schedule
-from bot.services.transactions import Announcing, reads, writes
+from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
@@ -98,8 +98,7 @@ class SourceInfo(Row):
         return ", ".join(filter(None, parts))
 
 
-@dataclass(frozen=True)
-class SourceSettings(Announcing):
+class SourceSettings(Struct, frozen=True):
     """Feeds, calendars, folders and webhooks; for front ends such as Discord see `bot.services.people.places`."""
 
     titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}

@@ -3,10 +3,11 @@
 import random
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from memory import activity, agents, budgets, requests
 from memory.agents import Agent, Group
@@ -82,8 +83,7 @@ _PEOPLE = {"Robin": PERSON, "Mika": PersonId("discord:2001"), "Jonas": PersonId(
 _UPKEEP_DAYS = 30
 
 
-@dataclass
-class _Writing:
+class _Writing(Struct):
     tx: Tx
     now: datetime
     dice: random.Random

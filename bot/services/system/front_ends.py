@@ -1,8 +1,9 @@
 """What front ends share with the services: their status, and their stored state."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from bot.agents.additions import TypingPeople
 from bot.errors import UserError
@@ -22,6 +23,7 @@ from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from memory.store.logs import Log
+from memory.store.records import replace
 from sources.base import Notification, Place
 from texts import _
 
@@ -35,8 +37,7 @@ _AT_ONCE = 20
 _log = Log("bot.services.system.front_ends")
 
 
-@dataclass(frozen=True)
-class Gaps:
+class Gaps(Struct, frozen=True):
     """The gaps of one source's places in one constellation; `settle` waits until received messages are stored."""
 
     source: str
@@ -92,16 +93,14 @@ class Gaps:
         return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
 
 
-@dataclass(frozen=True)
-class Addressee:
+class Addressee(Struct, frozen=True):
     """Who is addressed: the name as written, and the group that answers."""
 
     name: str
     group: GroupId
 
 
-@dataclass(frozen=True)
-class Talking(UsesApprovals):
+class Talking(Struct, UsesApprovals, frozen=True):
     """Direct messages to agents in one constellation; `receive` accepts them like any other."""
 
     approvals: Approvals
@@ -138,8 +137,7 @@ class Talking(UsesApprovals):
         self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))
 
 
-@dataclass(frozen=True)
-class FrontEndStates:
+class FrontEndStates(Struct, frozen=True):
     """The status of the service's front ends; each adds its own when it is connected."""
 
     words: dict[str, Callable[[], str]] = field(default_factory=dict)
@@ -150,8 +148,7 @@ class FrontEndStates:
     """Whether other parts of it work, without which messages are still received."""
 
 
-@dataclass(frozen=True)
-class FrontEnds:
+class FrontEnds(Struct, frozen=True):
     """What front ends need from one constellation, and the stored state of all."""
 
     here: ConstellationId

@@ -4,8 +4,9 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, NoReturn
+
+from msgspec import Struct, field
 
 from bot.agents.permissions.policy import Action
 from bot.config import load_here
@@ -24,8 +25,7 @@ _RELEASE = Options(changes=True, running=True, formerly=("release",))
 _log = Log("bot.halt")
 
 
-@dataclass(frozen=True)
-class Halt:
+class Halt(Struct, frozen=True):
     """Halts and releases one service by command. `go_on` is called when a halt is over."""
 
     titles: ClassVar = {"halt": "Stop everything in an emergency"}
@@ -78,8 +78,7 @@ class Halt:
 Check = Annotated[bool, Param("Only check the configuration")]
 
 
-@dataclass(frozen=True)
-class Restart:
+class Restart(Struct, frozen=True):
     """A restart by the owner: it sets `wanted`, then the server shuts down and calls `begin_anew`."""
 
     possible: bool

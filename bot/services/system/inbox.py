@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar, TypeAlias
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions import policy
@@ -15,7 +15,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, relative
-from bot.services.transactions import Announcing, MemoryService, commit, reads, writes
+from bot.services.transactions import MemoryService, commit, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
@@ -105,8 +105,7 @@ class InboxRow(Row):
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
 
-@dataclass(frozen=True)
-class Inbox:
+class Inbox(Struct, frozen=True):
     """The inbox of one constellation. `wake` is called for a conversation with a retried row."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
@@ -184,8 +183,7 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
     return row
 
 
-@dataclass(frozen=True)
-class Unanswered(MemoryService, Announcing):
+class Unanswered(MemoryService, frozen=True):
     """Messages that one constellation gave up. `queued` handles what waits for an answer, unless all is `halted`."""
 
     queued: Callable[[], None]

@@ -1,10 +1,10 @@
 """Scheduled jobs: Carina's own, and when each runs; all are listed, run now, paused and resumed by command."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
+from msgspec import Struct, field
 from pydantic import Field
 
 from bot.agents.events import ToolCallCompleted, TurnEvent
@@ -15,7 +15,7 @@ from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, relative
 from bot.services.system.backups import BACKUP
-from bot.services.transactions import Announcing, reads, writes
+from bot.services.transactions import reads, writes
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
@@ -46,8 +46,7 @@ _OUTCOMES = {
 _log = Log("bot.services.system.jobs")
 
 
-@dataclass(frozen=True)
-class BuiltInJob:
+class BuiltInJob(Struct, frozen=True):
     """A built-in job, which exists in every constellation; its id is its kind."""
 
     kind: str
@@ -125,8 +124,7 @@ def _ahead(row: JobRow, now: datetime) -> str:
     return relative(row.next, now) if row.next and ":" in row.id else ""
 
 
-@dataclass(frozen=True)
-class Schedule(Announcing):
+class Schedule(Struct, frozen=True):
     """The jobs of one constellation. `kinds` maps each kind of job to its function."""
 
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
@@ -245,8 +243,7 @@ def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) ->
     )
 
 
-@dataclass(frozen=True)
-class Upkeep:
+class Upkeep(Struct, frozen=True):
     """Built-in maintenance; `add` registers its jobs with the scheduler."""
 
     clock: Clock

@@ -1,10 +1,10 @@
 """Undelivered messages: shown to the owner, sent again on command, or dropped."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -13,7 +13,7 @@ from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row
 from bot.services.system.inbox import shown_error
-from bot.services.transactions import Announcing, reads, writes
+from bot.services.transactions import reads, writes
 from memory.people.audience import OWNER, Scope
 from memory.people.identities import place_named
 from memory.queue import outbox
@@ -78,8 +78,7 @@ class UndeliveredRow(Row):
         return f"{head}{again}{ink.number(self.id)}\n> {ink.text(self.text)}"
 
 
-@dataclass(frozen=True)
-class Outbox(Announcing):
+class Outbox(Struct, frozen=True):
     """Undelivered messages of one constellation. `deliver` sends what waits."""
 
     titles: ClassVar = {"outbox": "Manage undelivered messages"}

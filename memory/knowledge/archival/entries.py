@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import regex
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import to_text
@@ -14,6 +14,7 @@ from memory.store.database import Row, Rows, Value
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 
 MAX_CONTENT = 30_000
@@ -29,8 +30,7 @@ _ID = regex.compile(r"\s*ent_[0-9a-hjkmnp-tv-z]{10,}(?:\.\d+)?\s*", regex.IGNORE
 _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where words come from: who hears the turn, how far they are trusted, whose they are, and the message and turn."""
 
     scope: Scope
@@ -40,8 +40,7 @@ class Origin:
     turn: TurnId | None = None
 
 
-@dataclass(frozen=True)
-class NewEntry:
+class NewEntry(Struct, frozen=True):
     """An entry to be stored. `category` is a path such as "work/projects"; `importance` is 0 to 1."""
 
     content: str
@@ -53,8 +52,7 @@ class NewEntry:
     importance: float = 0.5
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One stored entry. `reinforcement` counts how often it was stored again, `last_seen` when last.
 
     `people` and `messages` list everybody whose words it holds, and everything that it was learned from.

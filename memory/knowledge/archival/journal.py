@@ -7,9 +7,10 @@ behind it; it is deleted when those messages are taken back, when the entry is f
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory import unattended_turns
 from memory.people.audience import Audience, Scope
@@ -32,8 +33,7 @@ class By(NamedTuple):
     now: datetime
 
 
-@dataclass(frozen=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """One change: `before` is the row before it, None if there was none; `after` is a digest of the result."""
 
     id: int

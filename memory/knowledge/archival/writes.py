@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +28,7 @@ from memory.queue import turns
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId, TurnId, new_id
+from memory.store.records import replace
 
 RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
 

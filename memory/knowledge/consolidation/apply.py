@@ -6,8 +6,9 @@ is audited; any violation raises `Broken`, which rolls everything back.
 
 import json
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from memory import activity
 from memory.knowledge import archival, graph
@@ -24,6 +25,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.ids import AgentId, EntryId, new_id
+from memory.store.records import replace
 from texts import gettext_lazy, ngettext_lazy
 
 STRONG_REINFORCEMENT, STRONG_IMPORTANCE = 5, 0.8
@@ -33,8 +35,7 @@ class Broken(StoreError):
     """A plan broke a promise, or would have; nothing of it was applied."""
 
 
-@dataclass
-class _Tally:
+class _Tally(Struct):
     living: int
     may: int
     retired: int = 0
@@ -42,8 +43,7 @@ class _Tally:
     refined: int = 0
 
 
-@dataclass
-class _Course:
+class _Course(Struct):
     tx: Tx
     run: str
     now: datetime
@@ -290,8 +290,7 @@ def _require(holds: object, why: str) -> None:
 # --------------------------------------------------------------------------------------------------- taking a run back
 
 
-@dataclass(frozen=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """A run that was undone; `gone` entries were deleted since and `allowed` ones approved since."""
 
     run: Run

@@ -9,9 +9,10 @@ RockBot's store uses both values for the same question.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
+
+from msgspec import Struct, field
 
 from memory.knowledge.archival import Entry, to_entry
 from memory.knowledge.consolidation.plan import Kin, Part, Pass, kin_of
@@ -43,8 +44,7 @@ _UNDONE = """id NOT IN (SELECT i.entry_id FROM dream_items i JOIN dream_runs r O
     WHERE r.outcome = 'undone')"""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """What a run may process for one agent, by part. `clusters` are groups of similar entries."""
 
     new: Mapping[Part, Sequence[Entry]] = field(default_factory=dict)
@@ -55,8 +55,7 @@ class Choice:
     """Whether some new entries have to wait for the next run."""
 
 
-@dataclass
-class _New:
+class _New(Struct):
     entry: Entry
     kin: Kin
     words: frozenset[str]
@@ -228,8 +227,7 @@ REACH = timedelta(days=30)
 _MOST_READ, _MOST_SHOWN = 1_000, 120
 
 
-@dataclass(frozen=True)
-class Saying:
+class Saying(Struct, frozen=True):
     """A person's message that an agent answered."""
 
     id: MessageId

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory.knowledge.archival import Entry, NewEntry
 from memory.knowledge.graph import Triple
@@ -48,8 +49,7 @@ class Kin(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True)
-class Merge:
+class Merge(Struct, frozen=True):
     """Entries to be merged into a new one with these words."""
 
     by: Pass
@@ -59,14 +59,12 @@ class Merge:
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Retire:
+class Retire(Struct, frozen=True):
     by: Pass
     entry: Entry
 
 
-@dataclass(frozen=True)
-class Refine:
+class Refine(Struct, frozen=True):
     """An entry to get another category and other tags."""
 
     by: Pass
@@ -75,8 +73,7 @@ class Refine:
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Learned:
+class Learned(Struct, frozen=True):
     """A new entry from what one person said; a `waiting` one is not used before they approve it."""
 
     by: Pass
@@ -86,8 +83,7 @@ class Learned:
     waiting: bool = False
 
 
-@dataclass(frozen=True)
-class Linked:
+class Linked(Struct, frozen=True):
     """The relations between things that an entry mentions."""
 
     by: Pass
@@ -98,8 +94,7 @@ class Linked:
 Item: TypeAlias = Merge | Retire | Refine | Learned | Linked
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """How far a pass has come in a part; stored with the run's results."""
 
     of: Pass
@@ -107,8 +102,7 @@ class Mark:
     position: int
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Everything that one run does. `again` are entries for the next run: there was no room for them in this one."""
 
     items: tuple[Item, ...] = ()

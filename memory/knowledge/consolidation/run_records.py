@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, to_entry
@@ -13,6 +14,7 @@ from memory.knowledge.consolidation.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, PersonId, new_id
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import packed, unpacked
 
@@ -25,8 +27,7 @@ LEAST = 3
 _PASS_PERCENT, _WEEK_PERCENT = 5, 10
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run: `notes` say what was skipped and why; `retired` and the other counts are of all agents together."""
 
     id: str
@@ -40,8 +41,7 @@ class Run:
     """Relations that the run read out of entries and that still exist."""
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """What a run did to one entry; `content` is its current text, `into` the entry that it was merged into."""
 
     n: int

@@ -3,10 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from memory.knowledge.facts.rules import (
     LEAST_WORDS,
@@ -42,8 +43,7 @@ _LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """The source of a statement. `message` holds its words; None if it was entered by hand."""
 
     origin: Origin
@@ -254,8 +254,7 @@ def forget(tx: Tx, fact: FactId) -> int:
 to_fact = RowMapper(Fact, text="fact")
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(Struct, frozen=True):
     """How many facts are kept: in total, of the partner, and of each other person."""
 
     all: int
@@ -301,8 +300,7 @@ class Step(Enum):
     REFUSE = "refuse"
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """`fact` is the one to reinforce, or the one that blocks the statement; `replaces` are those it supersedes."""
 
     step: Step
@@ -338,8 +336,7 @@ def _is_meant(said: Statement, fact: Fact) -> bool:
     return fact.category is said.category and speaks_of_the_same(said.text, fact.text)
 
 
-@dataclass(frozen=True)
-class Learned:
+class Learned(Struct, frozen=True):
     """The result of a statement: the fact that holds it, or that blocks it."""
 
     step: Step

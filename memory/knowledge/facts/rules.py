@@ -7,10 +7,10 @@ conditions are skipped.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 import regex
+from msgspec import Struct
 
 from memory.store.fulltext import content_words
 from memory.store.patterns import Pattern, UnicodePattern
@@ -68,8 +68,7 @@ class Relation(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True)
-class _Sense:
+class _Sense(Struct, frozen=True):
     """A statement prepared for comparison: its words, the meaningful ones, and whether it is negated."""
 
     words: frozenset[str]
@@ -197,8 +196,7 @@ class Category(StrEnum):
     LESSON = "lesson_learned"
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """`says` builds the statement from the pattern's groups; `own`: only a person says it, about themselves."""
 
     category: Category
@@ -351,8 +349,7 @@ READ = 4_000
 _LONGEST_SENTENCE = 500  # longer ones are lists or listings, not statements
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """One statement of a person. `corrects`: it corrects something."""
 
     category: Category

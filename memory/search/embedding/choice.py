@@ -1,7 +1,8 @@
 """Creates the embedder for a configured model name."""
 
 import importlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory.search.embedding import packaged
 from memory.search.embedding.base import Embedder
@@ -14,8 +15,7 @@ OLLAMA_URL = "http://127.0.0.1:11434"
 _OPENAI_API = "/v1"  # the path of Ollama's OpenAI-compatible API
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The configured embedder. `model` is "packaged", "none", "openai:<model>" or "ollama:<model>".
 
     `url` and `key` are for a server; without `url`, the provider's default is used.

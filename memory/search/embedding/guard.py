@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory.search.embedding.base import (
     Embedder,
@@ -21,8 +22,7 @@ LONG = 5.0
 """Seconds without an answer that are worth reporting."""
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Struct, frozen=True):
     """`reason` is why the last call failed, empty if it did not; `asked` whether any call has finished.
 
     `waited` is how many seconds the oldest running call has taken, 0 without one.

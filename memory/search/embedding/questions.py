@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
 from memory.search.vector_texts import Embeddable
@@ -16,8 +17,7 @@ _REMEMBERED = 256
 _AT_ONCE = 4
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The embedding of a question and its model, or the reason why there is none."""
 
     model: str

@@ -1,6 +1,5 @@
 """Agents that know of each other: activity, roster, catch-up, tasks, handoffs and notes, as a model is shown them."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from memory.people.audience import Scope, Trust
 from memory.queue import messages
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId
+from memory.store.records import replace
 from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (
     ANN,

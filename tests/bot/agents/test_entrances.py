@@ -10,13 +10,14 @@ import pkgutil
 import re
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import mcp_types
 import pytest
+from msgspec import Struct
 
 from bot.agents.mcp.connection import Given, text_of
 from bot.agents.mcp.offers import Listed, Offer, offers
@@ -31,6 +32,7 @@ from memory.data_sources import SourceType
 from memory.people.audience import Trust
 from memory.portability.car import cid_of, encoded, write_block, write_header
 from memory.store.database import Tx
+from memory.store.records import replace
 from sources.api import ApiSource, place_of
 from sources.base import Notification
 from sources.feeds import Item, read_folder
@@ -82,9 +84,8 @@ def _texts(kind: Any, path: str) -> set[str]:
     """Where a type holds text that is not an id or a choice."""
     if kind is str:
         return {path}
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        return set().union(*(_texts(hints[each.name], f"{path}.{each.name}".strip(".")) for each in fields(kind)))
+    if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, Struct)):
+        return set().union(*(_texts(hint, f"{path}.{name}".strip(".")) for name, hint in get_type_hints(kind).items()))
     if get_origin(kind) in (tuple, Union, UnionType, Mapping):
         return set().union(*(_texts(each, path) for each in get_args(kind)))
     origin = get_origin(kind)

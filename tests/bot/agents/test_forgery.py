@@ -8,7 +8,6 @@ who spoke, its tags nest, and a listing has as many rows as it found.
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -38,6 +37,7 @@ from memory.queue import inbox
 from memory.queue.payloads import BlockNote, Quotation, SourceNews
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
+from memory.store.records import replace
 from sources.api import ApiSource, place_of, user_of
 from sources.base import Attachment
 from sources.feeds import Item

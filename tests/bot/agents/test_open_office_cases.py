@@ -1,7 +1,6 @@
 """The 54 cases of Open Office's own memory tests, by their numbers: each holds, or the specification changes it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from memory.knowledge.items import By, Kind
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, SessionId
+from memory.store.records import replace
 from tests.bot.agents.test_recovery import SESSION, STATE
 from tests.memory.parts import ANN, GUILD, NOON, STAR, lessons, store
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from memory.people import quiet_hours as hours
 from memory.people.audience import OWNER, Trust
 from memory.queue import turns
 from memory.store.ids import PlaceId
+from memory.store.records import replace
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from sources.terminal import PERSON

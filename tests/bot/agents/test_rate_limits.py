@@ -1,12 +1,12 @@
 """Rate limits: before any model is asked, for a person, a guild and all; the person is told once."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.agents.rate_limits import Rates
 from memory.people.audience import PUBLIC, Audience, Trust, person_audience
+from memory.store.records import replace
 from sources.base import Place
 from tests.bot.parts import (
     ANN,

@@ -1,7 +1,5 @@
 """What a turn does next, as a pure function: a table of cases, and rules that hold whatever happens."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +14,7 @@ from memory.queue.payloads import Brought
 from memory.queue.steps import Answered, CallDone, CallEnded, CallStarted, Joined, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn
 from memory.store.ids import AgentId, GuildId, MessageId, PlaceId, TurnId
+from memory.store.records import replace
 from tests.bot.parts import ANN, NOON
 
 GUILD = guild_audience(GuildId("discord:guild"))

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from bot.runtime.turn_retries import GIVEN_UP
 from memory.agents import Agent
 from memory.queue.inbox import Status
 from memory.store.database import Tx
+from memory.store.records import replace
 from sources.base import Place
 from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (

@@ -3,7 +3,7 @@
 import base64
 import subprocess
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from memory.queue.message_files import Image
 from memory.queue.outbox import ActDetail, Status
 from memory.store.database import Tx
 from memory.store.ids import AgentId
+from memory.store.records import replace
 from sources.base import Place
 from sources.bluesky.failures import Refused
 from sources.bluesky.lookups import Found

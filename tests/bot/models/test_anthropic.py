@@ -1,7 +1,6 @@
 """Anthropic's models over real sockets."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 
@@ -24,6 +23,7 @@ from bot.models.base import (
 )
 from bot.models.http_model import HttpModel
 from bot.models.messages import connect
+from memory.store.records import replace
 from tests.bot.models.anthropic_server import KEY, AnthropicServer, Refuses, Says, call, text
 from tests.bot.models.scripted import HELLO, events, last
 

@@ -1,7 +1,6 @@
 """Where one model gives no answer the next one does."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -18,6 +17,7 @@ from bot.models.base import (
     Unanswered,
 )
 from bot.models.chain import FallbackModel
+from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last, says
 
 OFFLINE = ScriptedModel(says("No model is there.", "offline"), name="offline")

@@ -1,12 +1,12 @@
 """A call that a small model wrote as text becomes a call; everything else stays what it was."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from bot.models.base import Restarted, TextDelta, ToolSpec
 from bot.models.chain import LenientModel
+from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, answer, events, last
 
 TOOLS = (ToolSpec("recall", "Search.", {"type": "object"}),)

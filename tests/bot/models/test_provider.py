@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
@@ -30,6 +30,7 @@ from bot.models.base import (
 )
 from bot.models.chat_completions import connect
 from bot.models.http_model import Assembly, HttpModel, refusal
+from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, events, last
 from tests.wire import PATIENCE
 from tests.wire import model as wire

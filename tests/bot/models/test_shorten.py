@@ -1,7 +1,6 @@
 """A request that is too long, or whose images are not taken, is sent once more without them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -18,6 +17,7 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.chain import RetryingModel, without_older_half
+from memory.store.records import replace
 from tests.bot.models.scripted import ScriptedModel, events, last, says
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from bot.models.base import (
 )
 from bot.models.chat_completions import connect
 from bot.models.http_model import HttpModel
+from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, events, last
 from tests.captured_logs import capture_logs
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from bot.models.base import Answer, Call, Request, ToolMessage
 from bot.runtime.turn_retries import GIVEN_UP, Patience
 from memory.store import database
 from memory.store.database import Database
+from memory.store.records import replace
 from memory.store.sqlite import Connection
 from tests.bot.parts import (
     ANN,

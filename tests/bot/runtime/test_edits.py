@@ -12,7 +12,8 @@ from memory.blocks import retraction
 from memory.blocks.retraction import unwrite
 from memory.queue.follow_ups import TRIES
 from memory.store.database import Tx
-from tests.bot.parts import HALL, ScriptedModel, call, channel, deleted, edited, said, says
+from memory.store.records import replace
+from tests.bot.parts import ScriptedModel, call, channel, deleted, edited, said, says
 from tests.bot.requests import Bell, answer, ring, strokes, waiting
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
@@ -152,7 +153,7 @@ def test_nobody_writes_what_only_the_platform_writes(written: str, shown: str) -
 
 async def test_a_name_that_two_places_have_names_both(service: Service) -> None:
     for number, identifier in enumerate(("one", "two"), 1):
-        place = HALL.__class__(**{**vars(channel(identifier)), "name": f"#general in {identifier}"})
+        place = replace(channel(identifier), name=f"#general in {identifier}")
         await service.heard(said("hello", number, place))
     send = call("send_message", target_type="channel", target="general", content="Hi.")
     service.model.replies.extend([says("", send), says("Which?")])

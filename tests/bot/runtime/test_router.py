@@ -1,6 +1,5 @@
 """From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
 from memory.queue import inbox
 from memory.store.ids import GroupId
+from memory.store.records import replace
 from memory.store.sqlite import connect
 from sources.base import DeliveryFailed, Kind, Place
 from tests.bot.parts import (

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
+from memory.store.records import replace
 from sources.base import ANSWERED, Delivery, DeliveryFailed
 from tests.bot.parts import (
     ANN,

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PlaceId, TurnId
+from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
 from tests.bot.plain import search

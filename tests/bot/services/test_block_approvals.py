@@ -1,6 +1,5 @@
 """What takes somebody's yes besides a rule: a block's permission, too little trust; and who counts as one person."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from tests.bot.parts import BOB, HALL, OLGA, ScriptedModel, call, channel, person, said, says
 from tests.bot.requests import OWNER, answer, ringing, strokes, waiting
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from memory.store.errors import BlockExists, BlockTooLong, Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from tests.bot.services.calling import NOW, PEOPLE, somebody
 from texts import error_text, speaking
 

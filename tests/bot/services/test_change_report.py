@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from memory.people.audience import OWNER, Scope, Trust
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.ids import AgentId, PlaceId
+from memory.store.records import replace
 from tests.bot.nights import Living, Teller, living, setting
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
 from tests.bot.services.calling import registry, somebody

@@ -1,7 +1,6 @@
 """Adding feeds and calendars: what cannot be read, or told, is refused when it is added."""
 
 from collections.abc import AsyncIterator, Collection, Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from sources.terminal import PERSON
 from sources.web.fetch import Reader
 from tests.bot.services.calling import NOW, registry

@@ -3,7 +3,6 @@
 import json
 import zipfile
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
+from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.services.calling import NOW
 

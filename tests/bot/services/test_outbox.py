@@ -1,7 +1,6 @@
 """What was given up, sent again at the owner's word: once, with the pieces behind it."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from memory.queue.outbox import Status
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.ids import OutboxId, PersonId
+from memory.store.records import replace
 from sources.base import DeliveryFailed
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, MovableClock, ScriptedModel, direct, said, says

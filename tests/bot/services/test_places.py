@@ -1,7 +1,5 @@
 """What is decided by command: pauses, of which the owner is told what comes true, models of places, and languages."""
 
-from dataclasses import replace
-
 import pytest
 
 from bot.agents.permissions.policy import People
@@ -14,6 +12,7 @@ from bot.services.results import Plain
 from memory.erasure.stores import STORES
 from memory.store.database import Tx
 from memory.store.ids import GroupId, PersonId
+from memory.store.records import replace
 from sources.base import Place
 from sources.terminal import PERSON
 from tests.bot.parts import channel, private, said

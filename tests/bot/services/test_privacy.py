@@ -3,7 +3,6 @@
 import asyncio
 import json
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from memory.queue.turns import TurnMoved
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId, ErasureId, PersonId
+from memory.store.records import replace
 from memory.store.sqlite import connect
 from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts

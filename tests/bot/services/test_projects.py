@@ -1,6 +1,5 @@
 """What projects teach agents: kept by the tool, shown in later turns within the bound of facts, changed by people."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from bot.errors import UserError
 from bot.services.memory.facts import Projects
 from bot.services.registry import Registry
 from memory.people.audience import Trust
+from memory.store.records import replace
 from tests.bot.agents.context.test_context import newest
 from tests.bot.agents.test_facts import shown
 from tests.bot.parts import ANN, BOB, ScriptedModel, call, deleted, direct, results, said, says

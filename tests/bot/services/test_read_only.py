@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from bot.services import services
 from bot.services.caller import Via, owner_at_terminal
 from bot.services.registry import operations_of
 from memory.store.errors import StoreError
+from memory.store.records import replace
 from tests.bot.parts import OLGA, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running
 

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -24,6 +23,7 @@ from memory.people.audience import Scope, Trust, person_audience
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId
+from memory.store.records import replace
 from tests.bot.parts import ScriptedModel, direct, person, said
 from tests.bot.requests import asked
 from tests.bot.services.calling import somebody

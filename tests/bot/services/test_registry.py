@@ -1,6 +1,5 @@
 """Every operation that is registered, and the registry: who may call, what is refused, how results read."""
 
-import dataclasses
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -22,6 +21,7 @@ from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import NOW, registry, somebody
 
@@ -109,7 +109,7 @@ async def test_nobody_calls_what_they_may_not() -> None:
         if declared.needs.least is not Rank.PERSON and Via.DISCORD in declared.via:
             with pytest.raises(UserError, match="Only"):
                 await stands.call(name, ann(), {})
-        stands.operations = {name: dataclasses.replace(declared, via=frozenset({Via.WEB}))}
+        stands.operations = {name: replace(declared, via=frozenset({Via.WEB}))}
         with pytest.raises(CallError, match="There is no operation"):
             await stands.call(name, ann(), {})
 
@@ -229,7 +229,7 @@ async def test_nothing_is_done_before_the_caller_is_sure(name: str, question: st
     stands, given = registry(Files()), {"words": "x", "times": 2}
     with pytest.raises(Unconfirmed, match=question):
         await stands.call(f"files.{name}", ann(), given)
-    done = await stands.call(f"files.{name}", dataclasses.replace(ann(), sure=True), given)
+    done = await stands.call(f"files.{name}", replace(ann(), sure=True), given)
     assert "x" in done.lines(Markdown())[0]
     assert await stands.call("files.send", ann(), {"words": "x"}) == Sentence(text="Sent x")
 
@@ -237,8 +237,8 @@ async def test_nothing_is_done_before_the_caller_is_sure(name: str, question: st
 async def test_a_yes_holds_for_the_question_that_was_asked() -> None:
     stands, given = registry(Files()), {"words": "x"}
     with pytest.raises(Unconfirmed, match="Remove x"):
-        await stands.call("files.remove", dataclasses.replace(ann(), sure=True, shown="Remove y?"), given)
-    done = await stands.call("files.remove", dataclasses.replace(ann(), sure=True, shown="Remove x?"), given)
+        await stands.call("files.remove", replace(ann(), sure=True, shown="Remove y?"), given)
+    done = await stands.call("files.remove", replace(ann(), sure=True, shown="Remove x?"), given)
     assert done == Sentence(text="Removed x")
 
 

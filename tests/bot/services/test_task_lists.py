@@ -1,7 +1,6 @@
 """Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.services.calling import NOW, registry, somebody
 

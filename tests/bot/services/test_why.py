@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from memory.queue import messages
 from memory.store.database import Tx
 from memory.store.digests import text_mark
 from memory.store.ids import AgentId, MessageId, PersonId
+from memory.store.records import replace
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
 from tests.bot.services.calling import registry

@@ -1,6 +1,5 @@
 """How talks went: judged once when they are over, by a model or by rules, and what comes of it."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from memory.jobs import NewJob
 from memory.knowledge import sessions
 from memory.knowledge.sessions import GAP
 from memory.people.audience import Scope
+from memory.store.records import replace
 from scheduler.jobs import Firing
 from tests.bot.parts import ANN, BOB, HALL, call, deleted, direct, said, says
 from tests.bot.services.calling import somebody

@@ -4,7 +4,7 @@ import functools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.people.audience import Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
+from memory.store.records import replace
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from tests.bot.agents.tools.test_tools import Scene, only

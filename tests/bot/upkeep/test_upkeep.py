@@ -6,7 +6,6 @@ import random
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
+from memory.store.records import replace
 from scheduler.jobs import Firing
 from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says
 from tests.bot.services.calling import registry, somebody

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +12,7 @@ from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from tests.memory.parts import store
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

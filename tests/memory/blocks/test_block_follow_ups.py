@@ -1,6 +1,5 @@
 """What agents wrote into blocks follows the words that it came from."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +25,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from memory.wider_audience import widen_block
 from tests.captured_logs import capture_logs
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, followed, store, taken

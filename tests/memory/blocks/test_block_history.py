@@ -1,6 +1,5 @@
 """Taking changes back in a real database: rights, limits, writers that take turns, restarts, and what is refused."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -32,6 +31,7 @@ from memory.requests import ApprovalNeeded
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import PersonId, TurnId
+from memory.store.records import replace
 from tests.memory.blocks.block_parts import ADA, GUILD, NOW, blocks_store
 from tests.memory.blocks.test_past import BLOCK_SPEC, SMALL, WRITERS, author
 

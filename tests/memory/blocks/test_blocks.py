@@ -1,6 +1,5 @@
 """Blocks over a real database: rights, audiences, limits, sharing."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -28,6 +27,7 @@ from memory.requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
 from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import AgentId, GuildId, PersonId
+from memory.store.records import replace
 from tests.memory.blocks.block_parts import (
     ADA,
     BEA,

@@ -1,6 +1,5 @@
 """The past of a block through checkpoints, archives and restarts: what is kept reads as it was, the rest says so."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -17,6 +16,7 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import BlockId
+from memory.store.records import replace
 from tests.memory.blocks.block_parts import ADA, GUILD, MIA, NOW, blocks_store
 
 WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"))

@@ -1,7 +1,6 @@
 """The past of blocks with fields, lists, sections and logs: every version reads as the row read then."""
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from memory.blocks.store import CheckpointPolicy, Limits
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from memory.store.ids import BlockId
+from memory.store.records import replace
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
 
 WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"), SYSTEM)

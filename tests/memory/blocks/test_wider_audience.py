@@ -1,6 +1,6 @@
 """Who may let more people know a block: only whose words it holds, all of them, and its past stays where it was."""
 
-from dataclasses import replace
+import dataclasses
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockExists, BlockRefused
 from memory.store.ids import PersonId, TurnId
+from memory.store.records import replace
 from memory.wider_audience import widen_block
 from tests.memory.blocks.block_parts import ADA, BEA, DM, GUILD, IN_DM, MIA, NOW, author, blocks_store, made, new
 
@@ -167,7 +168,7 @@ def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_cha
         widened(tx, block._replace(type=BlockType.LOG))
     past = past_of_block(tx, block.id)
     with pytest.raises(BlockRefused, match=MORE):
-        widen_block(tx, HERS, block, replace(past, start=1, text="tea\n", steps=()), PUBLIC)
+        widen_block(tx, HERS, block, dataclasses.replace(past, start=1, text="tea\n", steps=()), PUBLIC)
     assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"
     made(tx, new(audience=PUBLIC))
     with pytest.raises(BlockExists):

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, kept_of
 from tests.memory.search.vector_parts import DIMENSION, MODEL, embed, embed_all, pointing

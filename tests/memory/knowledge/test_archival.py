@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,6 +19,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from tests.memory.parts import STAR, kept_of, store
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

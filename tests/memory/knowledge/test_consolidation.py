@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
 from memory.store.errors import Refused
 from memory.store.ids import MessageId, PersonId
+from memory.store.records import replace
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
 from tests.memory.search.test_vectors import opened
 from tests.memory.search.vector_parts import embed_all

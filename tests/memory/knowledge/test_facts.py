@@ -1,7 +1,6 @@
 """Learned facts: what is found in a text, when two say the same, and whose goes when there is no room."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.queue import messages
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId
+from memory.store.records import replace
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
 
 MOON = AgentId("agt_moon")

@@ -1,6 +1,5 @@
 """What a turn is shown of its conversation: only what its own agent has there, for exactly its hearers."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from memory.knowledge import summaries, work, working
@@ -13,6 +12,7 @@ from memory.queue.steps import WorkState
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PlaceId
+from memory.store.records import replace
 from tests.memory.parts import HALL, NOON, a_turn
 
 MINE = a_turn()

@@ -1,6 +1,5 @@
 """Who may let more people know an archival entry: only whose words it holds, all of them, from turns of theirs."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.ids import MessageId, PersonId, TurnId
+from memory.store.records import replace
 from memory.wider_audience import require_widening_entry, widen_entry
 from tests.memory.blocks.block_parts import ADA, DM, GUILD, IN_DM, MIA, NOW, blocks_store
 from tests.memory.blocks.test_wider_audience import ELSEWHERE, HERS, MORE, OTHER, OWNERS, place, turn

@@ -1,6 +1,5 @@
 """Working memory: what is kept until its time is over, for whom, and how much."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +11,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import TurnId
+from memory.store.records import replace
 from tests.memory.parts import ANN, GUILD, NOON, begun, delete_message, store, taken
 
 ABROAD = Audience("guild:discord:2")

@@ -1,7 +1,6 @@
 """What is known about a person: every table with content is registered and has an audience; what is erased is gone."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,6 +47,7 @@ from memory.search import vectors
 from memory.search.vector_texts import texts_of
 from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
+from memory.store.records import replace
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
 from tests.memory.search.vector_parts import embed_all, pointing
 

@@ -1,7 +1,6 @@
 """What waits and runs forgets what it knew of an account that is not the same person's any more."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -14,6 +13,7 @@ from memory.queue.steps import Answered, CallStarted, Joined
 from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
+from memory.store.records import replace
 from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken
 
 ANNS, BOBS = person_audience(ANN), person_audience(BOB)

@@ -1,7 +1,6 @@
 """The inbox as a store: what is taken in once, what edits and deletions do, and how rows pass from state to state."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -32,6 +31,7 @@ from memory.queue.payloads import (
 from memory.store.columns import Unreadable
 from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
+from memory.store.records import replace
 from tests.memory.parts import (
     ANN,
     BOB,

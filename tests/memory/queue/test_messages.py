@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +11,7 @@ from memory.queue.messages import Heard, Message, Said
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
 from memory.store.ids import MessageId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from tests.memory.parts import STAR, delete_message, edit_message, kept_of, store
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -1,7 +1,7 @@
 """Turns and their steps as a store."""
 
+import dataclasses
 import json
-from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -30,6 +30,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId, TurnId
+from memory.store.records import asdict, replace
 from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, edit_message, kept_of, row_of, taken
 
 
@@ -69,7 +70,7 @@ AS_BEFORE: list[tuple[str, dict[str, Any], StepBody]] = [
     (
         "answer",
         {"text": "", "calls": [{**asdict(CALL), "permit": {"request": 9, "covers": [["a", "b", "c"]]}}], "model": ""},
-        Answered("", (replace(CALL, permit=Approved(RequestId(9), (("a", "b", "c"),))),)),
+        Answered("", (dataclasses.replace(CALL, permit=Approved(RequestId(9), (("a", "b", "c"),))),)),
     ),
     ("tool_started", {"call": "c", "name": "bell", "effect": True}, CallStarted("c", "bell", effect=True)),
     (

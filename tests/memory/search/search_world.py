@@ -1,7 +1,6 @@
 """A store with rows to be found, for the tests of search."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from memory.store.sqlite import Connection, connect
 from tests.memory.parts import lay_tables
 

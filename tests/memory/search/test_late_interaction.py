@@ -99,7 +99,7 @@ def test_the_message_whose_words_are_near_to_those_of_the_question_goes_first(wo
 def test_words_that_are_names_of_speakers_are_not_compared(world: World) -> None:
     seen: list[frozenset[str]] = []
 
-    class Watched(Meaning):
+    class Watched(Meaning, frozen=True):
         def close(
             self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
         ) -> Mapping[int, Close]:

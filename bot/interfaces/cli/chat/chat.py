@@ -9,10 +9,10 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import click
+from msgspec import Struct
 from rich.console import Console
 
 from bot.config import Config
@@ -50,22 +50,19 @@ def own_help() -> str:
     return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
 
 
-@dataclass(frozen=True)
-class Say:
+class Say(Struct, frozen=True):
     """A message, or a command that the service understands, in its spelling."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """An unknown command; the words say what to type instead."""
 
     words: str
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command of the command line, without its slash."""
 
     words: str

@@ -3,10 +3,10 @@
 import contextlib
 import shlex
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
+from msgspec import Struct
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
@@ -40,8 +40,7 @@ class _ChatCommands(Commands):
         return f"/{name}", command, others
 
 
-@dataclass(frozen=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """Runs what is typed after a slash. `ask` asks the person a question and returns the answer."""
 
     line: Line

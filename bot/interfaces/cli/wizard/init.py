@@ -5,12 +5,12 @@ import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 import tomlkit
+from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -157,8 +157,7 @@ class Written(Result):
         ]
 
 
-@dataclass(frozen=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     config: Config
 
     @operation(

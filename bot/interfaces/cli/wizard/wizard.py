@@ -3,13 +3,13 @@
 import asyncio
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import click
 import segno
+from msgspec import Struct, field
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 
@@ -45,8 +45,7 @@ def asked(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         raise UserError("Stopped. Nothing was written.") from None
 
 
-@dataclass
-class Wizard:
+class Wizard(Struct):
     given: dict[str, Any]
     local: dict[str, Sequence[str]] = field(default_factory=dict)
     """Servers on this machine, with their models."""

@@ -1,6 +1,5 @@
 """Events: when they happen, and that they are announced once each time, where their person may hear it."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -18,6 +17,7 @@ from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import ConstellationId, PlaceId
+from memory.store.records import replace
 from scheduler import triggers
 from scheduler.jobs import Firing
 from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -29,6 +28,7 @@ from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import ConstellationId, GuildId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
 from scheduler.jobs import Firing

@@ -1,7 +1,6 @@
 """Blocks of the constellation from the configuration: all see them, each agent may what it was given."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from bot.config import load_config
 from bot.errors import ConfigError
 from memory import agents
+from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, only
 from tests.bot.command_line import front_door
 from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, channel, direct

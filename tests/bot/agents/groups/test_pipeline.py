@@ -1,7 +1,6 @@
 """A pipeline: each stage gets what the one before it gave, and what follows when one fails."""
 
 from collections import deque
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from memory.erasure.person import begin_again
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
+from memory.store.records import replace
 from sources.base import DeliveryFailed
 from tests.bot.agents.groups.parts import Cast, Line, stages, told, who
 from tests.bot.parts import (

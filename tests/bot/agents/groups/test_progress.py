@@ -10,6 +10,7 @@ from bot.runtime import watchers
 from bot.runtime.watchers import Previews, Progress, progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
+from memory.store.records import asdict
 from tests.bot.agents.groups.parts import Cast, group, stages
 from tests.bot.parts import ANN, HALL, HeldReply, said, says
 from tests.bot.stage import Service, Setting, running, until
@@ -21,7 +22,7 @@ TWO_STAGES = {"stages": [{"name": "draft", "agents": ["ant"]}, {"name": "final",
 
 def part(agent: str, kind: str, status: str, *, stage: int = 0, attempt: int = 1) -> Part:
     made = Part(TurnId(len(agent)), TurnId(1), TurnId(1), AgentId(agent), "answer", stage, attempt)
-    return Part(**{**made.__dict__, "kind": kind, "status": status, "output": "a secret"})
+    return Part(**{**asdict(made), "kind": kind, "status": status, "output": "a secret"})
 
 
 def words(pattern: str, settings: Mapping[str, object], *parts: Part) -> list[str]:

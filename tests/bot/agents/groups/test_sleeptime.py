@@ -1,7 +1,6 @@
 """Sleeptime groups: triggers over what is really stored, and the turn that one of them causes."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from memory.queue import messages
 from memory.queue.messages import Spoken
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 from tests.bot.agents.groups.parts import Cast, agents, told
 from tests.bot.parts import (
     ANN,

@@ -1,6 +1,5 @@
 """How a person is chooses who answers, as far as those who hear the answer may know how they are."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from memory.blocks import Author
 from memory.blocks.document import agent_writer
 from memory.people.audience import Scope
 from memory.store.database import Tx
+from memory.store.records import replace
 from sources.base import Place
 from tests.bot.agents.groups.parts import Cast
 from tests.bot.agents.groups.parts import agents as tables

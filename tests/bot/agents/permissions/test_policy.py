@@ -1,6 +1,5 @@
 """Who may do what, by table; and that the documents say the same."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue.turns import Turn
 from memory.requests import Kind, Need
 from memory.store.ids import AgentId, GroupId, PersonId, PlaceId, TurnId
+from memory.store.records import replace
 
 OWNER_ID, ADMIN, ANN = PersonId("discord:1"), PersonId("discord:2"), PersonId("discord:3")
 PEOPLE = People((OWNER_ID, PersonId("terminal:owner")), (ADMIN, role_identity(10, 7)), quorum=2)

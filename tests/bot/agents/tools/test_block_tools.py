@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from memory.blocks.lifecycle import remove_block
 from memory.people.audience import Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
+from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, append, only
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, results, said, says, whole
 from tests.bot.stage import Service, Setting, running

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from memory.folders import Access, Folder, FolderKind, NewFolder
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
+from memory.store.records import replace
 from sources.base import Place, Speaker
 from tests.bot.parts import ANN, HALL, NOON, OLGA, call, direct, guild, results, said, says
 from tests.bot.stage import OFFERED, Service, offered, running

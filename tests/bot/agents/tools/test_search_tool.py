@@ -1,6 +1,5 @@
 """`search` and `carina search`: which conversations are whose, what is shown of a hit, and where it is looked."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from memory.people import quiet_hours
 from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning
 from memory.store.database import Tx
+from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.agents.groups.parts import Cast
 from tests.bot.parts import BOB, call, channel, private, results, said, says

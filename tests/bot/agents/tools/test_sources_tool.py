@@ -1,7 +1,6 @@
 """`sources` and `source_subscribe`: an agent sees its sources where the owner hears it; subscribing asks first."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from tests.bot.agents.test_steps import AGENT, GUILD, TURN
 from tests.bot.parts import NOON
 

@@ -1,6 +1,5 @@
 """The tool for tasks: whose they are that a turn may see and change."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from memory.store.database import Database, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.migrations import Kind, prepare
+from memory.store.records import replace
 from tests.bot.agents.test_steps import AGENT, GUILD, TURN
 from tests.bot.parts import ANN, NOON
 

@@ -1,6 +1,5 @@
 """The web tools in real turns: off until switched on, asked for, quoted, and trusted least."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +12,7 @@ from bot.config import load_config
 from bot.config.tables import Web
 from bot.models.base import Call
 from memory.people.audience import PUBLIC, Trust
+from memory.store.records import replace
 from sources.base import Place
 from sources.web import Reader, Searching
 from tests.bot.parts import HALL, OLGA, call, private, results, said, says
