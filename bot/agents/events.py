@@ -64,7 +64,3 @@ class OfMember(TurnEvent, frozen=True):
 
 
 Watch: TypeAlias = Callable[[TurnEvent], None]
-
-
-def unwatched(_event: TurnEvent) -> None:
-    """Nobody watches."""

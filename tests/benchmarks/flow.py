@@ -5,8 +5,6 @@ own. All of them arrive at once. Checked: none lost, none twice, each channel in
 """
 
 import asyncio
-import os
-import sys
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,24 +15,13 @@ from typing import Any
 
 from bot.agents import events
 from tests.benchmarks.options import Options
-from tests.benchmarks.process import ROOT, cpu_seconds, stopped, until_ready
+from tests.benchmarks.process import CARINA, FLOOR, begun, cpu_seconds, environment, stopped, until_ready
 from tests.benchmarks.report import Measure, Report, at_least
 from tests.benchmarks.world import Making, open_world, place, said
 from tests.wire.discord import DiscordServer
 from tests.wire.model import Answer, ModelServer, Request
 
 PEOPLE, CHANNELS = 50, 20
-CARINA = ("-m", "bot", "run", "--log-json")
-FLOOR = (str(Path(__file__).with_name("floor_bot.py")),)
-_SETTINGS = """[discord]
-default_mode = "mention"
-merge_seconds = 0
-dm = "shared"
-[limits]
-person_per_hour = 0
-guild_per_hour = 0
-all_per_hour = 0
-"""
 
 
 class _Ends:
@@ -82,13 +69,7 @@ async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str
 async def bot_process(
     folder: Path, servers: Mapping[str, str], command: Sequence[str]
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    (folder / "carina.toml").write_text(_SETTINGS)
-    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    environment |= {**servers, "CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted"}
-    environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [servers.get("PYTHONPATH")]), str(ROOT)])
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *command, cwd=folder, env=environment, stderr=asyncio.subprocess.PIPE
-    )
+    process = await begun(command, folder, environment(folder, servers))
     try:
         await until_ready(process, "discord")
         yield process

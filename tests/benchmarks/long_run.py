@@ -12,10 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.benchmarks.flow import CARINA, bot_process
+from tests.benchmarks.flow import bot_process
 from tests.benchmarks.options import Options
 from tests.benchmarks.plot import Line, plot
-from tests.benchmarks.process import drained, resident_mib, threads
+from tests.benchmarks.process import CARINA, drained, resident_mib, threads
 from tests.benchmarks.report import Detail, Measure, Report, at_most
 from tests.benchmarks.words import Words
 from tests.wire.discord import DiscordServer

@@ -6,15 +6,12 @@ said are made once nothing was written for two seconds, which is after the menti
 
 import asyncio
 import functools
-import os
 import statistics
-import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from bot.config import load_config
 from memory import agents
@@ -24,22 +21,27 @@ from memory.store.constellation import Constellations
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId
 from tests.benchmarks.options import Options
-from tests.benchmarks.process import ROOT, TICKS, cpu_seconds, resident_mib, stopped, until_ready
+from tests.benchmarks.process import (
+    CARINA,
+    FLOOR,
+    TICKS,
+    asked,
+    begun,
+    cpu_seconds,
+    drained,
+    environment,
+    resident_mib,
+    stopped,
+    until_ready,
+)
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_blocks, fill_messages
 from tests.benchmarks.words import Words
 from tests.bot.seeding import seeded
-from tests.wire.discord import DiscordServer
+from tests.wire.discord import Channel, DiscordServer, Person
 from tests.wire.model import Answer, ModelServer
 
 _FILL = commit_point("bench.fill_mentions")
-_SETTINGS = """[discord]
-default_mode = "mention"
-[limits]
-person_per_hour = 0
-guild_per_hour = 0
-all_per_hour = 0
-"""
 _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
     "bare discord.py bot",
     "Carina",
@@ -69,13 +71,6 @@ class _Series:
         return tuple(percentile(each, share) for each in self.waits)
 
 
-def _environment(folder: Path, servers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    paths = [*filter(None, [servers.get("PYTHONPATH", "")]), str(ROOT)]
-    own = {"CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted", "PYTHONPATH": os.pathsep.join(paths)}
-    return {**kept, **servers, **own, **more}
-
-
 def _identified(server: DiscordServer, before: int) -> bool:
     return server.gateway.identifies > before
 
@@ -94,23 +89,9 @@ async def _fill(folder: Path, place: PlaceId) -> None:
             await database.write(_FILL, lambda tx: fill_messages(tx, agent.id, 10_000, 2_000, words, here_is=place))
 
 
-async def _start(name: str, folder: Path, servers: Mapping[str, str]) -> asyncio.subprocess.Process:
-    more = {"EMBEDDING_MODEL": "none"} if name in (_WORDS_ALONE, _FULL) else {}
-    command = (str(Path(__file__).with_name("floor_bot.py")),) if name == _FLOOR else ("-m", "bot", "run", "--log-json")
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        *command,
-        cwd=folder,
-        env=_environment(folder, servers, more),
-        stderr=asyncio.subprocess.PIPE,
-        limit=1 << 20,
-    )
-
-
 async def _round(name: str, series: _Series, count: int) -> None:
     with TemporaryDirectory() as made:
         folder = Path(made)
-        (folder / "carina.toml").write_text(_SETTINGS)
         async with DiscordServer.start() as server, ModelServer.start() as model:
             model.default = lambda _request: Answer("Hello there.", chunks=5)
             guild = server.guild("Home")
@@ -119,9 +100,10 @@ async def _round(name: str, series: _Series, count: int) -> None:
             if name == _FULL:
                 await _fill(folder, PlaceId(f"discord:{general.id}"))
             servers = {**server.environment(hurry=False), **model.environment(), "DISCORD_TOKEN": server.token}
+            more = {"EMBEDDING_MODEL": "none"} if name in (_WORDS_ALONE, _FULL) else {}
             for start in range(2):  # the second start has everything that the first one made
                 begin, before = time.perf_counter(), server.gateway.identifies
-                process = await _start(name, folder, servers)
+                process = await begun(FLOOR if name == _FLOOR else CARINA, folder, environment(folder, servers, **more))
                 waiting = asyncio.create_task(until_ready(process, "discord"))
                 await server.until(functools.partial(_identified, server, before), 60)
                 identified = cpu_seconds(process.pid)
@@ -136,31 +118,23 @@ async def _round(name: str, series: _Series, count: int) -> None:
 
 
 async def _measure(
-    process: asyncio.subprocess.Process, stage: tuple[DiscordServer, Any, Any], series: _Series, count: int
+    process: asyncio.subprocess.Process, stage: tuple[DiscordServer, Channel, Person], series: _Series, count: int
 ) -> None:
-    server, general, ana = stage
-    draining = asyncio.create_task(_drained(process))
 
     async def ask(number: int) -> float:
         await asyncio.sleep(_PAUSE)
-        answers = sum(message.author is server.bot for message in general.messages)
-        begin = time.perf_counter()
-        await ana.say(general, f"<@bot> number {number}")
-        await server.until(
-            lambda: sum(message.author is server.bot for message in general.messages) > answers, 60, "an answer"
-        )
-        return 1000 * (time.perf_counter() - begin)
+        return await asked(*stage, number)
 
-    series.first.append(await ask(0))
-    series.second.append(await ask(1))
-    for number in range(_WARM):
-        await ask(number)
-    before = cpu_seconds(process.pid)
-    series.waits.append([await ask(number) for number in range(count)])
-    series.busy.append(1000 * (cpu_seconds(process.pid) - before) / count)
-    series.answered.append(resident_mib(process.pid)["VmRSS"])
-    series.later.append(1000 * await _afterwards(process.pid) / (count + _WARM))
-    draining.cancel()
+    async with drained(process):
+        series.first.append(await ask(0))
+        series.second.append(await ask(1))
+        for number in range(_WARM):
+            await ask(number)
+        before = cpu_seconds(process.pid)
+        series.waits.append([await ask(number) for number in range(count)])
+        series.busy.append(1000 * (cpu_seconds(process.pid) - before) / count)
+        series.answered.append(resident_mib(process.pid)["VmRSS"])
+        series.later.append(1000 * await _afterwards(process.pid) / (count + _WARM))
 
 
 async def _afterwards(pid: int) -> float:
@@ -173,11 +147,6 @@ async def _afterwards(pid: int) -> float:
         if rests == _LATER:
             break
     return before - begin
-
-
-async def _drained(process: asyncio.subprocess.Process) -> None:
-    while process.stderr is not None and await process.stderr.readline():
-        pass
 
 
 def run(options: Options) -> Report:
@@ -202,38 +171,25 @@ def run(options: Options) -> Report:
             Measure(f"{name}: connected", "s", tuple(series.connected), at_most(2.0)),
             Measure(f"{name}: idle VmRSS", "MiB", tuple(series.idle), at_most(150 if name == _CARINA else 90)),
         ]
-    report.details.append(Detail("Each bot, median round", _COLUMNS, tuple(_row(name, found[name]) for name in names)))
+    rows: list[tuple[str | float, ...]] = [
+        (name, *[statistics.median(of(found[name])) for of in _COLUMNS.values()]) for name in names
+    ]
+    report.details.append(Detail("Each bot, median round", ("bot", *_COLUMNS), tuple(rows)))
     return report
 
 
-_COLUMNS = (
-    "bot",
-    "p50 ms",
-    "p95 ms",
-    "CPU ms",
-    "later CPU ms",
-    "first ms",
-    "IDENTIFY CPU s",
-    "connected s",
-    "idle MiB",
-    "used MiB",
-)
+_COLUMNS: Mapping[str, Callable[[_Series], Sequence[float]]] = {
+    "p50 ms": lambda series: series.share(0.5),
+    "p95 ms": lambda series: series.share(0.95),
+    "CPU ms": lambda series: series.busy,
+    "later CPU ms": lambda series: series.later,
+    "first ms": lambda series: series.first,
+    "IDENTIFY CPU s": lambda series: series.identify_cpu,
+    "connected s": lambda series: series.connected,
+    "idle MiB": lambda series: series.idle,
+    "used MiB": lambda series: series.answered,
+}
 
 
 def _beside(values: tuple[float, ...], floor: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(value / one for value, one in zip(values, floor, strict=True))
-
-
-def _row(name: str, series: _Series) -> tuple[str | float, ...]:
-    kinds = (
-        series.share(0.5),
-        series.share(0.95),
-        series.busy,
-        series.later,
-        series.first,
-        series.identify_cpu,
-        series.connected,
-        series.idle,
-        series.answered,
-    )
-    return (name, *(statistics.median(each) for each in kinds))

@@ -26,9 +26,8 @@ from memory.store.faults import commit_point
 from memory.store.migrations import Kind, prepare
 from tests.benchmarks import recalls
 from tests.benchmarks.embedded import meanings_of, packaged
-from tests.benchmarks.flow import CARINA, FLOOR
 from tests.benchmarks.locomo import Conversation, Turn, conversations, store
-from tests.benchmarks.process import ROOT, cpu_seconds, drained, resident_mib
+from tests.benchmarks.process import CARINA, FLOOR, ROOT, asked, cpu_seconds, drained, environment, resident_mib
 from tests.benchmarks.report import Detail, machine, percentile, show_detail
 from tests.wire.discord import DiscordServer
 from tests.wire.model import Answer, ModelServer
@@ -37,7 +36,6 @@ _FILL = commit_point("bench.fill_peers")
 _PLACE = ROOT / ".venv" / "peers"
 _PACKAGES = {"nanobot-ai": ("nanobot-ai", "discord.py"), "mem0ai": ("mem0ai",), "chromadb": ("chromadb",)}
 _IDLE, _WARM, _COUNT = 12, 5, 40
-_SETTINGS = '[discord]\ndefault_mode = "mention"\n[limits]\nperson_per_hour = 0\nguild_per_hour = 0\nall_per_hour = 0\n'
 
 
 def installed(name: str) -> str:
@@ -83,19 +81,13 @@ def _nanobot(folder: Path, servers: Mapping[str, str]) -> Mapping[str, str]:
     return {"PYTHONPATH": servers["PYTHONPATH"]}
 
 
-def _carina(folder: Path, servers: Mapping[str, str]) -> Mapping[str, str]:
-    (folder / "carina.toml").write_text(_SETTINGS)
-    path = os.pathsep.join((servers["PYTHONPATH"], str(ROOT)))
-    return {"CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted", "PYTHONPATH": path}
-
-
 _BOTS = (
-    _Bot("bare discord.py bot", (sys.executable, *FLOOR), _carina),
-    _Bot("Carina", (sys.executable, *CARINA), _carina),
+    _Bot("bare discord.py bot", (sys.executable, *FLOOR), environment),
+    _Bot("Carina", (sys.executable, *CARINA), environment),
     _Bot(
         "Carina without an embedder",
         (sys.executable, *CARINA),
-        lambda folder, servers: {**_carina(folder, servers), "EMBEDDING_MODEL": "none"},
+        lambda folder, servers: environment(folder, servers, EMBEDDING_MODEL="none"),
     ),
     _Bot("nanobot-ai", (str(_PLACE / "nanobot-ai" / "bin" / "nanobot"), "gateway", "--foreground"), _nanobot),
 )
@@ -120,15 +112,6 @@ async def _mention(bot: _Bot, folder: Path) -> tuple[str, ...]:
             stderr=asyncio.subprocess.PIPE,
         )
 
-        async def ask(number: int) -> float:
-            answers = sum(message.author is server.bot for message in general.messages)
-            asked = time.perf_counter()
-            await ana.say(general, f"<@bot> number {number}")
-            await server.until(
-                lambda: sum(message.author is server.bot for message in general.messages) > answers, 60, "an answer"
-            )
-            return 1000 * (time.perf_counter() - asked)
-
         try:
             async with drained(process):
                 await server.until(lambda: server.gateway.identifies, 60, "IDENTIFY")
@@ -136,9 +119,9 @@ async def _mention(bot: _Bot, folder: Path) -> tuple[str, ...]:
                 await asyncio.sleep(_IDLE)
                 idle = resident_mib(process.pid)["VmRSS"]
                 for number in range(_WARM):
-                    await ask(number)
+                    await asked(server, general, ana, number)
                 before = cpu_seconds(process.pid)
-                waits = [await ask(number) for number in range(_COUNT)]
+                waits = [await asked(server, general, ana, number) for number in range(_COUNT)]
                 each = 1000 * (cpu_seconds(process.pid) - before) / _COUNT
             prompt = len(json.dumps({name: model.requests[0].body.get(name) for name in ("messages", "tools")}))
         finally:

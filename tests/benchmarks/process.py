@@ -4,14 +4,55 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+from tests.wire.discord import Channel, DiscordServer, Person
 
 ROOT = Path(__file__).parents[2]
 _READY_SECONDS = 60.0
 TICKS = os.sysconf("SC_CLK_TCK")
 """In a second, of what the kernel counts."""
+CARINA = ("-m", "bot", "run", "--log-json")
+FLOOR = (str(Path(__file__).with_name("floor_bot.py")),)
+_SETTINGS = """[discord]
+default_mode = "mention"
+dm = "shared"
+[limits]
+person_per_hour = 0
+guild_per_hour = 0
+all_per_hour = 0
+"""
+
+
+def environment(folder: Path, servers: Mapping[str, str], **more: str) -> dict[str, str]:
+    """That of a bot which speaks to these servers; Carina finds its settings in the folder."""
+    (folder / "carina.toml").write_text(_SETTINGS)
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    path = os.pathsep.join([*filter(None, [servers.get("PYTHONPATH")]), str(ROOT)])
+    own = {"CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted", "PYTHONPATH": path}
+    return {**kept, **servers, **own, **more}
+
+
+async def begun(command: Sequence[str], folder: Path, given: Mapping[str, str]) -> asyncio.subprocess.Process:
+    """A Python program in a folder, with that environment."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable, *command, cwd=folder, env=given, stderr=asyncio.subprocess.PIPE, limit=1 << 20
+    )
+
+
+async def asked(server: DiscordServer, channel: Channel, person: Person, number: int) -> float:
+    """Milliseconds from a mention to its answer."""
+    answers = sum(message.author is server.bot for message in channel.messages)
+    begin = time.perf_counter()
+    await person.say(channel, f"<@bot> number {number}")
+    await server.until(
+        lambda: sum(message.author is server.bot for message in channel.messages) > answers, 60, "an answer"
+    )
+    return 1000 * (time.perf_counter() - begin)
 
 
 async def until_ready(process: asyncio.subprocess.Process, front_end: str) -> None:

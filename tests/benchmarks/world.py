@@ -126,11 +126,15 @@ class World:
     endpoint: Sink
 
 
+def unwatched(_event: events.TurnEvent) -> None:
+    """Nobody watches."""
+
+
 @dataclass
 class Making:
     folder: Path
     model: Model = field(default_factory=EchoModel)
-    watch: events.Watch = events.unwatched
+    watch: events.Watch = unwatched
     prepare: Callable[[Database, AgentId], None] | None = None
 
 
@@ -162,7 +166,7 @@ def surroundings(constellations: Constellations) -> SharedParts:
     return SharedParts(lambda _: Patience(merge=0), open_gate(constellations), Workers(), Intake())
 
 
-def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwatched) -> TurnDeps:
+def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) -> TurnDeps:
     async def choose(_agent: Agent) -> Model:
         return model
 
