@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,8 +38,7 @@ from memory.people.audience import Audience, Trust
 from memory.queue.payloads import BlockNote
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
-from memory.store.database import Database
-from memory.store.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
+from memory.store.ids import ConstellationId, GroupId, OutboxId, PersonId, PlaceId
 from sources.base import Activity, Buttons, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
 from tests.bot.plain import none_of_folders, words_alone
 from tests.bot.seeding import seeded
@@ -135,7 +134,6 @@ class Making:
     folder: Path
     model: Model = field(default_factory=EchoModel)
     watch: events.Watch = unwatched
-    prepare: Callable[[Database, AgentId], None] | None = None
 
 
 @asynccontextmanager
