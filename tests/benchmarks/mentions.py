@@ -50,6 +50,7 @@ _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
 )
 _WARM, _COUNT, _PAUSE = 5, 60, 0.02
 _UNTIL_LOADED = 8  # seconds: by then the embedder has begun with what waits for it
+_UNTIL_SYNCED = 2  # seconds until the first start has told Discord its commands, which happens once
 _LATER, _MOST_LATER = 4, 40  # seconds without work that end what is done later, and the most that it is waited for
 
 
@@ -114,6 +115,8 @@ async def _round(name: str, series: _Series, count: int) -> None:
                     await asyncio.sleep(_UNTIL_LOADED)
                     series.idle.append(resident_mib(process.pid)["VmRSS"])
                     await _measure(process, (server, general, ana), series, count)
+                else:
+                    await asyncio.sleep(_UNTIL_SYNCED)
                 await stopped(process)
 
 
