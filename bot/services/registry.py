@@ -326,10 +326,6 @@ def operations_of(services: Iterable[type]) -> dict[str, Operation]:
     return found
 
 
-def sources_of(services: Iterable[type]) -> set[str]:
-    return {_suggesting[each][0] for service in services for each in _methods(service) if each in _suggesting}
-
-
 def _methods(service: type) -> Iterator[Callable[..., Any]]:
     return (each for each in vars(service).values() if inspect.isfunction(each))
 

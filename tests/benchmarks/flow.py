@@ -24,17 +24,6 @@ from tests.wire.model import Answer, ModelServer, Request
 PEOPLE, CHANNELS = 50, 20
 
 
-class _Ends:
-    def __init__(self) -> None:
-        self.count = 0
-        self.last = 0.0
-
-    def __call__(self, event: events.TurnEvent) -> None:
-        if isinstance(event, events.Complete):
-            self.count += 1
-            self.last = time.perf_counter()
-
-
 def check(asked: Mapping[str, Sequence[str]], answered: Mapping[str, Sequence[str]]) -> list[str]:
     """What is wrong with the answers, channel by channel; the text asked is in the answer."""
     wrong = []
@@ -48,8 +37,13 @@ def check(asked: Mapping[str, Sequence[str]], answered: Mapping[str, Sequence[st
 
 
 async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str]]:
-    ends, asked = _Ends(), defaultdict[str, list[str]](list)
-    async with open_world(Making(folder, watch=ends)) as world:
+    ends, asked = [0.0], defaultdict[str, list[str]](list)
+
+    def watch(event: events.TurnEvent) -> None:
+        if isinstance(event, events.Complete):
+            ends.append(time.perf_counter())
+
+    async with open_world(Making(folder, watch=watch)) as world:
         heard = []
         for serial, (person, channel) in enumerate((p, c) for p in range(people) for c in range(CHANNELS)):
             text = f"number {serial} by person {person}"
@@ -60,7 +54,7 @@ async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str
             world.router.receive(each)
         await world.endpoint.until(len(heard))
         await world.router.drain(30)
-        rate = len(heard) / (ends.last - begin)
+        rate = len(heard) / (ends[-1] - begin)
         sent = len(heard) / (world.endpoint.last - begin)
         return rate, sent, check(asked, {str(where): texts for where, texts in world.endpoint.sent.items()})
 

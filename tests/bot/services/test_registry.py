@@ -16,7 +16,7 @@ from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.steps import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
-from bot.services.registry import Arguments, Options, Param, operation, operations_of, parameters, sources_of
+from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of, parameters
 from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
@@ -66,7 +66,7 @@ def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop() -> None
 
 
 def test_every_argument_can_be_offered_by_every_interface() -> None:
-    suggested = sources_of(services())
+    suggested = {source for source, _within in _suggesting.values()}
     for name, declared in OPERATIONS.items():
         for each in declared.parameters:
             assert 0 < len(each.help) <= 100, (name, each.name)
