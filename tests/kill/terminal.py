@@ -1,4 +1,7 @@
-"""The same at the terminal: a command that asks and is killed, and a chat that comes after it."""
+"""The same at the terminal: a command that asks and is killed, and a pipe into the chat that comes after it.
+
+The pipe shows the answer to its own line. The other is shown once by the command, or stands in the conversation alone.
+"""
 
 import asyncio
 import itertools
@@ -13,8 +16,6 @@ FIRST, SECOND = "please remember that my bicycle is green", "and what now?"
 FIRST_ANSWER, SECOND_ANSWER = "I shall remember the bicycle.", "Now we wait for the rain to end."
 RESTART_SECONDS = 1.0
 POINTS = frozenset(["terminal.journal", "outbox.release"])
-JOURNALED = frozenset(["terminal.journal:after", "outbox.sent:before", "outbox.sent:after"])
-"""Deaths between journal and screen: the text counts as shown (see sources/terminal.py)."""
 NUMBERS = itertools.count(1)
 
 
@@ -34,7 +35,7 @@ class Chatted:
 
 
 async def chat(folder: Path, model: ModelServer, fault: str) -> Chatted:
-    """A command that dies at the fault, or ends when there is none; then a chat, which shows what that never told."""
+    """A command that dies at the fault, or ends when there is none; then the pipe."""
     home = Home(folder / f"chat-{next(NUMBERS)}", "", {**model.environment(), "CARINA_MODEL": "openai:scripted"})
     wrong: list[str] = []
     shown: list[str] = []
@@ -70,11 +71,11 @@ def _check(store: Store, shown: list[str], fault: str) -> list[str]:
     answers = [row["content"] for row in transcript]
     if len(set(answers)) != len(answers) or answers != [row["content"] for row in outbox]:
         wrong.append(f"transcript: {answers}")
-    if not answers or answers[-1] != SECOND_ANSWER:
-        wrong.append(f"the second line was not answered: {answers}")
+    if answers != [FIRST_ANSWER, SECOND_ANSWER][-len(inbox) :]:
+        wrong.append(f"{len(inbox)} messages were answered: {answers}")
     for text in answers:
         times = "\n".join(shown).count(text)
-        least = 0 if text == FIRST_ANSWER and fault in JOURNALED else 1
+        least = 0 if text == FIRST_ANSWER and fault else 1
         if not least <= times <= 1:
             wrong.append(f"shown {times} times: {text}")
     entries = store.all("SELECT reinforcement FROM archival_entries")
