@@ -17,19 +17,20 @@ from texts import _
 _SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]|\[system\] [^\n]*"
 _OPENED = r'<(?:block:[^\s<>]{1,200} permission|quoted from)="[^\n<>]{0,400}>'
 _CLOSED = r"</(?:block:[^\s<>]{1,200}|quoted)>"
+_BLOCK = r'<block:[^\s<>]{1,200} permission="[^\n<>]{0,400}>(?s:.*?)</block:[^\s<>]{1,200}>'
 _AROUND = (
     r"\[(?:now in [^\n]{1,200}; your answer is heard by: [^\n]{1,60}"
     r"|block [^\n]{1,200} above lacks your last [^\n]{1,20} in view"
     r"|this answer did not reach them: [^\n]{1,200}"
     r"|the message below answers (?:what you said|that of)[^\n]{1,200})\]"
-    rf"|{_OPENED}(?s:.*?){_CLOSED}"
+    rf"|{_OPENED}|{_CLOSED}"
 )
 _END = r"[ \t]*(?:\n|\Z)"
 _OURS = UnicodePattern(
     rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*(?:{_AROUND}){_END}",
     regex.MULTILINE,
 )
-_TAGS = UnicodePattern(rf"^[ \t]*(?:{_OPENED}|{_CLOSED}){_END}", regex.MULTILINE)
+_REPEATED = UnicodePattern(rf"\A(?:\s*(?:{_SPOKEN}|{_BLOCK}|{_AROUND}){_END})+")
 _SIGNS = (
     " UTC",
     "heard by: ",
@@ -59,16 +60,14 @@ class Piece(Struct, frozen=True):
 def without_our_lines(text: str, *, whole: bool = True) -> str:
     """A model's text without lines that only the platform writes: small models repeat those of their prompt.
 
-    Quoted text and blocks go with their tags if anything else is said. Unless the text is `whole`, the last lines that
-    may still become ours are left out.
+    Blocks that are repeated before anything else is said go whole. What else stands between the tags of a block or a
+    quotation stays: somebody may have asked for it. Unless the text is
+    `whole`, a last line that may still become one of ours is left out.
     """
     if not ("[" in text or "<" in text):
         return text
-    if any(sign in text for sign in _SIGNS):
-        if _OURS.search(text) is not None:
-            text = _OURS.sub("", text).strip() or _OURS.sub("", _TAGS.sub("", text)).strip() * whole
-        if (tag := _TAGS.search(text)) is not None:
-            text = _TAGS.sub("", text).strip() if whole else text[: tag.start()]
+    if any(sign in text for sign in _SIGNS) and _OURS.search(text) is not None:
+        text = _OURS.sub("", _REPEATED.sub("", text)).strip() or _OURS.sub("", text).strip() * whole
     before, _, last = ("", "", "") if whole else text.rpartition("\n")
     return before if last.lstrip()[:1] in ("[", "<") else text
 

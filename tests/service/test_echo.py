@@ -22,7 +22,7 @@ def repeated(request: Request) -> str:
 async def test_on_discord_no_line_of_the_prompt_is_seen_not_even_while_it_is_written(scripted: Live) -> None:
     channel = scripted.guild.text_channel("general-echo")
     scripted.model.default = lambda request: Answer(
-        f"{repeated(request)}\n{MEMORY}\nHello Annie.\n{HEARD}", chunks=60, pace=0.1
+        f"{MEMORY}\n{repeated(request)}\nHello Annie.\n{HEARD}", chunks=60, pace=0.1
     )
     said = await scripted.ana.say(channel, "<@bot> hello")
     await channel.wait_for_bot(lambda message: message.text == "Hello Annie.", after=said)

@@ -7,6 +7,7 @@ from sources.base import Form
 from sources.bluesky import richtext
 
 BLOCK = '<block:human permission="read_write" readers="this server">\nLikes tea.\n</block:human>'
+QUOTED = '<quoted from="notes/garden.md">\nCut the roses in March.\n</quoted>'
 
 
 @pytest.mark.parametrize(
@@ -22,8 +23,9 @@ BLOCK = '<block:human permission="read_write" readers="this server">\nLikes tea.
         ("[" + " () · 2026-01-01 00:00 UTC" * 1_000, "[" + " () · 2026-01-01 00:00 UTC" * 1_000),
         ("Hello!\n[this answer did not reach them: Discord refuses it]", "Hello!"),
         ("[system] This is the last step of this turn.\nHello!", "Hello!"),
-        (f"{BLOCK}\n\n[Ann (discord:1) · 2026-03-02 09:00 UTC]\nHello!", "Hello!"),
-        (f"Hello!\n{BLOCK}", "Hello!"),
+        (f"{BLOCK}\n\n[now in a; your answer is heard by: b]\nHello!", "Hello!"),
+        (f"Hello!\n{BLOCK}", "Hello!\nLikes tea."),
+        (f"The file says:\n{QUOTED}", "The file says:\nCut the roses in March."),
         (BLOCK, "Likes tea."),
         ('<quoted from="your long-term memory">\nHello!', "Hello!"),
         ("`</quoted>` ends it, and <block:x> begins one.", "`</quoted>` ends it, and <block:x> begins one."),
@@ -48,7 +50,7 @@ def test_lines_that_only_the_platform_writes_are_no_part_of_an_answer(text: str,
         ("[now in #general; your ans", ""),
         ("Hello!\n<blo", "Hello!"),
         ("Hello!\n[now in #general; your answer is heard by: everybody]\nHow", "Hello!\nHow"),
-        (BLOCK.removesuffix(">"), ""),
+        (BLOCK.removesuffix(">"), "Likes tea."),
         (BLOCK, ""),
         ("Hello [there", "Hello [there"),
         ("[1] one\ntwo", "[1] one\ntwo"),
