@@ -26,6 +26,8 @@ WIDE = 6  # rows to each side that show the topic, weighted by distance
 
 
 _ECHO = 0.6  # share of the weight of a query's words from which a question counts as the same one
+_FIRST_NAMED = 0.5  # of several people
+_FIRST_MESSAGES = 2  # of a session; a stretch that begins within one has no candidates so near to its beginning
 _LAST = 100.0  # how much of a question is an echo: it ranks below all statements
 
 _FAR = 12.0  # standard deviations above the mean at which meaning counts as much as the best words
@@ -36,15 +38,17 @@ class Signs(NamedTuple):
     """The features of a message, each about 0 to 1.
 
     The query's words in the message itself (`turn`), in it and two rows to each side (`window`), and in six rows to
-    each side (`wide`); its speaker is named or is the asker (`named`); it follows a question with the words
-    (`answers`); how much it says (`length`); it has a time or name where one is asked for (`when`, `name`); it is a
-    question itself (`asks`); and the cosines of the message (`own`) and of its window (`around`).
+    each side (`wide`); its speaker is named or is the asker (`named`); it is one of the first messages
+    of a session, which tell what is new (`opens`); it follows a question with the words (`answers`); how much it says
+    (`length`); it has a time or name where one is asked for (`when`, `name`); it is a question itself (`asks`); and the
+    cosines of the message (`own`) and of its window (`around`).
     """
 
     turn: float
     window: float
     wide: float
     named: float
+    opens: float
     answers: float
     length: float
     when: float
@@ -56,22 +60,23 @@ class Signs(NamedTuple):
 
 WEIGHTS = Signs(
     turn=1.8,
-    window=2.5,
-    wide=2.7,
-    named=2.6,
-    answers=1.5,
-    length=4.0,
-    when=2.1,
+    window=2.0,
+    wide=3.3,
+    named=2.7,
+    opens=0.5,
+    answers=1.6,
+    length=4.8,
+    when=2.0,
     name=1.8,
     asks=-0.4,
-    own=2.6,
-    around=4.0,
+    own=1.6,
+    around=3.9,
 )
 """Learned and checked as described in docs/search.md."""
 
 CLOSE_WEIGHTS = (
-    Signs(1.0, 1.0, 1.4, 2.6, 1.4, 2.9, 2.0, 1.8, -0.3, 0.0, 3.4),
-    Close(own=3.1, window=4.3, wide=4.7),
+    Signs(0.8, 0.9, 1.4, 2.6, 0.3, 1.4, 2.9, 1.9, 1.9, -0.4, 0.0, 3.5),
+    Close(own=7.2, window=4.0, wide=6.0),
 )
 """The weights for messages whose words were compared with those of the question, learned in the same way."""
 
@@ -85,13 +90,17 @@ class Word(Struct, frozen=True):
 
 
 class Meant(NamedTuple):
-    """The one person that a query names (a speaker's name), or means by "I" (an id)."""
+    """The person that a query names (a speaker's name), or means by "I" (an id).
+
+    `surely` is less than 1 for the first of several names, who is more often the one that it is about.
+    """
 
     name: str | None = None
     person: PersonId | None = None
+    surely: float = 1.0
 
-    def said(self, row: Spoken) -> bool:
-        return bool(row.person) and (row.speaker == self.name or row.person == self.person)
+    def said(self, row: Spoken) -> float:
+        return self.surely if row.person and (row.speaker == self.name or row.person == self.person) else 0.0
 
 
 Sums: TypeAlias = dict[int, float]
@@ -150,7 +159,8 @@ def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: M
             turn=turn.get(number, 0.0) / tops[0],
             window=window.get(number, 0.0) / tops[1],
             wide=wide.get(number, 0.0) / tops[2],
-            named=float(meant.said(row)),
+            named=meant.said(row),
+            opens=float(places[number][1] < _FIRST_MESSAGES),
             answers=turn.get(before, 0.0) / tops[0] if answers and before is not None else 0.0,
             length=min(math.log1p(row.length) / 7, 1.0),
             when=float(asked.when and row.tells_time),
@@ -279,8 +289,11 @@ def ranked(
     words = every = _words(find, asked, count)
     meant = Meant()
     if find.table.talk:
-        named, words = _without_names(find, every)
-        meant = Meant(named, asker if asked.first_person and named is None else None)
+        people, words = _without_names(find, every)
+        if len(people) != 1 and asked.first_person and asker is not None:
+            meant = Meant(person=asker)
+        elif people:
+            meant = Meant(people[0], surely=1.0 if len(people) == 1 else _FIRST_NAMED)
     names = frozenset(word.term.word for word in every) - {word.term.word for word in words}
     meaning = None if find.table.embedded is None else meaning
     near, usual = _nearest(find, meaning, count)
@@ -387,7 +400,7 @@ def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[
         if number in found
     }
     return [
-        Scored(number, score, similar.get(number), found[number].named > 0, around[number].window)
+        Scored(number, score, similar.get(number), found[number].named == 1, around[number].window)
         for number, score in _totals(find, sought, found, around, most).items()
     ]
 
@@ -431,8 +444,8 @@ def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
     return Talk(stretches, pool, neighbors.spoken(find.rows, known, time=asked.when, name=asked.name))
 
 
-def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[str | None, list[Word]]:
-    """The person named, if exactly one is, and the other words.
+def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[list[str], list[Word]]:
+    """The people named, in the order of the text, and the other words.
 
     A speaker's name is in the search text of all their messages, so as a word it tells nothing.
     """
@@ -442,6 +455,10 @@ def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[str | None, lis
         for speaker, by_person in neighbors.speakers(find.rows, newest)
     ]
     others = [word for word in words if not any(word.term.word in parts for _, _, parts in heard)]
-    texts = {word.term.word for word in words}
-    people = [speaker for speaker, by_person, parts in heard if by_person and texts & set(parts)]
-    return people[0] if len(people) == 1 else None, others or list(words)
+    texts = [word.term.word for word in words]
+    people = {
+        speaker: min(map(texts.index, here))
+        for speaker, by_person, parts in heard
+        if by_person and (here := [part for part in parts if part in texts])
+    }
+    return sorted(people, key=lambda name: (people[name], name)), others or list(words)

@@ -83,6 +83,9 @@ _MARGIN = 1.0  # above the expected maximum of so many normal values: see docs/s
 MOST_WORDS = 32
 """Words of a question; ColBERT takes as many."""
 
+SIMILAR = 0.45
+"""The most that a word of the message itself counts: whether it is the same word is counted elsewhere."""
+
 Window: TypeAlias = Sequence[int]
 """The numbers of rows that are read together."""
 
@@ -91,6 +94,8 @@ def interact(
     asked: Sequence[bytes], told: Mapping[int, bytes], windows: Mapping[int, Sequence[Window]]
 ) -> dict[int, tuple[float, ...]]:
     """For each row and each of its windows: the mean, over the question's words, of the nearest word in the window.
+
+    The first window is the row alone, where no word counts more than `SIMILAR`.
 
     `asked` are the signs of one word each, `told` those of all words of a row, concatenated. Rows without words are
     skipped, and so are windows of only such rows. Needs numpy, which every embedder with signs requires.
@@ -106,7 +111,9 @@ def interact(
     for number, of in windows.items():
         held = [[at[row] for row in window if row in at] for window in of]
         if all(held):
-            found[number] = tuple(float(greatest[positions].max(axis=0).mean()) for positions in held)
+            nearest = [greatest[positions].max(axis=0) for positions in held]
+            nearest[0] = numpy.minimum(nearest[0], SIMILAR)
+            found[number] = tuple(float(each.mean()) for each in nearest)
     return found
 
 

@@ -6,7 +6,7 @@ any SQLite can read it.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -53,6 +53,12 @@ def _listed(words: str) -> frozenset[str]:
     return frozenset(unicodedata.normalize("NFKC", words).casefold().split())
 
 
+def _forms(words: str) -> Mapping[str, Sequence[str]]:
+    """For each form the forms of its word, first itself."""
+    groups = [group.split() for group in words.split(";")]
+    return {form: (form, *(each for each in group if each != form)) for group in groups for form in group}
+
+
 _ENGLISH = _listed(
     """a about above after again against all am an and any are aren as at be because been before being below between
     both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
@@ -73,6 +79,20 @@ _GERMAN = _listed(
     unter vom von vor wann waren warst weil welche welchen welcher welches wenn wer werde werden wie wieder wir wird
     wirst wo worden wurde wurden würde während zu zum zur zwar zwischen
     bitte danke hallo"""
+)
+# Forms of English words that stemming does not bring together.
+_IRREGULAR = _forms(
+    """become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought;
+    build built; buy bought; catch caught; child children; choose chose chosen; come came; dig dug; draw drew drawn;
+    drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought;
+    find found; fly flew flown; foot feet; forget forgot forgotten; freeze froze frozen; give gave given; go went gone;
+    grow grew grown; hang hung; hear heard; hide hid hidden; hold held; keep kept; know knew known; lead led;
+    leave left; lend lent; life lives; light lit; lose lost; make made; man men; mean meant; meet met; mouse mice;
+    pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say said; see saw seen; sell sold; send sent;
+    shake shook shaken; shoot shot; show shown; sing sang sung; sit sat; sleep slept; speak spoke spoken; spend spent;
+    stand stood; steal stole stolen; stick stuck; swear swore sworn; swim swam swum; take took taken; teach taught;
+    tear tore torn; tell told; think thought; throw threw thrown; tooth teeth; understand understood;
+    wake woke woken; wear wore worn; wife wives; win won; woman women; write wrote written"""
 )
 # German stop words that are English content words; dropped only next to a clearly German one.
 _GERMAN_OR_ENGLISH = frozenset(["also", "bin", "den", "die", "dies", "hab", "hat", "man", "nun", "war"])
@@ -201,7 +221,8 @@ def _pairs(run: str, *, last: bool = False) -> list[str]:
 
 def _terms_of(word: _Word, mode: Mode) -> Iterator[Term]:
     if word.kind == "spaced":
-        yield Term(word.text, _quoted(word.text))
+        match = " OR ".join(map(_quoted, _IRREGULAR.get(word.text, (word.text,))))
+        yield Term(word.text, f"({match})" if word.text in _IRREGULAR else match)
     elif len(word.text) == 1:
         yield Term(word.text, f"{_quoted(word.text)}*")
     elif mode == "all" or word.kind == "katakana":  # a run of Katakana is one word

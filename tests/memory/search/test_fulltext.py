@@ -155,6 +155,15 @@ def test_any_takes_rows_with_one_of_the_words_and_all_only_rows_with_each(tx: Tx
     assert found(tx, "red hamster", "all") == [1]
 
 
+def test_irregular_forms_of_an_english_word_find_each_other(tx: Tx) -> None:
+    put(tx, "she bought a hamster", "she sold a hamster", "buying a hamster takes time")
+    for mode in ("any", "all"):
+        assert found(tx, "buy", mode) == found(tx, "bought", mode) == [1, 3]
+        assert found(tx, "took", mode) == [3]
+    assert found(tx, "buy sell", "all") == []
+    assert match_query("buy a hamster", mode="all") == '("buy" OR "bought") AND "hamster"'
+
+
 def test_stop_words_are_left_out_unless_nothing_else_remains(tx: Tx) -> None:
     assert match_query("what is the name of my dog", mode="any") == '"name" OR "dog"'
     assert match_query("der Hund und die Katze", mode="any") == '"hund" OR "katze"'

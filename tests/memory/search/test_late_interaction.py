@@ -6,7 +6,7 @@ from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
 from memory.search.embedding import Embedding, Tokens, to_vector
 from memory.search.query import Among, Close, Surroundings
-from memory.search.similarity import MOST_WORDS, Meaning, interact
+from memory.search.similarity import MOST_WORDS, SIMILAR, Meaning, interact
 from memory.search.vectors import Embedded, Question, tokens_of
 from memory.store.database import Rows, Tx
 from tests.memory.search.search_world import ATTIC, HERE, World, ids, look
@@ -23,20 +23,26 @@ ABROAD = Audience("guild:2")
 def test_each_word_takes_the_nearest_of_the_window_and_the_mean_counts() -> None:
     told = {1: ZEROS, 2: ONES + HALF, 3: HALF}
     found = interact([ZEROS, ONES], told, {1: ((1,), (1, 2), (1, 2, 3)), 3: ((3,), (2, 3), (1, 2, 3))})
-    assert found == {1: (0.0, 1.0, 1.0), 3: (0.0, 0.5, 1.0)}
+    assert found == {1: ((SIMILAR - 1) / 2, 1.0, 1.0), 3: (0.0, 0.5, 1.0)}
+
+
+def test_in_the_message_itself_the_same_word_counts_no_more_than_a_similar_one() -> None:
+    similar = b"\xff" * 6 + b"\x00" * 2  # a cosine of 0.5
+    found = interact([ONES], {1: ONES, 2: similar, 3: HALF}, {number: ((number,), (number,)) for number in (1, 2, 3)})
+    assert found == {1: (SIMILAR, 1.0), 2: (SIMILAR, 0.5), 3: (0.0, 0.0)}
 
 
 def test_rows_of_which_nothing_is_told_are_passed_over() -> None:
     windows = {1: ((1,), (1, 2)), 2: ((2,), (1, 2))}
-    assert interact([ONES], {1: ONES}, windows) == {1: (1.0, 1.0)}
-    assert interact([ONES], {1: ONES, 2: b""}, windows) == {1: (1.0, 1.0)}
+    assert interact([ONES], {1: ONES}, windows) == {1: (SIMILAR, 1.0)}
+    assert interact([ONES], {1: ONES, 2: b""}, windows) == {1: (SIMILAR, 1.0)}
     assert interact([ONES], {}, windows) == {}
     assert interact([], {1: ONES}, windows) == {}
 
 
 def test_a_long_question_is_compared_by_its_first_words() -> None:
     windows = {1: ((1,),)}
-    assert interact([ONES] * MOST_WORDS + [ZEROS] * 100, {1: ONES}, windows) == {1: (1.0,)}
+    assert interact([ONES] * MOST_WORDS + [ZEROS] * 100, {1: ONES}, windows) == {1: (SIMILAR,)}
 
 
 # ------------------------------------------------------------------------------------------------------ the store

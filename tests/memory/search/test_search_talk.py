@@ -96,6 +96,24 @@ def test_who_is_named_goes_first_with_what_they_said(world: World) -> None:
     assert not any(hit.named for hit in look(world, "who saw the hamster?").hits)
 
 
+def test_of_several_who_are_named_the_first_goes_first(world: World) -> None:
+    by_name = {}
+    for minutes, (name, person) in enumerate((("Ann", ANN), ("Bob", BOB), ("Ann", ANN), ("Bob", BOB))):
+        by_name[name] = world.hear("I saw a hamster", person=person, speaker=name, **at(60 * minutes))
+    for first, second in (("Ann", "Bob"), ("Bob", "Ann")):
+        hits = look(world, f"what did {first} tell {second} about the hamster?", domains=MESSAGES).hits
+        assert hits[0].id == by_name[first]
+        assert not any(hit.named for hit in hits)
+
+
+def test_what_a_session_begins_with_goes_before_what_is_said_later(world: World) -> None:
+    first = world.hear("the hamster is ill", **at(0))
+    for number in (*range(1, 9), *range(100, 108)):
+        world.hear("all right", **at(number))
+    last = world.hear("the hamster is ill", **at(108))
+    assert ids(look(world, "hamster", domains=MESSAGES)) == [first, last]
+
+
 @pytest.mark.parametrize(
     "question", ["what is my hamster called?", "wie heißt mein Hamster?", "私のハムスターの名前は？"]
 )
