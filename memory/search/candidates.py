@@ -60,17 +60,17 @@ class Signs(NamedTuple):
 
 WEIGHTS = Signs(
     turn=1.8,
-    window=2.0,
-    wide=3.3,
-    named=2.7,
+    window=2.5,
+    wide=2.7,
+    named=2.6,
     opens=0.5,
-    answers=1.6,
-    length=4.8,
-    when=2.0,
+    answers=1.5,
+    length=4.0,
+    when=2.1,
     name=1.8,
     asks=-0.4,
-    own=1.6,
-    around=3.9,
+    own=2.6,
+    around=4.0,
 )
 """Learned and checked as described in docs/search.md."""
 
