@@ -59,20 +59,20 @@ async def replies(
         owner_at_terminal(sure=shown.sure), shown=shown.shown, locale=shown.locale, constellation=shown.constellation
     )
     try:
-        ink = await registry.plain(caller)
-        show_times(ink.time)
+        markup = await registry.plain(caller)
+        show_times(markup.time)
         async for result in registry.results(name, caller, arguments):
-            aside = "" if shown.as_json else result.aside(ink)
+            aside = "" if shown.as_json else result.aside(markup)
             more = ({"aside": aside} if aside else {}) | ({"code": result.code} if result.code else {})
-            yield {"text": printed(result, ink, shown), **more}
+            yield {"text": printed(result, markup, shown), **more}
     except Unconfirmed as question:
         yield {"confirm": str(question)}
     except (UserError, CallError, StoreError) as error:
         yield {"error": error_text(error), "code": exit_code(error)}
 
 
-def printed(result: Result, ink: Plain, view: View) -> str:
+def printed(result: Result, markup: Plain, view: View) -> str:
     if view.as_json:
         return json.dumps(result.data(), ensure_ascii=view.ascii, indent=2)
-    text = result.terminal(ink)
+    text = result.terminal(markup)
     return without_unseen(text) if view.attended else text  # a terminal obeys marks that nobody sees

@@ -1,4 +1,4 @@
-"""Results of operations. A result is data that can render itself as lines; an `Ink` knows for which reader."""
+"""Results of operations. A result is data that can render itself as lines, in the markup of its reader."""
 
 import re
 from abc import ABC
@@ -52,8 +52,8 @@ WORDS = gettext_noop("archived"), gettext_noop("week")
 """Values that are shown in the reader's language, and marked nowhere else."""
 
 
-class Ink(Protocol):
-    """Renders values for one kind of reader."""
+class Markup(Protocol):
+    """How values are written for one kind of reader."""
 
     def text(self, words: str) -> str:
         """People's text, which may contain what the reader's program would take for markup."""
@@ -157,18 +157,18 @@ def forgotten(count: int) -> str:
 class _Values(dict[str, str]):
     """The values of a result as a reader sees them, by name."""
 
-    def __init__(self, of: BaseModel, ink: Ink, more: Mapping[str, str]) -> None:
+    def __init__(self, of: BaseModel, markup: Markup, more: Mapping[str, str]) -> None:
         super().__init__(more)
-        self._of, self._ink = of, ink
+        self._of, self._markup = of, markup
 
     def __missing__(self, name: str) -> str:
         match getattr(self._of, name):
             case None:
                 return ""
             case Row() as row:
-                return row.line(self._ink)
+                return row.line(self._markup)
             case datetime() as moment:
-                return self._ink.time(moment)
+                return self._markup.time(moment)
             case bool() as yes:
                 return str(yes)
             case int() as count:
@@ -176,11 +176,11 @@ class _Values(dict[str, str]):
             case str() as person if (
                 name in (fields := type(self._of).model_fields) and fields[name].annotation is PersonId
             ):
-                return self._ink.person(person)
+                return self._markup.person(person)
             case tuple() as several:
-                return ", ".join(self._ink.text(str(each)) for each in several)
+                return ", ".join(self._markup.text(str(each)) for each in several)
             case value:
-                return self._ink.number(str(value)) if name == "id" else self._ink.text(str(value))
+                return self._markup.number(str(value)) if name == "id" else self._markup.text(str(value))
 
 
 def _value(record: Any, path: str) -> Any:
@@ -211,9 +211,9 @@ class _Data(BaseModel, ABC):
                 more[name] = "" if value is None and field.annotation is str else value
         return cls(**more)
 
-    def told(self, ink: Ink, text: str = "", **more: str) -> str:
+    def told(self, markup: Markup, text: str = "", **more: str) -> str:
         """A text of the catalog, by itself `phrase`, with values as this reader sees them; `more` stand as they are."""
-        return _(text or self.phrase).format_map(_Values(self, ink, more))
+        return _(text or self.phrase).format_map(_Values(self, markup, more))
 
     @field_serializer("*", mode="wrap", when_used="json")
     def _as_stored(self, value: Any, usual: SerializerFunctionWrapHandler) -> Any:
@@ -225,19 +225,19 @@ class _Data(BaseModel, ABC):
 class Result(_Data):
     """What came of an operation."""
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         """For a person, one thing a line."""
-        return [self.told(ink)]
+        return [self.told(markup)]
 
     def data(self) -> Any:
         """For a program; with a row, its values and the others."""
         row = getattr(self, "row", None)
         return {**(row.model_dump(mode="json") if row else {}), **self.model_dump(mode="json", exclude={"row"})}
 
-    def terminal(self, ink: Ink) -> str:
-        return "\n".join(self.lines(ink))
+    def terminal(self, markup: Markup) -> str:
+        return "\n".join(self.lines(markup))
 
-    def aside(self, _ink: Ink) -> str:
+    def aside(self, _markup: Markup) -> str:
         """What a person at a terminal is told beside it, on standard error, so that the rest can go into a file."""
         return ""
 
@@ -257,8 +257,8 @@ class Sentence(Result):
 
     text: str
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(line) for line in self.text.split("\n")]
+    def lines(self, markup: Markup) -> list[str]:
+        return [markup.text(line) for line in self.text.split("\n")]
 
 
 class Did(Result):
@@ -268,9 +268,9 @@ class Did(Result):
 
     sentence: str = Field(exclude=True)
 
-    def lines(self, ink: Ink) -> list[str]:
-        people = {name: ink.person(each) for name, each in self._values.items() if name in _PEOPLE}
-        return self.told(ink, self.sentence, **people).rstrip().split("\n")
+    def lines(self, markup: Markup) -> list[str]:
+        people = {name: markup.person(each) for name, each in self._values.items() if name in _PEOPLE}
+        return self.told(markup, self.sentence, **people).rstrip().split("\n")
 
     def data(self) -> Any:
         times = {name: to_text(each) for name, each in self._values.items() if isinstance(each, datetime)}
@@ -297,9 +297,9 @@ class Row(_Data):
         name = str(next(iter(self))[1])
         return name, str(getattr(self, self.suggested, "") or name)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         """On one line, for a list."""
-        return self.told(ink)
+        return self.told(markup)
 
 
 R = TypeVar("R", bound=Row)
@@ -311,8 +311,8 @@ class Entry(Result, Generic[R]):
     done: str = Field(exclude=True)
     row: R
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [f"{self.done}: {self.row.line(ink)}"]
+    def lines(self, markup: Markup) -> list[str]:
+        return [f"{self.done}: {self.row.line(markup)}"]
 
 
 class Listing(Result, Generic[R]):
@@ -325,8 +325,8 @@ class Listing(Result, Generic[R]):
     def of(cls, rows: Iterable[R], empty: str = "") -> Self:
         return cls(rows=tuple(rows), empty=empty)
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [f"- {row.line(ink)}" for row in self.rows] or [_(self.empty)]
+    def lines(self, markup: Markup) -> list[str]:
+        return [f"- {row.line(markup)}" for row in self.rows] or [_(self.empty)]
 
     def data(self) -> Any:
         return [row.model_dump(mode="json") for row in self.rows]
@@ -335,5 +335,5 @@ class Listing(Result, Generic[R]):
 class Lines(Listing[R], Generic[R]):
     """Several things, each on a line of its own."""
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [row.line(ink) for row in self.rows] or [_(self.empty)]
+    def lines(self, markup: Markup) -> list[str]:
+        return [row.line(markup) for row in self.rows] or [_(self.empty)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bot.config.values import OFFLINE
 from bot.models.health import ModelHealth
-from bot.services.results import Ink, Lines, Result, Row
+from bot.services.results import Lines, Markup, Result, Row
 from sources.diagnostics import Finding, State
 from texts import _, gettext_noop, ngettext
 
@@ -31,9 +31,9 @@ class FindingRow(Row):
     words: str
     remedy: str
 
-    def line(self, ink: Ink) -> str:
-        remedy = f"\n{ink.small(ink.text(self.remedy))}" if self.remedy else ""
-        return f"{_MARKS[self.state]} {ink.text(f'{self.name or _(self.about)}: {self.words}')}{remedy}"
+    def line(self, markup: Markup) -> str:
+        remedy = f"\n{markup.small(markup.text(self.remedy))}" if self.remedy else ""
+        return f"{_MARKS[self.state]} {markup.text(f'{self.name or _(self.about)}: {self.words}')}{remedy}"
 
 
 class Findings(Lines[FindingRow]):
@@ -47,7 +47,7 @@ class Findings(Lines[FindingRow]):
     def code(self) -> int:
         return int(any(row.state is State.PROBLEM for row in self.rows))
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         counts = Counter(row.state for row in self.rows)
         problems = ngettext("{count} problem", "{count} problems", counts[State.PROBLEM])
         summary = _("{problems}, {doubts} to check.", problems=problems, doubts=counts[State.DOUBT])
@@ -77,16 +77,16 @@ class ModelState(Row):
         problem = " ".join(why)
         return cls.from_record(found, problem=problem)
 
-    def line(self, ink: Ink) -> str:
-        name = ink.text(_("model {model}", model=self.model))
+    def line(self, markup: Markup) -> str:
+        name = markup.text(_("model {model}", model=self.model))
         if self.since is None:
-            return f"{name}: {ink.text(self.problem or self.words)}"
-        problem = f": {ink.text(self.problem)}" if self.problem else ""
+            return f"{name}: {markup.text(self.problem or self.words)}"
+        problem = f": {markup.text(self.problem)}" if self.problem else ""
         return _(
             "{name}: {state} since {since}{problem}",
             name=name,
             state=_(self.state),
-            since=ink.time(self.since),
+            since=markup.time(self.since),
             problem=problem,
         )
 
@@ -123,17 +123,17 @@ class ServiceStatus(Result):
     gaps: tuple[str, ...] = ()
     """Places of which missed messages could not be read."""
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         """What has to be seen to, a line for each part, then the numbers."""
         problems = (f"{_(each.about)}: {each.words}; {each.remedy}" for each in self.problems())
         counts = gettext_noop("{waiting} waiting for an answer, {unsent} to be sent, {dead} failed")
-        return [ink.text(self.heading), *map(ink.text, problems), *self.parts(ink), self.told(ink, counts)]
+        return [markup.text(self.heading), *map(markup.text, problems), *self.parts(markup), self.told(markup, counts)]
 
     @property
     def heading(self) -> str:
         return _("Carina is running (constellation {constellation})", constellation=self.constellation)
 
-    def parts(self, ink: Ink) -> list[str]:
+    def parts(self, markup: Markup) -> list[str]:
         before = (
             *(f"{_(name)}: {words}" for name, words in self.fronts.items()),
             *(
@@ -146,7 +146,7 @@ class ServiceStatus(Result):
             *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
             *(_agent(name, model) for name, model in self.agents.items()),
         )
-        return [*map(ink.text, before), *(model.line(ink) for model in self.models), *map(ink.text, after)]
+        return [*map(markup.text, before), *(model.line(markup) for model in self.models), *map(markup.text, after)]
 
     def problems(self) -> Iterator[Finding]:
         """What has to be seen to."""

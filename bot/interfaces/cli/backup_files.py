@@ -14,7 +14,7 @@ from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Ink, Result
+from bot.services.results import Markup, Result
 from memory.people import privacy
 from memory.store import backups
 from memory.store.clock import from_text, utc_now
@@ -45,8 +45,8 @@ class Restored(Result):
     outdated: bool | None = Field(exclude=True)
     """Whether it must be migrated first; None if that is unknown."""
 
-    def lines(self, ink: Ink) -> list[str]:
-        words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
+    def lines(self, markup: Markup) -> list[str]:
+        words = [_("Restored everything as it was on {at}.", at=markup.time(self.made))]
         if self.set_aside:
             words.append(
                 _(

@@ -12,7 +12,7 @@ from bot.interfaces.cli.loading import loaded
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Ink, Result
+from bot.services.results import Markup, Result
 from memory.store.folder import DataFolder
 
 _SHOWS = Options(via=TERMINAL_ONLY, seconds=120.0)
@@ -30,8 +30,8 @@ class AccountFound(Result):
     found: dict[str, Any]
     words: tuple[str, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(line) for line in self.words]
+    def lines(self, markup: Markup) -> list[str]:
+        return [markup.text(line) for line in self.words]
 
     def data(self) -> dict[str, Any]:
         return {**self.found, "lines": list(self.words)}

@@ -18,7 +18,7 @@ from bot.errors import UserError
 from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, Param, operation
-from bot.services.results import Ink, Lines, Listing, Row
+from bot.services.results import Lines, Listing, Markup, Row
 from memory.store.clock import utc_now
 from memory.store.constellation import registered, require
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
@@ -56,8 +56,8 @@ class File(Row):
     def error(self) -> StoreError | None:
         return _ERRORS.get(self.state, DatabaseCorrupt)(self.problem) if self.problem else None
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.file}: {self.problem or self.state}")
+    def line(self, markup: Markup) -> str:
+        return markup.text(f"{self.file}: {self.problem or self.state}")
 
 
 _ERRORS = {State.OLDER: DatabaseOutdated, State.NEWER: DatabaseTooNew}
@@ -88,11 +88,11 @@ class Pending(Row):
         seconds = round(rehearse(file.path, file.kind), 1) if count else 0
         return cls.from_record(file, migrations=count, megabytes=round((file.bytes or 0) / 1e6, 1), seconds=seconds)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         if not self.migrations:
-            return ink.text(_("{file}: up to date", file=self.file))
+            return markup.text(_("{file}: up to date", file=self.file))
         work = ngettext("{count} migration", "{count} migrations", self.migrations)
-        return ink.text(
+        return markup.text(
             _(
                 "{file}: {migrations} from version {version}, about {seconds:g} s; "
                 "{megabytes:g} MB are backed up first",

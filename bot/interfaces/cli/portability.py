@@ -21,7 +21,7 @@ from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.registry import Arguments, Options, Param, operation
-from bot.services.results import Ink, Result
+from bot.services.results import Markup, Result
 from memory.portability.car import About, CarError, Kind, shown
 from memory.portability.destination import (
     become_constellation,
@@ -95,13 +95,13 @@ class Contents(Result):
             done=done, kind=about.kind, name=name or about.name, root=root, thin=about.thin, rows=rows, notes=notes
         )
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         held = "; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.rows.items()) or _("none")
         whole = gettext_noop("{done}: the {kind} {name}")
         thin = gettext_noop("{done}: the {kind} {name}, without messages")
         notes = (_("Note: {note}.", note=each) for each in self.notes)
-        head = self.told(ink, thin if self.thin else whole, kind=_(self.kind))
-        return [head, self.told(ink, gettext_noop("Fingerprint: {root}")), _("Rows: {rows}", rows=held), *notes]
+        head = self.told(markup, thin if self.thin else whole, kind=_(self.kind))
+        return [head, self.told(markup, gettext_noop("Fingerprint: {root}")), _("Rows: {rows}", rows=held), *notes]
 
 
 class CarFiles(Struct, frozen=True):

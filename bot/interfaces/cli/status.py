@@ -11,7 +11,7 @@ from bot.interfaces.cli.database_files import File, examine, worst
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
 from bot.services.registry import Options, operation
-from bot.services.results import Ink
+from bot.services.results import Markup
 from bot.services.status_results import ModelState, ServiceStatus
 from memory.search.embedding import missing_words
 from memory.store.folder import DataFolder
@@ -43,9 +43,9 @@ class IdleStatus(ServiceStatus):
         damaged = gettext_noop("Carina is not running. Repair the database first.")
         return _(damaged if self.ended else text)
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         problems = (_("database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)
-        return [ink.text(self.heading), *map(ink.text, problems), *self.parts(ink)]
+        return [markup.text(self.heading), *map(markup.text, problems), *self.parts(markup)]
 
     def data(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude=_UNKNOWN | {"damage", "gaps"})

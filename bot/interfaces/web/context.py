@@ -143,8 +143,8 @@ class Context(Struct, frozen=True):
 
     async def kept(self, seen: Seen) -> list[str]:
         """What is kept about somebody, as lines below a heading that names them."""
-        ink = await self.web.services.registry.plain(self.caller())
-        return [line.removeprefix("- ") for line in (*seen.held(ink)[1:], *seen.decided(ink))]
+        markup = await self.web.services.registry.plain(self.caller())
+        return [line.removeprefix("- ") for line in (*seen.held(markup)[1:], *seen.decided(markup))]
 
     async def readers(self, found: Iterable[Any]) -> dict[str, str]:
         """Who can read each of these rows, in words, by its audience."""

@@ -13,7 +13,7 @@ from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.results import Entry, Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
@@ -80,9 +80,9 @@ class ReminderSet(Result):
     once: datetime | None = Field(exclude=True)
     """When it comes, if it does not repeat."""
 
-    def lines(self, ink: Ink) -> list[str]:
-        when = ink.text(self.when) if self.once is None else ink.time(self.once)
-        return [self.told(ink, gettext_noop("I will remind you on {when}: {text} {note}"), when=when).strip()]
+    def lines(self, markup: Markup) -> list[str]:
+        when = markup.text(self.when) if self.once is None else markup.time(self.once)
+        return [self.told(markup, gettext_noop("I will remind you on {when}: {text} {note}"), when=when).strip()]
 
 
 class ReminderRow(Row):
@@ -96,10 +96,10 @@ class ReminderRow(Row):
     paused: bool
     words: str = Field(exclude=True)
 
-    def line(self, ink: Ink) -> str:
-        due = "" if self.next is None else ink.time(self.next)
+    def line(self, markup: Markup) -> str:
+        due = "" if self.next is None else markup.time(self.next)
         about = "; ".join(filter(None, (due, self.repeats, self.words, _("urgent") if self.urgent else "")))
-        return f"{ink.text(self.text)} – {about}"
+        return f"{markup.text(self.text)} – {about}"
 
 
 class EventRow(Row):
@@ -110,10 +110,10 @@ class EventRow(Row):
     repeats: str
     text: str = Field(validation_alias="title")
 
-    def line(self, ink: Ink) -> str:
-        until = "" if self.ends is None else _(", until {ends}", ends=ink.time(self.ends))
+    def line(self, markup: Markup) -> str:
+        until = "" if self.ends is None else _(", until {ends}", ends=markup.time(self.ends))
         again = f" ({self.repeats})" if self.repeats else ""
-        return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}"
+        return f"{markup.time(self.at)}{until}: {markup.text(self.text)}{again}"
 
 
 class Agenda(MemoryService, frozen=True):

@@ -11,7 +11,7 @@ from bot.config.agent_files import read_exchange
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY
 from bot.services.registry import Arguments, Param
-from bot.services.results import Ink, Lines, Result, Row
+from bot.services.results import Lines, Markup, Result, Row
 from texts import _, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` shows all of it
@@ -40,8 +40,8 @@ class Changed(Row):
     name: str
     did: str
 
-    def line(self, ink: Ink) -> str:
-        return self.told(ink, "{kind} {name}: {did}", kind=_(self.kind))
+    def line(self, markup: Markup) -> str:
+        return self.told(markup, "{kind} {name}: {did}", kind=_(self.kind))
 
 
 Changes: TypeAlias = Lines[Changed]
@@ -80,7 +80,7 @@ class Exported(AsToml):
     def data(self) -> dict[str, Any]:
         return {"file": self.file} if self.file else {f"{self.kind}s": list(self.tables)}
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
 
     def written(self, path: Path | None) -> "Exported":
@@ -142,18 +142,18 @@ class Difference(Row):
         keys = differing(own, table)
         return [cls(kind=kind, name=name, key=key, database=own.get(key), file=table.get(key)) for key in keys]
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         if not self.key:
             return self.told(
-                ink, gettext_noop("{kind} {name}: only in the file; it would be created"), kind=_(self.kind)
+                markup, gettext_noop("{kind} {name}: only in the file; it would be created"), kind=_(self.kind)
             )
         values = {
             "kind": _(self.kind),
-            "database": ink.text(_short(self.database)),
-            "file": ink.text(_short(self.file)),
+            "database": markup.text(_short(self.database)),
+            "file": markup.text(_short(self.file)),
         }
         return self.told(
-            ink, gettext_noop("{kind} {name}, {key}: {database} in the database, {file} in the file"), **values
+            markup, gettext_noop("{kind} {name}, {key}: {database} in the database, {file} in the file"), **values
         )
 
 

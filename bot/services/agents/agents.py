@@ -51,7 +51,7 @@ from bot.services.registry import (
     operation,
     suggestions,
 )
-from bot.services.results import Ink, Lines, Listing, Row
+from bot.services.results import Lines, Listing, Markup, Row
 from bot.services.transactions import commit, reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
@@ -102,11 +102,11 @@ class AgentRow(Row):
     description: str
     file: str
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         asleep = {"hibernated": _(" (hibernated)"), "archived": _(" (archived)")}.get(self.status, "")
-        about = f": {ink.text(self.description)}" if self.description else ""
-        more = f"; {ink.text('; '.join((self.model, self.file)))}" if self.model else ""
-        return f"{ink.text(self.agent)}{asleep}{about}{more}"
+        about = f": {markup.text(self.description)}" if self.description else ""
+        more = f"; {markup.text('; '.join((self.model, self.file)))}" if self.model else ""
+        return f"{markup.text(self.agent)}{asleep}{about}{more}"
 
 
 class WholeAgent(AsToml):
@@ -122,17 +122,17 @@ class WholeAgent(AsToml):
     rules: tuple[str, ...]
     settings: dict[str, Any]
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
         return [
-            f"{ink.text(_(_IS[self.status], agent=self.agent))}, {ink.text(self.file)}",
-            _("- Model: {model}", model=ink.text(self.model)),
-            _("- Groups: {groups}", groups=ink.text(", ".join(self.groups) or _("none"))),
-            _("- Tools: {tools}", tools=ink.text(", ".join(tools) or _("none"))),
-            *(f"- {ink.text(rule)}" for rule in self.rules),
+            f"{markup.text(_(_IS[self.status], agent=self.agent))}, {markup.text(self.file)}",
+            _("- Model: {model}", model=markup.text(self.model)),
+            _("- Groups: {groups}", groups=markup.text(", ".join(self.groups) or _("none"))),
+            _("- Tools: {tools}", tools=markup.text(", ".join(tools) or _("none"))),
+            *(f"- {markup.text(rule)}" for rule in self.rules),
         ]
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
         head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}; {self.file}"]
         if "tools" not in self.settings:

@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import commit, reads
 from memory import budgets
 from memory.budgets import Bill, By, Limit
@@ -75,17 +75,17 @@ class BudgetRow(Row):
             said=_("by command") if state.by_command else _("in the configuration"),
         )
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         left = []
         if self.usd is not None:
             usd_left, usd = number_text(self.usd_left or 0, ",.4f"), number_text(self.usd, ",.2f")
             left = [_("${left} of ${usd} left", left=usd_left, usd=usd)]
         if self.tokens is not None:
-            left.append(self.told(ink, gettext_noop("{tokens_left} of {tokens} tokens left")))
+            left.append(self.told(markup, gettext_noop("{tokens_left} of {tokens} tokens left")))
         if self.usd is not None and (count := self.calls_without_price):
             one, more = ngettext_noop("not counting {count} unpriced call", "not counting {count} unpriced calls")
             left.append(ngettext(one, more, count))
-        return self.told(ink, _THIS[self.each], left=", ".join(left))
+        return self.told(markup, _THIS[self.each], left=", ".join(left))
 
 
 class BillRow(Row):
@@ -101,13 +101,13 @@ class BillRow(Row):
     def of_bill(cls, bill: Bill) -> "BillRow":
         return cls.from_record(bill, cost_usd=round(bill.cost_usd, 6))
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         money = f"${number_text(self.cost_usd, '.4f')}" if self.unpriced < self.calls else _("price unknown")
         if 0 < self.unpriced < self.calls:
             one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
             money += f" {ngettext(one, more, self.unpriced)}"
         text = gettext_noop("{of}: {calls}, {input_tokens} tokens in, {output_tokens} out, {money}")
-        return self.told(ink, text, money=money)
+        return self.told(markup, text, money=money)
 
 
 class Cost(Result):
@@ -123,11 +123,11 @@ class Cost(Result):
     def data(self) -> Any:
         return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         head = ngettext("Last {count} day, by {by}:", "Last {count} days, by {by}:", self.days, by=_(self.by))
         bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
-        limits = [_("Budgets:"), *self.budgets.lines(ink)] if self.budgets.rows else []
-        return [head if bills else _("No model was used."), *(f"- {bill.line(ink)}" for bill in bills), *limits]
+        limits = [_("Budgets:"), *self.budgets.lines(markup)] if self.budgets.rows else []
+        return [head if bills else _("No model was used."), *(f"- {bill.line(markup)}" for bill in bills), *limits]
 
 
 def _together(bills: tuple[BillRow, ...]) -> BillRow:

@@ -16,7 +16,7 @@ from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.queue import inbox
 from memory.store.clock import Clock
@@ -45,9 +45,9 @@ class ConstellationRow(Row):
     state: str
     places: list[str]
 
-    def line(self, ink: Ink) -> str:
-        places = f": {', '.join(map(ink.text, self.places))}" if self.places else ""
-        return f"{ink.text(self.constellation)} ({_(self.state)}){places}"
+    def line(self, markup: Markup) -> str:
+        places = f": {', '.join(map(markup.text, self.places))}" if self.places else ""
+        return f"{markup.text(self.constellation)} ({_(self.state)}){places}"
 
 
 class ConstellationStatus(Result):
@@ -62,10 +62,10 @@ class ConstellationStatus(Result):
     waiting: int
     bytes: int
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
         shown["state"] = _(self.state)
-        return [ink.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
+        return [markup.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
 
 
 class ConstellationCommands(Struct, frozen=True):

@@ -15,7 +15,7 @@ from bot.services.agents.task_lists import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.registry import KEEPS, Arguments, Param, operation
-from bot.services.results import Did, Ink, Listing, Result, Row, did
+from bot.services.results import Did, Listing, Markup, Result, Row, did
 from bot.services.transactions import reads, writes
 from memory import activity, coordination
 from memory.activity import Event, Importance, Kind, Wanted
@@ -91,11 +91,11 @@ class EventRow(Row):
         details = {name: each for name, each in event.details.items() if name != "before"}
         return cls.from_record(event, text=text, details=details, arguments=given, result=gave)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         seconds = self.details.get("seconds")
         took = "" if seconds is None else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
         words = " → ".join(filter(None, (self.arguments, self.result)))
-        return self.told(ink, "{at} {text}") + took + (f": {ink.text(words)}" if words else "")
+        return self.told(markup, "{at} {text}") + took + (f": {markup.text(words)}" if words else "")
 
 
 class Present(Row):
@@ -103,10 +103,10 @@ class Present(Row):
     description: str
     last_active: datetime | None
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         about = f": {self.description}" if self.description else ""
-        active = self.told(ink, gettext_noop("; last active {last_active}")) if self.last_active else ""
-        return ink.text(f"{self.name}{about}") + active
+        active = self.told(markup, gettext_noop("; last active {last_active}")) if self.last_active else ""
+        return markup.text(f"{self.name}{about}") + active
 
 
 class Arranged(Row):
@@ -126,12 +126,12 @@ class Coordinated(Result):
     handoffs: tuple[Arranged, ...]
     notes: tuple[Noted, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
-        lines = [each.line(ink) for each in self.agents]
+    def lines(self, markup: Markup) -> list[str]:
+        lines = [each.line(markup) for each in self.agents]
         parts = (
-            (_("Open tasks"), tree_lines(self.tasks, ink)),
-            (_("Handoff notes"), [f"- {row.line(ink)}" for row in self.handoffs]),
-            (_("Notes"), [f"- {row.line(ink)}" for row in self.notes]),
+            (_("Open tasks"), tree_lines(self.tasks, markup)),
+            (_("Handoff notes"), [f"- {row.line(markup)}" for row in self.handoffs]),
+            (_("Notes"), [f"- {row.line(markup)}" for row in self.notes]),
         )
         for title, told in parts:
             if told:

@@ -38,7 +38,7 @@ from bot.services.names import find_group
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, operation, suggestions
-from bot.services.results import Ink, Lines, Listing, Result, Row
+from bot.services.results import Lines, Listing, Markup, Result, Row
 from bot.services.transactions import reads, tried, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member
@@ -88,8 +88,8 @@ class GroupRow(Row):
     answers_in: str
     file: str
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
+    def line(self, markup: Markup) -> str:
+        return markup.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
 
 
 class WholeGroup(AsToml):
@@ -99,11 +99,11 @@ class WholeGroup(AsToml):
     file: str
     settings: dict[str, Any]
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         keys = (f"- {key}: {value}" for key, value in self.settings.items() if value not in ("", None, [], {}))
-        return [ink.text(f"{self.group}: {self.file}"), *([] if self.toml else map(ink.text, keys))]
+        return [markup.text(f"{self.group}: {self.file}"), *([] if self.toml else map(markup.text, keys))]
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         return f"# {self.file}\n{self.toml.rstrip()}"
 
 
@@ -118,10 +118,10 @@ class MemberRow(Row):
         role = f"{member.role}: {member.domain}" if member.domain else member.role
         return cls.from_record(agent, role=role, model=member.model or agent.model or usual)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         role, _colon, domain = self.role.partition(": ")
         told = {"status": _(self.status), "role": f"{_(_ROLES[role])}{f': {domain}' if domain else ''}"}
-        return self.told(ink, gettext_noop("{agent}: {status}, {role}, model {model}"), **told)
+        return self.told(markup, gettext_noop("{agent}: {status}, {role}, model {model}"), **told)
 
 
 class GroupStatus(Result):
@@ -137,31 +137,31 @@ class GroupStatus(Result):
     speaking: tuple[str, ...] = Field(exclude=True)
     """Those who take turns, in order."""
 
-    def lines(self, ink: Ink) -> list[str]:
-        head = ink.text(f"{self.group}: {_(_PATTERNS[self.pattern])}")
-        return [head, *(f"- {row.line(ink)}" for row in self.members), *self._kept(ink)]
+    def lines(self, markup: Markup) -> list[str]:
+        head = markup.text(f"{self.group}: {_(_PATTERNS[self.pattern])}")
+        return [head, *(f"- {row.line(markup)}" for row in self.members), *self._kept(markup)]
 
-    def _kept(self, ink: Ink) -> Iterator[str]:
+    def _kept(self, markup: Markup) -> Iterator[str]:
         kept = self.state
         if self.began is not None:
-            stopped = self.told(ink, gettext_noop("; stopped at the stage {stopped}")) if self.stopped else ""
+            stopped = self.told(markup, gettext_noop("; stopped at the stage {stopped}")) if self.stopped else ""
             began = (
                 gettext_noop("Last asked together: {began}") if self.ended else gettext_noop("At work since {began}")
             )
-            yield self.told(ink, began) + stopped
+            yield self.told(markup, began) + stopped
         if self.speaking and "index" in kept:
             following = self.speaking[int(kept["index"]) % len(self.speaking)]
-            yield ink.text(_("Next in turn: {agent}", agent=following))
+            yield markup.text(_("Next in turn: {agent}", agent=following))
         for key, words in (("used", _("Last asked")), ("fired", _("Last fired"))):
             if kept.get(key):
                 moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
-                told = ", ".join(f"{ink.text(name)} {ink.time(from_text(at))}" for name, at in moments)
+                told = ", ".join(f"{markup.text(name)} {markup.time(from_text(at))}" for name, at in moments)
                 yield f"{words}: {told}"
         for key, words in (("checked", _("Last checked")), ("since", _("Considers what happened since"))):
             if kept.get(key):
-                yield f"{words}: {ink.time(from_text(kept[key]))}"
+                yield f"{words}: {markup.time(from_text(kept[key]))}"
         if kept.get("above"):
-            yield ink.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
+            yield markup.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
 
 
 class Groups(Struct, UsesApprovals, frozen=True):

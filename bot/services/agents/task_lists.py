@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row
+from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import coordination
 from memory.agenda import tasks
@@ -114,17 +114,17 @@ class TaskRow(Row):
         due = None if task.due_at is None else task.due_at.astimezone(zone_of(zone))
         return cls.from_record(task, due=due, agent=agent)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         about = (
             _(STATES.get(self.status, "")),
             _(_PRIORITIES.get(self.priority, "")),
-            "" if self.due is None else self.told(ink, gettext_noop("due {due}")),
-            self.told(ink, gettext_noop("for {agent}")) if self.agent else "",
-            self.told(ink, gettext_noop("waits for {waits_for}")) if self.waits_for else "",
-            *(f"{ink.text(name)}: {ink.text(value)}" for name, value in self.fields.items()),
+            "" if self.due is None else self.told(markup, gettext_noop("due {due}")),
+            self.told(markup, gettext_noop("for {agent}")) if self.agent else "",
+            self.told(markup, gettext_noop("waits for {waits_for}")) if self.waits_for else "",
+            *(f"{markup.text(name)}: {markup.text(value)}" for name, value in self.fields.items()),
         )
         told = "; ".join(filter(None, about))
-        return f"{ink.text(self.text)}{f' – {told}' if told else ''}"
+        return f"{markup.text(self.text)}{f' – {told}' if told else ''}"
 
 
 def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
@@ -132,13 +132,13 @@ def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
     return tree(rows, lambda each: (each.id, each.step_of))
 
 
-def tree_lines(rows: Sequence[TaskRow], ink: Ink) -> list[str]:
-    return [f"{'  ' * depth}- {row.line(ink)}" for depth, row in as_tree(rows)]
+def tree_lines(rows: Sequence[TaskRow], markup: Markup) -> list[str]:
+    return [f"{'  ' * depth}- {row.line(markup)}" for depth, row in as_tree(rows)]
 
 
 class Tasks(Listing[TaskRow]):
-    def lines(self, ink: Ink) -> list[str]:
-        return tree_lines(self.rows, ink) or [_(self.empty)]
+    def lines(self, markup: Markup) -> list[str]:
+        return tree_lines(self.rows, markup) or [_(self.empty)]
 
 
 class TemplateRow(Row):

@@ -16,7 +16,7 @@ from bot.services.caller import Caller
 from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, forgotten
+from bot.services.results import Listing, Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
 from memory.agents import Agent
@@ -86,17 +86,17 @@ class EntryRow(Row):
         text = one_line(self.text, _SHOWN)
         return f"{self.name}: {text}" if self.name else text
 
-    def line(self, ink: Ink) -> str:
-        return f"{ink.text(self.brief)}{ink.number(self.id)}"
+    def line(self, markup: Markup) -> str:
+        return f"{markup.text(self.brief)}{markup.number(self.id)}"
 
 
 class WholeEntry(Result):
     row: EntryRow
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         row = self.row
         named, plain = gettext_noop("{name}, stored {stored}"), gettext_noop("Stored {stored}")
-        return [row.told(ink, named if row.name else plain), ink.text(row.whole)]
+        return [row.told(markup, named if row.name else plain), markup.text(row.whole)]
 
 
 class Added(Result):
@@ -106,13 +106,13 @@ class Added(Result):
     not_taken: tuple[str, ...]
     """What of the request it does not have."""
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         kept, named = gettext_noop("Kept by {agent}.{id}"), gettext_noop("Kept by {agent} as {name}.")
-        said = [self.row.told(ink, named if self.row.name else kept, name=ink.text(self.row.name))]
+        said = [self.row.told(markup, named if self.row.name else kept, name=markup.text(self.row.name))]
         if self.already:
             said.append(_("I already knew that; it is stronger now."))
         if self.not_taken:
-            said.append(_("Not carried over: {parts}.", parts="; ".join(map(ink.text, self.not_taken))))
+            said.append(_("Not carried over: {parts}.", parts="; ".join(map(markup.text, self.not_taken))))
         return [" ".join(said)]
 
 
@@ -138,9 +138,9 @@ class SeenBlock(Row):
         sizes = {"characters": len(block.content), "tokens": estimate_tokens(render_block(block))}
         return cls.from_record(block, **sizes, agent=agent.name, readers=where(rows, block.audience, scope))
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         return self.told(
-            ink,
+            markup,
             gettext_noop(
                 "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
             ),
@@ -148,8 +148,8 @@ class SeenBlock(Row):
 
 
 class Context(Listing[SeenBlock]):
-    def lines(self, ink: Ink) -> list[str]:
-        lines = super().lines(ink)
+    def lines(self, markup: Markup) -> list[str]:
+        lines = super().lines(markup)
         total = sum(row.tokens for row in self.rows)
         more = _("- about {total} tokens in total, before the conversation", total=number_text(total))
         return [*lines, more] if self.rows else lines

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.services.results import Ink, Result, Row
+from bot.services.results import Markup, Result, Row
 from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import Done
@@ -37,8 +37,8 @@ class BlockRow(Row):
     description: str
     changed_at: datetime = Field(validation_alias="updated_at")
 
-    def line(self, ink: Ink) -> str:
-        return f"`{self.block}` ({ink.text(f'{self.agent}, {self.readers}')}): {ink.text(self.description)}"
+    def line(self, markup: Markup) -> str:
+        return f"`{self.block}` ({markup.text(f'{self.agent}, {self.readers}')}): {markup.text(self.description)}"
 
 
 def state_of(block: str, version: int) -> str:
@@ -59,19 +59,19 @@ class ShownBlock(Result):
         """Of the version that is shown."""
         return state_of(self.row.id, self.version)
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         row = self.row
         text = gettext_noop("{length} of {limit} characters, version {version}")
-        size = row.told(ink, text, length=number_text(row.size), version=str(self.version))
-        head = f"**{ink.text(row.block)}** ({ink.text(row.agent)}, {size})"
+        size = row.told(markup, text, length=number_text(row.size), version=str(self.version))
+        head = f"**{markup.text(row.block)}** ({markup.text(row.agent)}, {size})"
         content = "\n".join(part for part in (self.profile, self.text) if part) or _("(empty)")
-        return [head, ink.text(row.description), "", content]
+        return [head, markup.text(row.description), "", content]
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         """The text alone, so that it can go into a file and come back."""
         return self.text.rstrip("\n")
 
-    def aside(self, _ink: Ink) -> str:
+    def aside(self, _markup: Markup) -> str:
         empty = "" if self.text.strip() else _(", empty")
         version = _("({block}, version {version}{empty})", block=self.row.block, version=self.version, empty=empty)
         return f"{self.profile}\n{version}" if self.profile else version
@@ -108,8 +108,8 @@ class ChangeRow(Row):
         did = _did(step, before, names)
         return cls.from_record(step.change, writer=names.get(writer, writer), length=length, did=did)
 
-    def line(self, ink: Ink) -> str:
-        return f"{self.version}. {ink.time(self.at)}, {ink.text(f'{self.writer}: {self.did}')}"
+    def line(self, markup: Markup) -> str:
+        return f"{self.version}. {markup.time(self.at)}, {markup.text(f'{self.writer}: {self.did}')}"
 
 
 class History(Result):
@@ -119,9 +119,9 @@ class History(Result):
     versions: str
     changes: tuple[ChangeRow, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
-        head = self.told(ink, gettext_noop("Block {block} has {versions}."))
-        return [head, *(each.line(ink) for each in self.changes)]
+    def lines(self, markup: Markup) -> list[str]:
+        head = self.told(markup, gettext_noop("Block {block} has {versions}."))
+        return [head, *(each.line(markup) for each in self.changes)]
 
 
 class Diff(Result):
@@ -133,10 +133,10 @@ class Diff(Result):
     before: str
     after: str
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         found = self._unified()
-        same = self.told(ink, gettext_noop("Versions {older} and {newer} are the same."))
-        return [ink.code("\n".join(found), "diff") if found else same]
+        same = self.told(markup, gettext_noop("Versions {older} and {newer} are the same."))
+        return [markup.code("\n".join(found), "diff") if found else same]
 
     def data(self) -> Any:
         one, other = self.before.splitlines(), self.after.splitlines()
@@ -167,10 +167,10 @@ class PartRow(Row):
         writer = "" if piece.change is None else names.get(piece.change.writer, piece.change.writer)
         return cls.from_record(piece, writer=writer)
 
-    def line(self, ink: Ink) -> str:
-        when = "" if self.at is None else ink.time(self.at)
-        who = f"[{self.version}, {ink.text(self.writer)}, {when}]" if self.writer else _("[older]")
-        return "\n".join(f"{who} {ink.text(line)}" for line in self.text.splitlines())
+    def line(self, markup: Markup) -> str:
+        when = "" if self.at is None else markup.time(self.at)
+        who = f"[{self.version}, {markup.text(self.writer)}, {when}]" if self.writer else _("[older]")
+        return "\n".join(f"{who} {markup.text(line)}" for line in self.text.splitlines())
 
 
 class Blame(Result):
@@ -178,8 +178,8 @@ class Blame(Result):
     versions: str
     parts: tuple[PartRow, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [line for each in self.parts if (line := each.line(ink))] or [_("(empty)")]
+    def lines(self, markup: Markup) -> list[str]:
+        return [line for each in self.parts if (line := each.line(markup))] or [_("(empty)")]
 
 
 class Edited(Result):
@@ -191,10 +191,10 @@ class Edited(Result):
     merged: bool
     text: str
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         said = [
-            self.told(ink, gettext_noop("Updated {field}.")) if self.field else "",
-            self.told(ink, _NOW_AT),
+            self.told(markup, gettext_noop("Updated {field}.")) if self.field else "",
+            self.told(markup, _NOW_AT),
             _("It keeps what others wrote in the meantime.") if self.merged else "",
         ]
         return [" ".join(filter(None, said))]
@@ -216,7 +216,7 @@ class WentBack(Result):
         left = {"not_restored": tuple(map(_, plan.lost)), "kept": tuple(map(_, plan.kept))}
         return cls.from_record(done, block=block, changes=tuple(change.seq for change in done.changes), **left)
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         lines = [_(_NOW_AT, block=self.block, version=self.version)]
         if self.changes:
             removed = ngettext("{count} character removed", "{count} characters removed", self.removed)
@@ -230,7 +230,7 @@ class WentBack(Result):
             )
         if self.kept:
             lines.append(_("Left unchanged: {parts}", parts="; ".join(self.kept)))
-        return [ink.text(line) for line in lines]
+        return [markup.text(line) for line in lines]
 
 
 class ShareRow(Row):
@@ -247,13 +247,13 @@ class Shares(Result):
     agent: str
     shares: tuple[ShareRow, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         if not self.shares:
-            return [self.told(ink, gettext_noop("Block {block} is not shared with anyone."))]
+            return [self.told(markup, gettext_noop("Block {block} is not shared with anyone."))]
         text = gettext_noop("{agent}'s block {block} is shared with {others}, as far as its readers allow.")
-        line = self.told(ink, text, others=", ".join(each.line(ink) for each in self.shares))
+        line = self.told(markup, text, others=", ".join(each.line(markup) for each in self.shares))
         less = gettext_noop("In effect, {agent} has {effective}.")
-        return [line, *(each.told(ink, less) for each in self.shares if each.effective != each.permission)]
+        return [line, *(each.told(markup, less) for each in self.shares if each.effective != each.permission)]
 
 
 class Widened(Result):
@@ -288,8 +288,8 @@ class CheckRow(Row):
     state: str
     found: tuple[str, ...]
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(": ".join(filter(None, (f"{self.block}: {_(_STATES[self.state])}", "; ".join(self.found)))))
+    def line(self, markup: Markup) -> str:
+        return markup.text(": ".join(filter(None, (f"{self.block}: {_(_STATES[self.state])}", "; ".join(self.found)))))
 
 
 def _did(step: Step, before: str, names: Names) -> str:

@@ -17,7 +17,7 @@ from bot.services.caller import Caller
 from bot.services.memory.search import why_words
 from bot.services.names import find_living, find_named
 from bot.services.registry import AT_TERMINAL, Arguments, Param, operation
-from bot.services.results import Ink, Result, Row
+from bot.services.results import Markup, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
 from memory.blocks import BlockType
@@ -89,8 +89,8 @@ class Preview(Result):
     reasons: tuple[Reason, ...]
     text: str
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [*(each.line(ink) for each in (*self.sections, *self.reasons)), "", ink.text(self.text)]
+    def lines(self, markup: Markup) -> list[str]:
+        return [*(each.line(markup) for each in (*self.sections, *self.reasons)), "", markup.text(self.text)]
 
 
 class ContextPreview(Struct, frozen=True):

@@ -11,7 +11,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living
 from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row
+from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
 from memory.knowledge import facts, items, projects, sessions
@@ -83,9 +83,9 @@ class FactRow(Row):
     def of(cls, fact: Fact) -> "FactRow":
         return cls.from_record(fact, written=_written(fact))
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
-        return self.told(ink, "{written} ({sessions}{shared}){id}", shared=shared)
+        return self.told(markup, "{written} ({sessions}{shared}){id}", shared=shared)
 
 
 class Facts(MemoryService, frozen=True):
@@ -215,14 +215,14 @@ class Kept(Listing[LearningRow]):
     left: tuple[str, ...] = Field(default=(), exclude=True)
     """What of a review is not kept."""
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("Kept:"), *super().lines(ink), *self._left(ink)]
+    def lines(self, markup: Markup) -> list[str]:
+        return [_("Kept:"), *super().lines(markup), *self._left(markup)]
 
-    def aside(self, ink: Ink) -> str:
-        return "\n".join(self._left(ink))
+    def aside(self, markup: Markup) -> str:
+        return "\n".join(self._left(markup))
 
-    def _left(self, ink: Ink) -> list[str]:
-        left = [f"- {ink.text(one_line(each))}" for each in self.left]
+    def _left(self, markup: Markup) -> list[str]:
+        left = [f"- {markup.text(one_line(each))}" for each in self.left]
         return [_("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *left] if left else []
 
 

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
-from bot.services.results import Did, Entry, Ink, Listing, Row, did
+from bot.services.results import Did, Entry, Listing, Markup, Row, did
 from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, Folder, NewFolder, disk
@@ -82,12 +82,12 @@ class FolderRow(Row):
         more = {"agents": ", ".join(having), "embedder": folder.embedding_model or _DEFAULT}
         return cls.from_record(folder, **more, files=files, bytes=size, passages=passages)
 
-    def line(self, ink: Ink) -> str:
-        agents = self.told(ink, gettext_noop("for {agents}")) if self.agents else _("no agent can use it")
-        about = [self.told(ink, gettext_noop("{files}, {bytes} bytes")), agents, ink.text(self.text)]
+    def line(self, markup: Markup) -> str:
+        agents = self.told(markup, gettext_noop("for {agents}")) if self.agents else _("no agent can use it")
+        about = [self.told(markup, gettext_noop("{files}, {bytes} bytes")), agents, markup.text(self.text)]
         if self.embedder != _DEFAULT:
-            about.append(self.told(ink, gettext_noop("embedding model: {embedder}")))
-        return f"{ink.text(self.folder)}: {'; '.join(filter(None, about))}"
+            about.append(self.told(markup, gettext_noop("embedding model: {embedder}")))
+        return f"{markup.text(self.folder)}: {'; '.join(filter(None, about))}"
 
 
 class FileRow(Row):
@@ -97,9 +97,9 @@ class FileRow(Row):
     indexed: datetime = Field(validation_alias="indexed_at")
     note: str
 
-    def line(self, ink: Ink) -> str:
-        note = f" ({ink.text(self.note)})" if self.note else ""
-        return self.told(ink, gettext_noop("{file}: {bytes} bytes{note}"), note=note)
+    def line(self, markup: Markup) -> str:
+        note = f" ({markup.text(self.note)})" if self.note else ""
+        return self.told(markup, gettext_noop("{file}: {bytes} bytes{note}"), note=note)
 
 
 class Folders(Struct, frozen=True):

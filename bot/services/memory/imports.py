@@ -19,7 +19,7 @@ from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.knowledge import archival
@@ -68,8 +68,8 @@ class OutcomeRow(Row):
     outcome: str
     reason: str
 
-    def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.record}: {_(_OUTCOMES[self.outcome])}{f', {self.reason}' if self.reason else ''}")
+    def line(self, markup: Markup) -> str:
+        return markup.text(f"{self.record}: {_(_OUTCOMES[self.outcome])}{f', {self.reason}' if self.reason else ''}")
 
 
 class Report(Result):
@@ -87,21 +87,21 @@ class Report(Result):
     """Authors whose messages count as a stranger's."""
     listed: tuple[OutcomeRow, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         would = gettext_noop("Would import {records}, {changed} of them changed; {refused} left out.")
         done = gettext_noop("Imported {records}, {changed} of them changed; {refused} left out.")
         records = ngettext("{count} record", "{count} records", self.carried + self.changed)
-        head = [self.told(ink, would if self.dry_run else done, records=records)]
+        head = [self.told(markup, would if self.dry_run else done, records=records)]
         if self.known:
             head.append(ngettext("{count} was already imported.", "{count} were already imported.", self.known))
         others = gettext_noop(
             "Messages by {strangers} are treated as a stranger's. `--as-owner NAME` imports yours as your own."
         )
-        more = [self.told(ink, others)] if self.strangers else []
+        more = [self.told(markup, others)] if self.strangers else []
         if not self.dry_run:
             text = _("`carina import report` lists imports; `carina import undo {origin}` undoes this one.")
             more.append(text.format(origin=self.origin[:16]))
-        return [" ".join(head), *(each.line(ink) for each in self.listed), *more]
+        return [" ".join(head), *(each.line(markup) for each in self.listed), *more]
 
 
 class PastRow(Row):

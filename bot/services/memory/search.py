@@ -27,7 +27,7 @@ from bot.services.caller import Caller, Via
 from bot.services.memory.archive import agents_called
 from bot.services.names import MOMENTS, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Result, Row
+from bot.services.results import Markup, Result, Row
 from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
@@ -149,15 +149,15 @@ class HitRow(Row):
     def data(self) -> dict[str, Any]:
         return {**self.model_dump(mode="json"), **self.matched}
 
-    def line(self, ink: Ink) -> str:
-        name = f" {ink.text(one_line(self.name))}" if self.name else ""
-        by = f" {_('by {by}', by=ink.text(one_line(self.by)))}" if self.by else ""
-        why = f"; {ink.text(found)}" if (found := why_words(self.matched)) else ""
-        text = ink.text(" ".join(self.text[:_SHOWN].split()))
+    def line(self, markup: Markup) -> str:
+        name = f" {markup.text(one_line(self.name))}" if self.name else ""
+        by = f" {_('by {by}', by=markup.text(one_line(self.by)))}" if self.by else ""
+        why = f"; {markup.text(found)}" if (found := why_words(self.matched)) else ""
+        text = markup.text(" ".join(self.text[:_SHOWN].split()))
         told = ((_("just before"), self.before), (_("just after"), self.after))
-        beside = [ink.small(f"{word}: {ink.text(one_line(_said(said), _BESIDE))}") for word, said in told if said]
-        what = f"{_(_KINDS[self.kind])}{name}{ink.number(self.id)}{by}, {ink.time(self.when)}{why}"
-        return "\n".join([f"> {text}", *beside, ink.small(what)])
+        beside = [markup.small(f"{word}: {markup.text(one_line(_said(said), _BESIDE))}") for word, said in told if said]
+        what = f"{_(_KINDS[self.kind])}{name}{markup.number(self.id)}{by}, {markup.time(self.when)}{why}"
+        return "\n".join([f"> {text}", *beside, markup.small(what)])
 
 
 def why_words(told: Mapping[str, Any]) -> str:
@@ -203,16 +203,16 @@ class Found(Result):
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
         return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", words)))
 
-    def lines(self, ink: Ink) -> list[str]:
-        hits = [hit.line(ink) for hit in self.hits] or [self.nothing]
-        return [*hits, *(ink.small(ink.text(line)) for line in self.how)]
+    def lines(self, markup: Markup) -> list[str]:
+        hits = [hit.line(markup) for hit in self.hits] or [self.nothing]
+        return [*hits, *(markup.small(markup.text(line)) for line in self.how)]
 
     def data(self) -> Any:
         return {**self.model_dump(mode="json"), "hits": [hit.data() for hit in self.hits]}
 
-    def terminal(self, ink: Ink) -> str:
+    def terminal(self, markup: Markup) -> str:
         why = [_("Why: {reason}.", reason=one_line(self.words_alone, 120))] if self.words_alone else []
-        return "\n".join([*self.lines(ink), *why])
+        return "\n".join([*self.lines(markup), *why])
 
 
 def _said(beside: Mapping[str, Any] | None) -> str:

@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import Named, find_agent, find_living, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Row
+from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import MemoryService, commit, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
 from memory import activity, agents, unattended_turns
@@ -86,9 +86,9 @@ class SummaryRow(Row):
     by: str = Field(validation_alias="model")
     text: str = Field(validation_alias="summary")
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         by = _(", extracted by rules") if self.by == OFFLINE else ""
-        return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
+        return f"{markup.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {markup.text(self.text)}"
 
 
 class Summaries(Struct, frozen=True):
@@ -201,11 +201,11 @@ class TurnRow(Row):
     said: tuple[str, ...] = ()
     text: str
 
-    def line(self, ink: Ink) -> str:
-        when = "" if self.at is None else ink.time(self.at)
+    def line(self, markup: Markup) -> str:
+        when = "" if self.at is None else markup.time(self.at)
         where = ", ".join(filter(None, (self.group, self.place)))
-        head = ink.text(f"{self.agent} ({where}, ") + f"{when})" if self.agent else when
-        return f"{head}: {ink.text(self.text)}" if head else ink.text(self.text)
+        head = markup.text(f"{self.agent} ({where}, ") + f"{when})" if self.agent else when
+        return f"{head}: {markup.text(self.text)}" if head else markup.text(self.text)
 
 
 class UndoneRow(Row):
@@ -213,13 +213,13 @@ class UndoneRow(Row):
     state: str
     text: str
 
-    def line(self, ink: Ink) -> str:
-        return self.told(ink, "{what}: {state} ({text})", state=_(self.state))
+    def line(self, markup: Markup) -> str:
+        return self.told(markup, "{what}: {state} ({text})", state=_(self.state))
 
 
 class Undone(Listing[UndoneRow]):
-    def lines(self, ink: Ink) -> list[str]:
-        return [*super().lines(ink), *([_(_LASTING)] if self.rows else [])]
+    def lines(self, markup: Markup) -> list[str]:
+        return [*super().lines(markup), *([_(_LASTING)] if self.rows else [])]
 
 
 class ChangeReport(MemoryService, frozen=True):

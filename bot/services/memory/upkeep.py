@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
-from bot.services.results import Did, Ink, Listing, Row, did
+from bot.services.results import Did, Listing, Markup, Row, did
 from bot.services.transactions import MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
@@ -51,11 +51,11 @@ class ReportRow(Row):
     audience: str = ""
     text: str
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         return (
-            ink.text(self.text)
+            markup.text(self.text)
             if self.at is None
-            else _("Cleanup of {at}{text}", at=ink.time(self.at), text=ink.text(self.text))
+            else _("Cleanup of {at}{text}", at=markup.time(self.at), text=markup.text(self.text))
         )
 
 

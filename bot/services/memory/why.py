@@ -18,7 +18,7 @@ from bot.agents.permissions.policy import Action, Change, MemoryRights, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.registry import Arguments, Options, Param, operation
-from bot.services.results import Ink, Result, Row, forgotten
+from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import why
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
@@ -109,15 +109,15 @@ class MemoryRow(Row):
         more = {"link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
         return cls.from_record(memory, place=place, **more)
 
-    def line(self, ink: Ink) -> str:
-        return self.quoted(ink, _SHORT)
+    def line(self, markup: Markup) -> str:
+        return self.quoted(markup, _SHORT)
 
-    def quoted(self, ink: Ink, limit: int) -> str:
-        who = _(" by {speaker}", speaker=ink.text(self.speaker)) if self.speaker and self.kind != "block" else ""
-        where = _(" in {place}", place=ink.text(place_title(self.place))) if self.place else ""
-        when = _(_WHEN[self.kind], when=ink.time(self.at))
-        head = f"{ink.text(self._name)}, {when}{who}{where}; {self.readers}"
-        lines = [head, f"> {ink.text(one_line(self.text, limit))}"]
+    def quoted(self, markup: Markup, limit: int) -> str:
+        who = _(" by {speaker}", speaker=markup.text(self.speaker)) if self.speaker and self.kind != "block" else ""
+        where = _(" in {place}", place=markup.text(place_title(self.place))) if self.place else ""
+        when = _(_WHEN[self.kind], when=markup.time(self.at))
+        head = f"{markup.text(self._name)}, {when}{who}{where}; {self.readers}"
+        lines = [head, f"> {markup.text(one_line(self.text, limit))}"]
         return "\n".join([*lines, f"<{self.link}>"] if self.link else lines)
 
     @property
@@ -149,7 +149,7 @@ class Explained(Result):
         """Those to which the caller may do something."""
         return tuple(each for each in self.memories if each.changes)
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         found = [each for each in self.memories if each.kind != "block"]
         kept = [each for each in self.memories if each.kind == "block"]
         lines = []
@@ -157,9 +157,9 @@ class Explained(Result):
             lines.append(_("This answer comes from the conversation here and from these memories:"))
         elif not (self.hidden or self.gone):
             lines.append(_(_NOTHING if self.recorded else _UNRECORDED))
-        lines += _numbered(found, 1, ink)
+        lines += _numbered(found, 1, markup)
         lines += [_("Always in view:"), ""] if kept else []  # in Markdown a list begins after a paragraph, unless at 1
-        lines += _numbered(kept, len(found) + 1, ink)
+        lines += _numbered(kept, len(found) + 1, markup)
         if self.hidden:
             lines.append(
                 ngettext(
@@ -173,7 +173,7 @@ class Explained(Result):
                 ngettext("{count} memory that is forgotten now.", "{count} memories that are forgotten now.", self.gone)
             )
         ran = Counter(self.tools)
-        tools = ", ".join(f"{ink.text(name)}{f' × {count}' if count > 1 else ''}" for name, count in ran.items())
+        tools = ", ".join(f"{markup.text(name)}{f' × {count}' if count > 1 else ''}" for name, count in ran.items())
         return [*lines, _("Tools used: {tools}.", tools=tools) if tools else _("No tools were used.")]
 
 
@@ -185,8 +185,8 @@ class OneExplained(Result):
         """It, where the caller may do something to it."""
         return (self.row,) if self.row.changes else ()
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [self.row.quoted(ink, _FULL)]
+    def lines(self, markup: Markup) -> list[str]:
+        return [self.row.quoted(markup, _FULL)]
 
 
 class Correctable(Result):
@@ -369,8 +369,8 @@ def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
     )
 
 
-def _numbered(memories: Sequence[MemoryRow], start: int, ink: Ink) -> list[str]:
-    return [f"{number}. {memory.line(ink)}" for number, memory in enumerate(memories, start)]
+def _numbered(memories: Sequence[MemoryRow], start: int, markup: Markup) -> list[str]:
+    return [f"{number}. {memory.line(markup)}" for number, memory in enumerate(memories, start)]
 
 
 def _link(memory: Memory) -> str:

@@ -23,7 +23,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
-from bot.services.results import Did, Ink, Listing, Markdown, Row, did
+from bot.services.results import Did, Listing, Markdown, Markup, Row, did
 from bot.services.transactions import commit, reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
@@ -115,11 +115,11 @@ class WaitingRow(Row):
 
 
 class Waiting(Listing[WaitingRow]):
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         full = [
             _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=access.MOST_OPEN)
         ]
-        return [*super().lines(ink), *(full if len(self.rows) >= access.MOST_OPEN else ())]
+        return [*super().lines(markup), *(full if len(self.rows) >= access.MOST_OPEN else ())]
 
 
 class RuleRow(Row):
@@ -131,14 +131,14 @@ class RuleRow(Row):
     by: str = ""
     at: datetime | None = None
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         done = _("allowed") if self.rule is Rule.ALLOW else _("blocked")
         said = (
             _("in the configuration")
             if self.at is None
-            else _("{via} by {by}, {at}", via=self.via, by=ink.person(self.by), at=ink.time(self.at))
+            else _("{via} by {by}, {at}", via=self.via, by=markup.person(self.by), at=markup.time(self.at))
         )
-        return f"{ink.person(self.subject)}: {done} {said}"
+        return f"{markup.person(self.subject)}: {done} {said}"
 
 
 @dataclass
@@ -380,11 +380,11 @@ def _asked_in(request: PairingRequest) -> str:
 
 def _card(unknown: UnknownPerson, source: str) -> str:
     """Who asks, and from where. Names are foreign text: on one line, without markup."""
-    stranger, ink = unknown.speaker, Markdown()
-    wants = _("**{who}** wants to talk to me.", who=ink.text(stranger.name))
+    stranger, markup = unknown.speaker, Markdown()
+    wants = _("**{who}** wants to talk to me.", who=markup.text(stranger.name))
     account = _("Account: {account}", account=_called(stranger.id, source))
     account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
-    shared = ", ".join(map(ink.text, unknown.servers[:_SERVERS])) or _("no server with me")
+    shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("no server with me")
     where = _("Where: a direct message; shares {servers}", servers=shared)
     note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")
     return "\n".join((wants, account, where, note))

@@ -20,7 +20,7 @@ from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
-from bot.services.results import Did, Ink, Listing, Result, Row, did, relative
+from bot.services.results import Did, Listing, Markup, Result, Row, did, relative
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.erasure.person import is_to_part, part
@@ -53,13 +53,13 @@ _Code = Annotated[str, Param("The code, such as ABCD-2345")]
 class AccountRow(Row):
     account: str
 
-    def line(self, ink: Ink) -> str:
-        return _("the terminal") if self.account.startswith("terminal:") else ink.person(self.account)
+    def line(self, markup: Markup) -> str:
+        return _("the terminal") if self.account.startswith("terminal:") else markup.person(self.account)
 
 
 class AccountList(Listing[AccountRow]):
-    def lines(self, ink: Ink) -> list[str]:
-        first, *others = (row.line(ink) for row in self.rows)
+    def lines(self, markup: Markup) -> list[str]:
+        first, *others = (row.line(markup) for row in self.rows)
         if not others:
             return [_("You have no linked accounts; I know you as {first}.", first=first)]
         return [_("You are {first}, linked with:", first=first), *(f"- {each}" for each in others)]
@@ -203,8 +203,8 @@ class KnownRow(Row):
 
     phrase = gettext_noop("{name} ({who}): {messages}, last {last}")
 
-    def line(self, ink: Ink) -> str:
-        return self.told(ink, who=ink.person(self.person))
+    def line(self, markup: Markup) -> str:
+        return self.told(markup, who=markup.person(self.person))
 
 
 class TripleRow(Row):
@@ -228,8 +228,8 @@ class Graph(Result):
     total: int
     triples: tuple[TripleRow, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [each.line(ink) for each in self.triples] or [_("Nothing is known there yet.")]
+    def lines(self, markup: Markup) -> list[str]:
+        return [each.line(markup) for each in self.triples] or [_("Nothing is known there yet.")]
 
 
 class KnownPeople(Struct, frozen=True):

@@ -17,7 +17,7 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience, where
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.results import Entry, Listing, Markup, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, blocks, requests
 from memory.agents import Agent
@@ -114,10 +114,12 @@ class GrantRow(Row):
             name=person_called(rows, grant.person, _OWNERS) if grant.person else "",
         )
 
-    def line(self, ink: Ink) -> str:
-        until = _("until you revoke it") if self.until is None else self.told(ink, gettext_noop("until {until}"))
-        by = ink.text(self.name) or (ink.person(self.person) if self.person else _("somebody who was erased"))
-        return self.told(ink, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by)
+    def line(self, markup: Markup) -> str:
+        until = _("until you revoke it") if self.until is None else self.told(markup, gettext_noop("until {until}"))
+        by = markup.text(self.name) or (markup.person(self.person) if self.person else _("somebody who was erased"))
+        return self.told(
+            markup, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by
+        )
 
     @property
     def what(self) -> str:
@@ -132,9 +134,9 @@ class Permitted(Result):
     grants: tuple[GrantRow, ...]
     whole: bool = Field(exclude=True)
 
-    def lines(self, ink: Ink) -> list[str]:
-        waiting = [_("Waiting for you:"), *(f"- {row.line(ink)}" for row in self.requests)]
-        held = [_("Lasting permissions:"), *(f"- {row.line(ink)}" for row in self.grants)]
+    def lines(self, markup: Markup) -> list[str]:
+        waiting = [_("Waiting for you:"), *(f"- {row.line(markup)}" for row in self.requests)]
+        held = [_("Lasting permissions:"), *(f"- {row.line(markup)}" for row in self.grants)]
         asked = waiting if self.requests else [_("Nothing is waiting for you.")]
         lasting = held if self.grants else [_("There are no lasting permissions.")]
         return [*asked, *(lasting if self.whole else [])]
@@ -145,21 +147,21 @@ class WholeRequest(Result):
     text: str
     arguments: str
 
-    def lines(self, ink: Ink) -> list[str]:
-        return [ink.text(self.text), ink.text(self.arguments)]
+    def lines(self, markup: Markup) -> list[str]:
+        return [markup.text(self.text), markup.text(self.arguments)]
 
 
 class Answered(Result):
     id: str
     text: str
 
-    def lines(self, _ink: Ink) -> list[str]:
+    def lines(self, _markup: Markup) -> list[str]:
         return [self.text]
 
     def data(self) -> dict[str, Any]:
         return {"id": self.id, "counted": True, "text": self.text}
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         return _("Request {id}: {text}", id=self.id, text=self.text)
 
 
@@ -173,9 +175,9 @@ class RecordRow(Row):
         called = person_called(rows, PersonId(person), _OWNERS) if person else ""
         return cls(values={**line, "called": called})
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         about = filter(None, (self.values[name] for name in ("event", "tool", "called", "detail")))
-        return f"{ink.time(from_text(self.values['at']))}: {', '.join(map(ink.text, about))}"
+        return f"{markup.time(from_text(self.values['at']))}: {', '.join(map(markup.text, about))}"
 
 
 class Record(Listing[RecordRow]):

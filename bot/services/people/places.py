@@ -24,7 +24,7 @@ from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, stored_settings
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import commit, reads, writes
 from memory import agents, data_sources, jobs
 from memory.agents import Group
@@ -97,13 +97,13 @@ class SourceRow(Row):
     state: str = ""
     """How a data source stands."""
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         if self.state:
-            return ink.text(f"{self.source}: {self.state}")
+            return markup.text(f"{self.source}: {self.state}")
         if self.since is None:
             return _("{source}: active", source=self.source)
         text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
-        return self.told(ink, text, by=ink.person(self.by))
+        return self.told(markup, text, by=markup.person(self.by))
 
 
 class PlaceSetting(Result):
@@ -118,13 +118,13 @@ class PlaceSetting(Result):
     by: str = Field(default="", validation_alias="setting.by")
     since: datetime | None = Field(default=None, validation_alias="setting.at")
 
-    def lines(self, ink: Ink) -> list[str]:
-        level = _("this server") if self.at == self.guild else ink.place(self.at)
+    def lines(self, markup: Markup) -> list[str]:
+        level = _("this server") if self.at == self.guild else markup.place(self.at)
         origin = _("in the configuration, for {level}", level=level) if self.at else _("by default")
         if self.since is not None:
             text = gettext_noop("by command of {by}, {since}, for {level}")
-            origin = self.told(ink, text, by=ink.person(self.by), level=level)
-        return [self.done + sentence(f"{self.words.format(f'**{ink.text(self.value)}**')} ({origin})")]
+            origin = self.told(markup, text, by=markup.person(self.by), level=level)
+        return [self.done + sentence(f"{self.words.format(f'**{markup.text(self.value)}**')} ({origin})")]
 
 
 class Configured(Struct, frozen=True):

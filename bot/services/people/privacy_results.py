@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.services.results import Ink, Result
+from bot.services.results import Markup, Result
 from memory.people.privacy import Choice, Erasure
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext
@@ -88,13 +88,13 @@ class FoundWords:
     samples: int
     tables: dict[str, int] = field(default_factory=dict)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         tables = "".join(f", {table} ({count})" for table, count in self.tables.items())
         kind = _("a copy") if self.copy else _("in use")
-        day = ink.time(from_text(self.changed_at))
+        day = markup.time(from_text(self.changed_at))
         return _(
             "- found in {file} ({kind}, {day}): {samples}{tables}",
-            file=ink.text(self.file),
+            file=markup.text(self.file),
             kind=kind,
             day=day,
             samples=ngettext("{count} word", "{count} words", self.samples),
@@ -107,11 +107,11 @@ class OldCopy:
     file: str
     at: str
 
-    def line(self, ink: Ink) -> str:
-        day = ink.time(from_text(self.at))
+    def line(self, markup: Markup) -> str:
+        day = markup.time(from_text(self.at))
         return _(
             "- {file} ({day}) is an older copy; whoever runs this service can delete it.",
-            file=ink.text(self.file),
+            file=markup.text(self.file),
             day=day,
         )
 
@@ -141,19 +141,23 @@ class Receipt(Result):
         known = {key: value for key, value in erasure.receipt.items() if key in cls.model_fields}
         return cls(id=str(erasure.id), **{key: getattr(erasure, key) for key in keys}, **known, **more)
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         if not self.others:
-            return self.own_lines(ink)
-        return [line for each in (self, *self.others) for line in (f"{ink.person(each.person)}:", *each.own_lines(ink))]
+            return self.own_lines(markup)
+        return [
+            line
+            for each in (self, *self.others)
+            for line in (f"{markup.person(each.person)}:", *each.own_lines(markup))
+        ]
 
-    def own_lines(self, ink: Ink) -> list[str]:
+    def own_lines(self, markup: Markup) -> list[str]:
         """Of this account."""
         return [
-            _("Erased on {from_text}.{id}", from_text=ink.time(from_text(self.done_at)), id=ink.number(self.id)),
+            _("Erased on {from_text}.{id}", from_text=markup.time(from_text(self.done_at)), id=markup.number(self.id)),
             *(each.line() for each in self.stores if each),
             self._searched(),
-            *(each.line(ink) for each in self.left),
-            *(each.line(ink) for each in self.copies),
+            *(each.line(markup) for each in self.left),
+            *(each.line(markup) for each in self.copies),
             *([_("- It is gone from the continuous backup within a day.")] if self.replica else []),
         ]
 
@@ -184,8 +188,8 @@ class Seen(Result):
         kept = any(count for counts in self.stores.values() for count in counts.values())
         return bool(kept or self.identities or self.choice or self.erasures)
 
-    def held(self, ink: Ink) -> list[str]:
-        who, totals = self._who(ink), dict.fromkeys(WORDS, 0)
+    def held(self, markup: Markup) -> list[str]:
+        who, totals = self._who(markup), dict.fromkeys(WORDS, 0)
         for counts in self.stores.values():
             for store, count in counts.items():
                 totals[store] = totals.get(store, 0) + count
@@ -195,28 +199,30 @@ class Seen(Result):
             [_("What is kept about {who}:", who=who), *held] if held else [_("Nothing about {who} is kept.", who=who)]
         )
 
-    def lines(self, ink: Ink) -> list[str]:
-        lines = self.held(ink)
+    def lines(self, markup: Markup) -> list[str]:
+        lines = self.held(markup)
         if len(self.persons) > 1:
-            lines.append(_("This covers all of these accounts: {map}.", map=", ".join(map(ink.person, self.persons))))
-        return lines + self.decided(ink)
+            lines.append(
+                _("This covers all of these accounts: {map}.", map=", ".join(map(markup.person, self.persons)))
+            )
+        return lines + self.decided(markup)
 
-    def decided(self, ink: Ink) -> list[str]:
+    def decided(self, markup: Markup) -> list[str]:
         """What they chose, and what was erased."""
         lines = []
         if self.choice:
-            since = ink.time(from_text(self.since))
+            since = markup.time(from_text(self.since))
             lines.append(
                 _("Paused since {since}: nothing new is kept.", since=since)
                 if self.choice == Choice.PAUSED
                 else _("Opted out since {since}: nothing new is kept.", since=since)
             )
         done = [each.done_at for each in self.erasures]
-        lines += [_("Erased on {from_text}.", from_text=ink.time(from_text(each))) for each in done if each]
+        lines += [_("Erased on {from_text}.", from_text=markup.time(from_text(each))) for each in done if each]
         return lines + [_("An erasure is in progress.") for each in done if not each]
 
-    def _who(self, ink: Ink) -> str:
-        return _("you") if self.yours else ink.person(self.person)
+    def _who(self, markup: Markup) -> str:
+        return _("you") if self.yours else markup.person(self.person)
 
     def _held(self, store: str, count: int) -> str:
         what, more = WORDS[store]
@@ -233,10 +239,10 @@ class Export(Result):
     def document(self) -> str:
         return json.dumps(self.everything, ensure_ascii=False, indent=1)
 
-    def lines(self, _ink: Ink) -> list[str]:
+    def lines(self, _markup: Markup) -> list[str]:
         return [_("Everything kept about you:")]
 
-    def terminal(self, _ink: Ink) -> str:
+    def terminal(self, _markup: Markup) -> str:
         return self.document
 
 

@@ -16,7 +16,7 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import find_living
 from bot.services.people.privacy import named
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind, Known, NewKey, WebKey
@@ -54,13 +54,13 @@ class SignInLink(Result):
     person: str = ""
     phrase = "{url}"
 
-    def aside(self, ink: Ink) -> str:
+    def aside(self, markup: Markup) -> str:
         if not self.person:
             return sign_in_words()
         return _(
             "This address opens the page of {person}, who can see and erase there what is kept about them. Give it to "
             "nobody else. It signs in one browser, once, within five minutes.",
-            person=ink.person(self.person),
+            person=markup.person(self.person),
         )
 
 
@@ -70,8 +70,10 @@ class NewSecret(Result):
     token: str
     phrase = "{token}"
 
-    def aside(self, ink: Ink) -> str:
-        return self.told(ink, gettext_noop("This is the token {name} ({scope}). Keep it now: it is not shown again."))
+    def aside(self, markup: Markup) -> str:
+        return self.told(
+            markup, gettext_noop("This is the token {name} ({scope}). Keep it now: it is not shown again.")
+        )
 
 
 class KeyRow(Row):
@@ -88,11 +90,11 @@ class KeyRow(Row):
     def of(cls, key: WebKey, agents: Mapping[AgentId, str]) -> "KeyRow":
         return cls.from_record(key, agent=agents.get(key.agent, "nobody") if key.agent else "")
 
-    def line(self, ink: Ink) -> str:
-        used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
-        used += f", {ink.person(self.person)}" if self.person else ""
-        used += self.told(ink, gettext_noop(", only for {agent}")) if self.agent else ""
-        return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
+    def line(self, markup: Markup) -> str:
+        used = _("not used yet") if self.used is None else self.told(markup, gettext_noop("used {used}"))
+        used += f", {markup.person(self.person)}" if self.person else ""
+        used += self.told(markup, gettext_noop(", only for {agent}")) if self.agent else ""
+        return self.told(markup, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
 
 
 class WebAccess(Struct, frozen=True):

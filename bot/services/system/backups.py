@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Alone
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Entry, Ink, Lines, Listing, Row
+from bot.services.results import Entry, Lines, Listing, Markup, Row
 from memory.store import backups
 from memory.store.backups import Backup
 from memory.store.clock import Clock
@@ -49,12 +49,12 @@ class BackupRow(Row):
     def from_backup(cls, each: Backup) -> "BackupRow":
         return cls.from_record(each, files=len(each.files))
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         if self.made is None:
-            return ink.text(f"{self.name}: {self.reason}")
+            return markup.text(f"{self.name}: {self.reason}")
         size = f"{ngettext('{count} file', '{count} files', self.files)}, {size_text(self.bytes)}"
-        copied = _("; copied to {copied_to}", copied_to=ink.text(self.copied_to)) if self.copied_to else ""
-        return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
+        copied = _("; copied to {copied_to}", copied_to=markup.text(self.copied_to)) if self.copied_to else ""
+        return f"{markup.text(self.name)}, {markup.time(self.made)}: {size}{copied}"
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ class VacuumedFile(Row):
     bytes_before: int
     bytes_after: int
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         freed = self.bytes_before - self.bytes_after
         done = _("{size} freed", size=size_text(freed)) if freed > 0 else _("nothing to free")
-        return ink.text(f"{self.file}: {size_text(self.bytes_after)}, {done}")
+        return markup.text(f"{self.file}: {size_text(self.bytes_after)}, {done}")
 
 
 class Databases(Struct, frozen=True):

@@ -17,7 +17,7 @@ from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
 from bot.services.registry import CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Row
+from bot.services.results import Entry, Markup, Row
 from bot.services.system.jobs import Schedule
 from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
@@ -81,19 +81,19 @@ class SourceInfo(Row):
     secret: str = ""
     """Of a new webhook; shown once."""
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         checked = self.every_minutes > 0
         failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
         parts = [
-            self.told(ink, "{name} ({type}, {address})"),
+            self.told(markup, "{name} ({type}, {address})"),
             _("paused") if self.paused else "",
             ngettext("every minute", "every {count} minutes", self.every_minutes)
             if checked and not self.paused
             else "",
-            self.told(ink, gettext_noop("signing secret {secret} (shown only now)")) if self.secret else "",
-            self.told(ink, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
-            self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet") if checked else "",
-            f"{failed}: {ink.text(self.error)}" if self.error else "",
+            self.told(markup, gettext_noop("signing secret {secret} (shown only now)")) if self.secret else "",
+            self.told(markup, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
+            self.told(markup, gettext_noop("last read {read}")) if self.read else _("not read yet") if checked else "",
+            f"{failed}: {markup.text(self.error)}" if self.error else "",
         ]
         return ", ".join(filter(None, parts))
 

@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row, relative
+from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
@@ -98,11 +98,11 @@ class InboxRow(Row):
     def what(self) -> str:
         return _(_KINDS.get(self.kind, self.kind.capitalize()))
 
-    def line(self, ink: Ink) -> str:
-        where = ink.place(self.place) if self.place_name == self.place else ink.text(self.place_name)
-        head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=self.what, where=where)
-        error = f": {ink.text(_(self.last_error))}" if self.last_error else ""
-        return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
+    def line(self, markup: Markup) -> str:
+        where = markup.place(self.place) if self.place_name == self.place else markup.text(self.place_name)
+        head = self.told(markup, gettext_noop("{what} in {where}, {received_at}"), what=self.what, where=where)
+        error = f": {markup.text(_(self.last_error))}" if self.last_error else ""
+        return f"{head}, {_(_STATES[self.status])}{error}{markup.number(str(self.id))}"
 
 
 class Inbox(Struct, frozen=True):
@@ -243,9 +243,9 @@ class DayRow(Row):
     answered: int
     cost_usd: float
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         text = gettext_noop("{day}: {heard} received, {answered} answered, ${cost}")
-        return self.told(ink, text, cost=number_text(self.cost_usd, ".2f"))
+        return self.told(markup, text, cost=number_text(self.cost_usd, ".2f"))
 
 
 class StageRow(Row):
@@ -272,9 +272,9 @@ class StageRow(Row):
     def milliseconds(self) -> int:
         return max(0, round((self.ended - self.at) / timedelta(milliseconds=1)))
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         counted = gettext_noop("{name}: {milliseconds}, {tokens_in} tokens in, {tokens_out} out")
-        return self.told(ink, "{name}: {milliseconds}" if self.tokens_in is None else counted)
+        return self.told(markup, "{name}: {milliseconds}" if self.tokens_in is None else counted)
 
 
 class Trace(Result):
@@ -286,9 +286,9 @@ class Trace(Result):
     turn: TurnId | None
     stages: tuple[StageRow, ...]
 
-    def lines(self, ink: Ink) -> list[str]:
-        told = [self.row.line(ink), ink.text(self.text), *(f"- {each.line(ink)}" for each in self.stages)]
-        return [*told, ink.text(self.answer)] if self.answer else told
+    def lines(self, markup: Markup) -> list[str]:
+        told = [self.row.line(markup), markup.text(self.text), *(f"- {each.line(markup)}" for each in self.stages)]
+        return [*told, markup.text(self.answer)] if self.answer else told
 
 
 def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:

@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row, relative
+from bot.services.results import Entry, Listing, Markup, Row, relative
 from bot.services.system.backups import BACKUP
 from bot.services.transactions import reads, writes
 from bot.upkeep.evaluations import EVALUATE
@@ -107,16 +107,16 @@ class JobRow(Row):
     def title(self) -> str:
         return _title(self.id)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
-        last = self.told(ink, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
-        detail = ink.text(f": {self.text}") if self.last and self.text else ""
-        following = self.told(ink, gettext_noop("; next run {next}")) if self.next else _("; no next run")
-        if self.next and ink.time(self.next) in self.plan:  # it runs once, and the plan says when
+        last = self.told(markup, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
+        detail = markup.text(f": {self.text}") if self.last and self.text else ""
+        following = self.told(markup, gettext_noop("; next run {next}")) if self.next else _("; no next run")
+        if self.next and markup.time(self.next) in self.plan:  # it runs once, and the plan says when
             following = ""
-        state, plan = _(self.state), ink.text(self.plan)
-        name = f"{self.title}{' ' + _short(self.id) if ink.number(self.id) else ''}"
-        return f"{ink.text(name)} ({state}): {plan}{following}{last}{detail}"
+        state, plan = _(self.state), markup.text(self.plan)
+        name = f"{self.title}{' ' + _short(self.id) if markup.number(self.id) else ''}"
+        return f"{markup.text(name)} ({state}): {plan}{following}{last}{detail}"
 
 
 def _ahead(row: JobRow, now: datetime) -> str:

@@ -11,7 +11,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Row
+from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.inbox import shown_error
 from bot.services.transactions import reads, writes
 from memory.people.audience import OWNER, Scope
@@ -70,12 +70,12 @@ class UndeliveredRow(Row):
     def brief(self) -> str:
         return _("{what} in {place}: {text}", what=_(_NAMES[self.what]), place=self.place, text=self.text)
 
-    def line(self, ink: Ink) -> str:
+    def line(self, markup: Markup) -> str:
         more = ", " + ngettext("{count} piece", "{count} pieces", self.pieces) if self.pieces > 1 else ""
         told = {"what": _(_NAMES[self.what]), "more": more, "status": _(_STATES.get(self.status, self.status))}
-        head = self.told(ink, gettext_noop("{what} in {place}{more}, {status}: {reason}"), **told)
-        again = self.told(ink, gettext_noop("; next attempt {next}")) if self.next else ""
-        return f"{head}{again}{ink.number(self.id)}\n> {ink.text(self.text)}"
+        head = self.told(markup, gettext_noop("{what} in {place}{more}, {status}: {reason}"), **told)
+        again = self.told(markup, gettext_noop("; next attempt {next}")) if self.next else ""
+        return f"{head}{again}{markup.number(self.id)}\n> {markup.text(self.text)}"
 
 
 class Outbox(Struct, frozen=True):

@@ -292,8 +292,8 @@ class Shown(Row):
     text: str
     at: datetime
 
-    def line(self, ink: Any) -> str:
-        return f"{ink.text(self.text)} {ink.time(self.at)}{ink.number(self.id)}"
+    def line(self, markup: Any) -> str:
+        return f"{markup.text(self.text)} {markup.time(self.at)}{markup.number(self.id)}"
 
 
 def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:

@@ -19,7 +19,7 @@ from bot.errors import CallError, ConfigError, UserError
 from bot.interfaces.cli.service import no_manager
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
-from bot.services.results import Ink, Result
+from bot.services.results import Markup, Result
 from sources.discord.markup import invite_url
 from texts import _
 
@@ -138,14 +138,14 @@ class Written(Result):
     unset: frozenset[str] = Field(exclude=True)
     """What is not configured."""
 
-    def lines(self, ink: Ink) -> list[str]:
+    def lines(self, markup: Markup) -> list[str]:
         done = _("Wrote {file} (starter: {starter}). Review it. Next:", file=self.file, starter=self.starter)
         used = _("{before} already has agents. They stay, and the next start adds those in the file.")
         model = _("- CARINA_MODEL and a provider's key in .env choose a language model.")
         discord = _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md).")
         alone = {"language model", "discord", "bluesky"} <= self.unset
         return [
-            ink.text(done),
+            markup.text(done),
             _("- `carina` starts a chat right here, with the offline model.")
             if alone
             else _("- `carina run` starts Carina. `carina chat` starts a chat right here."),
@@ -153,7 +153,7 @@ class Written(Result):
             *([discord] if "discord" in self.unset else []),
             *([] if no_manager() else [_("- `carina service install` makes Carina start automatically.")]),
             _("- `carina init --help` lists a flag for each of these settings."),
-            *([ink.text(used.format(before=self.before))] if self.before else []),
+            *([markup.text(used.format(before=self.before))] if self.before else []),
         ]
 
 
