@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from memory.queue import place_settings
 from memory.queue.place_settings import Kind, Setting
-from memory.store.database import Database
+from memory.store.database import Database, Rows
 from memory.store.ids import PersonId
 from sources.terminal import PERSON
 from texts import language
 
 OF_CONSTELLATION = ("group", "model")
 """Settings of a single constellation; all others are about accounts."""
+
+StoredSettings: TypeAlias = dict[tuple[Kind, str], Setting]
 
 
 @dataclass
@@ -26,15 +29,19 @@ class AccountSettings:
     """All accounts of a person."""
     started: str = field(default_factory=language)
     """The language with which the program was started."""
-    held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
+    held: StoredSettings = field(default_factory=dict, init=False)
     modes: dict[str, str] = field(default_factory=dict, init=False)
     """Modes by "discord:<channel, category or guild>"; the source uses the same object."""
     resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
     """Called when a source is resumed, to read what was missed; missing for a source that is not connected."""
 
     async def load(self) -> None:
-        """Read the settings; call this before accepting any message, and after each change and erasure."""
-        self.held = await stored_settings(self.database)
+        """Read the settings; call this before accepting any message, and after an erasure."""
+        self.use(await self.database.read(stored_settings))
+
+    def use(self, stored: StoredSettings) -> None:
+        """Apply these from now on."""
+        self.held = stored
         self.modes.clear()
         self.modes |= {subject: each.value for (kind, subject), each in self.held.items() if kind == "mode"}
 
@@ -52,6 +59,5 @@ class AccountSettings:
         return self.language(person) or self.language(PERSON) or self.started
 
 
-async def stored_settings(database: Database) -> dict[tuple[Kind, str], Setting]:
-    found = await database.read(place_settings.settings)
-    return {(each.kind, each.subject): each for each in found}
+def stored_settings(rows: Rows) -> StoredSettings:
+    return {(each.kind, each.subject): each for each in place_settings.settings(rows)}

@@ -21,7 +21,7 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find, named_place
-from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, stored_settings
+from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, StoredSettings, stored_settings
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row
@@ -154,11 +154,14 @@ class Places:
     configured: Configured = dataclasses.field(default_factory=Configured)
     models: tuple[str, ...] = (OFFLINE,)
     """The configured models, starting with the one of most agents."""
-    _held: dict[tuple[Kind, str], Setting] = dataclasses.field(default_factory=dict, init=False)
+    _held: StoredSettings = dataclasses.field(default_factory=dict, init=False)
 
     async def load(self) -> None:
-        """Read the settings; call this before accepting any message, and after each change."""
-        self._held = await stored_settings(self.database)
+        """Read the settings; call this before accepting any message."""
+        self._use(await self.database.read(stored_settings))
+
+    def _use(self, stored: StoredSettings) -> None:
+        self._held = stored
         routed = {subject: GroupId(each.value) for (kind, subject), each in self._held.items() if kind == "group"}
         self.answering.decided.clear()
         self.answering.decided.update(routed)
@@ -363,17 +366,17 @@ class Places:
         now = self.clock()
         setting = Setting(kind, subject, value or "", who.person, now)
 
-        def work(tx: Tx) -> bool:
-            if value is None:
-                return place_settings.drop(tx, kind, subject)
-            place_settings.put(tx, setting)
-            return True
+        def work(tx: Tx) -> StoredSettings:
+            if value is not None:
+                place_settings.put(tx, setting)
+            elif not place_settings.drop(tx, kind, subject):
+                raise UserError("No command has changed this; the configuration applies there.")
+            return stored_settings(tx)
 
-        database = self.database if kind in OF_CONSTELLATION else self.accounts.database
-        done = await commit(database, work)
-        if not done:
-            raise UserError("No command has changed this; the configuration applies there.")
-        await (self.load() if kind in OF_CONSTELLATION else self.accounts.load())
+        if kind in OF_CONSTELLATION:
+            self._use(await commit(self.database, work))
+        else:
+            self.accounts.use(await commit(self.accounts.database, work))
         _log.info("setting_changed", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
         return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
 

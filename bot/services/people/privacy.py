@@ -7,7 +7,7 @@ or answered until they resume, in any constellation.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -55,6 +55,14 @@ _Person = Annotated[
 _SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
+_Stored: TypeAlias = tuple[dict[PersonId, tuple[Choice, str]], dict[PersonId, list[tuple[str, str]]]]
+
+
+def _stored(rows: Rows) -> _Stored:
+    """People's choices, and the times of those that they ended."""
+    return privacy.choices(rows), privacy.ended(rows)
+
+
 @dataclass
 class Choices:
     """People's choices, cached from global.db."""
@@ -67,10 +75,8 @@ class Choices:
     _ended: dict[PersonId, list[tuple[str, str]]] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
-        """Read the choices; call this before accepting any message, and after each change."""
-        self._held, self._ended = await self.constellations.registry.read(
-            lambda rows: (privacy.choices(rows), privacy.ended(rows))
-        )
+        """Read the choices; call this before accepting any message, and after an erasure."""
+        self._held, self._ended = await self.constellations.registry.read(_stored)
 
     def ignored(self, person: PersonId | None) -> bool:
         """Whether nothing that this person says is stored or answered."""
@@ -95,12 +101,12 @@ class Choices:
         """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
         now, people = self.clock(), self.selves(person)
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> _Stored:
             for each in people:
                 privacy.choose(tx, each, choice, now)
+            return _stored(tx)
 
-        await commit(self.constellations.registry, work)
-        await self.load()
+        self._held, self._ended = await commit(self.constellations.registry, work)
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
                 await self.follow(database)

@@ -1,5 +1,7 @@
 """What is decided by command: pauses, of which the owner is told what comes true, models of places, and languages."""
 
+from typing import Any
+
 import pytest
 
 from bot.agents.permissions.policy import People
@@ -11,6 +13,7 @@ from bot.services.people.places import Places
 from bot.services.results import Plain
 from memory.erasure.stores import STORES
 from memory.store.database import Tx
+from memory.store.errors import DatabaseBusy
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Place
@@ -40,6 +43,18 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(service: S
     assert "I am reading the newest messages" in await told("resume", "discord")
     assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
     assert read == ["discord"]
+
+
+async def test_a_source_is_paused_although_nothing_can_be_read_after_it(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(_work: Any) -> None:
+        raise DatabaseBusy("another program holds the database")
+
+    places = places_of(service)
+    monkeypatch.setattr(service.database, "read", busy)
+    await registry(places).call("source.pause", owner_at_terminal(), {"source": "discord"})
+    assert places.accounts.is_paused("discord")
 
 
 async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_around_it(

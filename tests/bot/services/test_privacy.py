@@ -30,6 +30,7 @@ from memory.queue.payloads import BlockNote, Quotation
 from memory.queue.turns import TurnMoved
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
+from memory.store.errors import DatabaseBusy
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect
@@ -464,12 +465,22 @@ async def test_who_waits_when_the_service_stops_is_told(service: Service) -> Non
 
 async def test_choices_are_durable_before_they_are_answered(service: Service) -> None:
     await told(service, "pause")
-    other = Choices(service.constellations, service.clock, service.approvals.people.selves)
     other = Choices(service.constellations, service.clock, lambda person: (person,))
     await other.load()
     assert other.ignored(ANN.id)
     assert not other.ignored(BOB.id)
     assert not other.ignored(None)
+
+
+async def test_a_choice_applies_although_nothing_can_be_read_after_it(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(_work: Any) -> None:
+        raise DatabaseBusy("another program holds the database")
+
+    monkeypatch.setattr(service.constellations.registry, "read", busy)
+    await service.privacy.choices.choose(ANN.id, Choice.PAUSED)
+    assert service.privacy.choices.ignored(ANN.id)
 
 
 async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(service: Service, tmp_path: Path) -> None:
