@@ -23,6 +23,8 @@ MAX_CONTENT = 30_000
 PASSAGE = 2_000
 """Characters in one passage of a long entry."""
 
+USUAL_IMPORTANCE = 0.5
+
 _MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
 # They are shown in lists, which a line break would forge, and on platforms that read markup; joiners occur in emoji.
 _PLAIN = regex.compile(r"(?V1)[[^<>\[\]`\p{C}\p{Zl}\p{Zp}]\u200c\u200d]*")
@@ -49,7 +51,7 @@ class NewEntry(Struct, frozen=True):
     category: str = ""
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    importance: float = 0.5
+    importance: float = USUAL_IMPORTANCE
 
 
 class Entry(Struct, frozen=True):

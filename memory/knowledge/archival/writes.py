@@ -9,6 +9,7 @@ from memory.knowledge.archival import journal
 from memory.knowledge.archival.entries import (
     LIVING,
     MAX_TAGS,
+    USUAL_IMPORTANCE,
     Deleted,
     Entry,
     NewEntry,
@@ -36,7 +37,6 @@ MARKS = " .!?…"
 """Marks at the end of a sentence that do not make it a different one."""
 _INDEXED = 64
 _BEGINNING = f"substr(rtrim(content, '{MARKS}'), 1, {_INDEXED})"  # as in the index `archival_begins`
-_USUAL_IMPORTANCE = NewEntry.importance
 _LEAST_EXTENDED = 8  # characters: many sentences begin with shorter words
 
 BEGUN_BY = f"""SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience
@@ -235,10 +235,7 @@ def not_taken(entry: Entry, new: NewEntry) -> list[str]:
         f"the label {new.label!r}: it has the label {entry.label!r}": new.label not in (None, entry.label),
         f"the category {new.category}: it is in {entry.category}": new.category not in ("", entry.category),
         f"the importance {new.importance:g}: it has {entry.importance:g}": new.importance
-        not in (
-            _USUAL_IMPORTANCE,
-            entry.importance,
-        ),
+        not in (USUAL_IMPORTANCE, entry.importance),
         f"the metadata {', '.join(keys)}: it has others": bool(keys),
         f"the tags {', '.join(tags)}: it has {MAX_TAGS}": bool(tags),
     }

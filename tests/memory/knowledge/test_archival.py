@@ -126,6 +126,12 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
 
 
+def test_only_an_importance_that_somebody_chose_is_told_as_not_taken(tx: Tx) -> None:
+    kept = archival.insert(tx, STAR, replace(BOLT, importance=0.9), NOON)
+    assert archival.not_taken(kept, BOLT) == []
+    assert archival.not_taken(kept, replace(BOLT, importance=0.2)) == ["the importance 0.2: it has 0.9"]
+
+
 @pytest.mark.parametrize(
     "words", ["a\n- b", "a\tb", "<@1>", "[a](http://e)", "</quoted>", "`a`", "a\u202eb", "a\u2028b"]
 )
