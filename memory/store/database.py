@@ -201,6 +201,7 @@ def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
 class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._log = f"{os.path.realpath(path)}-wal"  # SQLite follows links, too
         self._writer = _Thread(path, read_only=False)
         self._readers = [_Thread(path, read_only=True) for _ in range(_READERS)]
         self._waiting: list[_Unit[Any]] = []
@@ -298,7 +299,7 @@ class Database:
         if any(durable):
             if not all(durable):
                 self._loop.call_soon_threadsafe(_give, units, results, False)
-            _sync(self.path)
+            _sync(self._log)
         return results
 
 
@@ -309,14 +310,14 @@ def _give(units: Sequence[_Unit[Any]], results: Sequence[Any], durable: bool = T
             unit.done.set_result(result)
 
 
-def _sync(path: Path) -> None:
+def _sync(log: str) -> None:
     """Have everything that is committed survive a power cut, as SQLite does if `synchronous` is FULL."""
     try:
-        log = os.open(f"{path}-wal", os.O_RDONLY)
+        opened = os.open(log, os.O_RDWR)  # Windows syncs only what is open for writing
         try:
-            _to_disk(log)
+            _to_disk(opened)
         finally:
-            os.close(log)
+            os.close(opened)
     except FileNotFoundError:
         return  # on drives that cannot have a log, SQLite has synced
     except OSError as error:

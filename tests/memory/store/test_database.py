@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -168,6 +169,23 @@ async def test_only_a_durable_unit_waits_until_the_disk_has_it(
     syncing.clear()
     await database.write(NOTE, put("next"))
     assert not syncing.is_set()
+
+
+async def test_the_log_of_a_linked_file_is_synced_where_it_is(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[Path]()
+
+    def sync(descriptor: int) -> None:
+        os.write(descriptor, b"")  # Windows syncs only what is open for writing
+        synced.append(Path(f"/dev/fd/{descriptor}").resolve())
+
+    monkeypatch.setattr("memory.store.database._to_disk", sync)
+    linked = tmp_path / "linked.db"
+    linked.symlink_to(path)
+    async with Database.open(linked) as database:
+        await database.write(NOTE, put("safe"), durable=True)
+    assert synced == [Path(f"{path}-wal").resolve()]
 
 
 async def test_what_the_disk_may_not_keep_is_reported_and_not_done_again(
