@@ -198,7 +198,7 @@ class TurnRunner:
 
         async def ask(material: PromptInputs, *, compactable: bool) -> Ending:
             await self._note_ran(material)
-            found = await self._gather(material)
+            found = await self._gather(material, may_be_cut=not compactable)
             offered = Offer(()) if move.last else offer(tools, found, move.force)
             request = prompt.render(found, offered.shown, last_step=move.last)
             request = replace(request, named_tools=offered.named, force_tool=move.force)
@@ -213,10 +213,11 @@ class TurnRunner:
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
             return await ask(replace(material, gathered=False), compactable=False)
 
-    async def _gather(self, material: PromptInputs) -> PromptInputs:
+    async def _gather(self, material: PromptInputs, *, may_be_cut: bool) -> PromptInputs:
         """Read the inputs that only a model needs, unless they were read; embed the question if that helps."""
         if not material.gathered:
-            material = await self._db.read(functools.partial(prompt.gather, material=material))
+            gather = functools.partial(prompt.gather, material=material, may_be_cut=may_be_cut)
+            material = await self._db.read(gather)
         if not (words := prompt.reminders(material)):
             return material
         meaning = await self._deps.meaning(words)

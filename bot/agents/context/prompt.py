@@ -192,8 +192,11 @@ def _said_to_us(material: PromptInputs) -> list[str]:
     return [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
 
 
-def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
-    """Add the other inputs for a model; recalled entries, too, unless `reminders` are embedded for that."""
+def gather(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> PromptInputs:
+    """Add the other inputs for a model; recalled entries, too, unless `reminders` are embedded for that.
+
+    `may_be_cut`: the older half of the conversation may be left out later, so that no block may rely on it.
+    """
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
@@ -208,7 +211,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         place_name=view.place_name,
         zone=view.zone,
         remembers=view.remembers,
-        placed=placed(rows, turn, known, history, material.steps),
+        placed=placed(rows, turn, known, () if may_be_cut else history, material.steps),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agents.context.quotes import estimate_tokens
-from bot.models.base import Request, UserMessage
+from bot.models.base import ContextTooLong, Request, UserMessage
 from memory import blocks
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import snowflakes
@@ -78,6 +78,19 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
 
 
 LACKS = "[block human above lacks your last {} in view]"
+
+
+async def test_no_block_relies_on_a_conversation_that_may_be_cut(tmp_path: Path) -> None:
+    noting = (says("", append("human", "Line 0.")), says("Noted."))
+    model = ScriptedModel(says("Hello."), *noting, ContextTooLong("at most so much"), says("It fits."))
+    async with running(tmp_path, Setting(model)) as service:
+        for number in range(3):
+            await service.heard(said(f"line {number}", number))
+        *_, too_long, asked_again = model.requests
+    assert "Line 0." not in too_long.system
+    assert "lacks" in newest(too_long)
+    assert "Line 0." in asked_again.system
+    assert "lacks" not in newest(asked_again)
 
 
 async def test_what_an_agent_appends_stands_in_the_conversation_and_not_above_it(tmp_path: Path) -> None:
