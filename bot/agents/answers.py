@@ -61,13 +61,14 @@ def without_our_lines(text: str, *, whole: bool = True) -> str:
     """A model's text without lines that only the platform writes: small models repeat those of their prompt.
 
     Blocks that are repeated before anything else is said go whole. What else stands between the tags of a block or a
-    quotation stays: somebody may have asked for it. Unless the text is
-    `whole`, a last line that may still become one of ours is left out.
+    quotation stays: somebody may have asked for it. So do lines that begin with "[system]" if there are no others.
+    Unless the text is `whole`, a last line that may still become one of ours is left out.
     """
     if not ("[" in text or "<" in text):
         return text
     if any(sign in text for sign in _SIGNS) and _OURS.search(text) is not None:
-        text = _OURS.sub("", _REPEATED.sub("", text)).strip() or _OURS.sub("", text).strip() * whole
+        said = _OURS.sub("", _REPEATED.sub("", text)).strip() or _OURS.sub("", text).strip() * whole
+        text = said or text * (whole and text.startswith("[system] "))
     before, _, last = ("", "", "") if whole else text.rpartition("\n")
     return before if last.lstrip()[:1] in ("[", "<") else text
 

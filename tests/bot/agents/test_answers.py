@@ -29,6 +29,7 @@ QUOTED = '<quoted from="notes/garden.md">\nCut the roses in March.\n</quoted>'
         (BLOCK, "Likes tea."),
         ('<quoted from="your long-term memory">\nHello!', "Hello!"),
         ("`</quoted>` ends it, and <block:x> begins one.", "`</quoted>` ends it, and <block:x> begins one."),
+        ("[system] booted\n[system] ready", "[system] booted\n[system] ready"),
         ("The log says:\n[system] booted", "The log says:\n[system] booted"),
         ("It was [Monday] at 09:00 UTC.", "It was [Monday] at 09:00 UTC."),
         (
