@@ -1,4 +1,4 @@
-"""Maps rows to records: dataclasses or named tuples whose fields are columns of the same names."""
+"""Maps rows to records: structs, dataclasses or named tuples whose fields are columns of the same names."""
 
 import json
 from collections.abc import Callable, Mapping

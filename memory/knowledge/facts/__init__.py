@@ -1,7 +1,7 @@
 """Learned facts: short statements that agents extract from messages and tool results, without a model.
 
-`rules` finds them in a text, `similarity` compares two, `merge` decides what a new one means for the known ones and
-which fact is dropped when there are too many; `rows` stores them. See docs/facts.md.
+`rules` finds them in a text and compares two; `rows` stores them, and decides what a new one means for the known ones
+and which fact is dropped when there are too many. See docs/facts.md.
 """
 
 from memory.knowledge.facts.rows import KNOWN as KNOWN
