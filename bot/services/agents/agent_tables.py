@@ -4,6 +4,7 @@ import json
 import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,6 +13,7 @@ from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY
 from bot.services.registry import Arguments, Param
 from bot.services.results import Lines, Markup, Result, Row
+from sources.text import one_line
 from texts import _, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` shows all of it
@@ -149,19 +151,24 @@ class Difference(Row):
             )
         values = {
             "kind": _(self.kind),
-            "database": markup.text(_short(self.database)),
-            "file": markup.text(_short(self.file)),
+            "database": markup.text(_short(self.database, self.file)),
+            "file": markup.text(_short(self.file, self.database)),
         }
         return self.told(
             markup, gettext_noop("{kind} {name}, {key}: {database} in the database, {file} in the file"), **values
         )
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, other: Any) -> str:
+    """The value as JSON; of a long one, the part from shortly before the first difference."""
     if value is None:
         return _("nothing")
-    text = json.dumps(value, ensure_ascii=False, default=sorted)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    text, beside = (json.dumps(each, ensure_ascii=False, default=sorted) for each in (value, other))
+    if len(text) <= _SHOWN:
+        return text
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(text, beside, strict=False))
+    start = max(len([*same]) - 20, 0)
+    return one_line(f"…{text[start:]}" if start else text, _SHOWN)
 
 
 def would_change(found: Sequence[Difference]) -> Lines[Difference]:

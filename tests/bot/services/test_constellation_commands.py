@@ -406,6 +406,8 @@ def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, t
     said = here("config diff").stdout
     assert 'agent Moon, system_prompt: "You are Moon." in the database, "You are the Moon." in the file' in said
     assert "agent Comet: only in the file; it would be created" in said
+    (told,) = (line for line in said.splitlines() if line.startswith("group Main, members: "))
+    assert "Comet" in told, "what differs is in the part that is shown"
     assert here("config apply").stdout.splitlines() == [
         "agent Moon: changed", "agent Comet: created", "group Main: changed",
     ]  # fmt: skip
