@@ -104,7 +104,7 @@ class ChangeBlock(Arguments):
     limit: _Limit = None
     type: _Type = None
     content: Annotated[
-        PlainContent | None, Param("What an empty block is to consist of: a text, a list, a log or fields")
+        PlainContent | None, Param("What an empty block should consist of: a text, a list, a log or fields")
     ] = None
     fields: Annotated[str, Param("Names of the fields, separated by commas")] = ""
 

@@ -51,9 +51,7 @@ _KeptAs = Annotated[str, Param("Path in the folder (default: its own name)", fla
 _OneOfThem = Annotated[str, Param("Remove only this file", positional=True)]
 _Embedder = Annotated[
     str,
-    Param(
-        "Embedding model: default, packaged, none or one of a server, such as ollama:nomic-embed-text", metavar="MODEL"
-    ),
+    Param("Embedding model: default, packaged, none or a server's, such as ollama:nomic-embed-text", metavar="MODEL"),
 ]
 _READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 

@@ -236,7 +236,7 @@ class KnownPeople(Struct, frozen=True):
     database: Database
     clock: Clock
 
-    @operation("people.known", "List who talked to agents, and when last", Action.PEOPLE, AT_TERMINAL)
+    @operation("people.known", "List who has talked to agents, and when they last did", Action.PEOPLE, AT_TERMINAL)
     @reads
     def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
         spoke = messages.speakers(rows, caller.scope, _MOST)

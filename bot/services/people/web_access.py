@@ -35,7 +35,7 @@ _WRITE = commit_point("web.write")
 _NAME = pattern(r"[\w.-]{1,40}", gettext_noop("1 to 40 letters, digits, - . and _"))
 _Name = Annotated[str, Field(min_length=1, max_length=40), _NAME, Param("Name for the token, such as the program's")]
 _Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
-_Agent = Annotated[str, Param("Only agent that it can talk to", metavar="NAME", suggests="agents")]
+_Agent = Annotated[str, Param("The only agent that it can talk to", metavar="NAME", suggests="agents")]
 _Person = Annotated[
     str, Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234")
 ]

@@ -59,8 +59,8 @@ class AddSource(Arguments):
     calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
         ""
     )
-    folder: Annotated[Path | None, Param("Folder of this computer to watch", via=TERMINAL_ONLY)] = None
-    webhook: Annotated[bool, Param("Take signed deliveries of another program", via=TERMINAL_ONLY)] = False
+    folder: Annotated[Path | None, Param("Folder on this computer to watch", via=TERMINAL_ONLY)] = None
+    webhook: Annotated[bool, Param("Accept signed deliveries from another program", via=TERMINAL_ONLY)] = False
     agent: Annotated[str, Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")] = ""
     every: Annotated[
         int | None, Field(ge=5, le=10_080), Param("Minutes between checks (default: 30)", metavar="MINUTES")
@@ -116,7 +116,7 @@ class SourceSettings(Struct, frozen=True):
 
     @operation(
         "source.add",
-        "Tell an agent what is new in a feed, a calendar or a folder, or what a webhook gets",
+        "Tell an agent what is new in a feed, calendar or folder, or what a webhook receives",
         Action.SOURCES,
         CHANGES,
     )
