@@ -176,7 +176,7 @@ def without_images(request: Request) -> Request | None:
 
 
 _OPENERS = ("", "```json", "```", "<tool_call>")
-_WRITTEN = Pattern(r"\s*(?:```(?:json)?|<tool_call>)?\s*(\{.*\})\s*(?:```|</tool_call>)?\s*", re.DOTALL)
+_WRITTEN = Pattern(r"(?:```(?:json)?|<tool_call>)?\s*(\{.*\})\s*(?:```|</tool_call>)?", re.DOTALL)
 _ASKS_FOR_CODE = Pattern(r"```|json|code|tool|example|beispiel|コード|ツール|例", re.IGNORECASE)
 
 
@@ -242,7 +242,7 @@ def _may_be_call(text: str) -> bool:
 
 def _read_call(answer: Answer, offered: set[str]) -> Answer:
     """The answer with its text read as a call of an offered tool, where the whole text is one; else as it was."""
-    found = None if answer.calls else _WRITTEN.fullmatch(answer.text)
+    found = None if answer.calls else _WRITTEN.fullmatch(answer.text.strip())
     try:
         written = None if found is None else json.loads(found[1])
     except ValueError:

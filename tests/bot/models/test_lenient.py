@@ -1,6 +1,7 @@
 """A call that a small model wrote as text becomes a call; everything else stays what it was."""
 
 import json
+import time
 
 import pytest
 
@@ -78,6 +79,13 @@ async def test_a_call_in_a_code_block_that_somebody_wants_to_see_is_not_made(mes
 async def test_what_was_asked_before_keeps_no_later_call_from_being_made() -> None:
     later = replace(OFFERED, messages=(SHOW, AssistantMessage("Like this."), UserMessage("[Ann] Tea?", "Tea?")))
     assert (await last(LenientModel(ScriptedModel(streamed(f"```\n{WRITTEN}\n```"))), later)).calls
+
+
+@pytest.mark.parametrize("text", ["\n" * 60_000, "```json" + "\n" * 60_000])
+async def test_a_model_that_writes_nothing_but_blank_lines_is_read_at_once(text: str) -> None:
+    begun = time.thread_time()
+    assert await last(LenientModel(ScriptedModel([answer(text)])), OFFERED) == answer(text)
+    assert time.thread_time() - begun < 1
 
 
 @pytest.mark.parametrize("text", ["Hello there", "`ls` is there", "<b>Hello there", "```python\nprint(1)"])
