@@ -132,10 +132,10 @@ BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete"}) | {
 
 @cache
 def all_points() -> frozenset[str]:
-    """The names of all points, by importing every module of the program; tests declare some of their own, `test…`."""
+    """The names of all points, by importing every module of the program; tests declare some of their own."""
     for name in PACKAGES:
         package = importlib.import_module(name)
         for found in pkgutil.walk_packages(package.__path__, f"{name}."):
             if not found.name.endswith("__main__"):
                 importlib.import_module(found.name)
-    return frozenset(point.name for point in faults.all() if not point.name.startswith("test"))
+    return frozenset(point.name for point in faults.all() if not point.name.startswith(("test", "bench.")))
