@@ -53,7 +53,8 @@ def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: st
     people = 1 + len(admins.persons - {owner})
     if approvals.quorum > people and not any(admins.roles.values()):
         wanted = _(
-            "at most {people}, as many as you and discord.admins are; else nothing could be approved", people=people
+            "at most {people}, as many as you and discord.admins are; otherwise, nothing could be approved",
+            people=people,
         )
         yield unmet(f"{file}: approvals.quorum", str(approvals.quorum), wanted)
 

@@ -23,7 +23,7 @@ from texts import _, gettext_noop, ngettext
 POSTPONE = commit_point("turn.postpone")
 GIVE_UP = commit_point("turn.bury")
 
-GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Have me try again, or send it again.")
+GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Ask me to try again, or send it again.")
 """What the person is told when their message is given up."""
 APART_AFTER = 2  # attempts at several rows together
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

@@ -154,7 +154,7 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], d
         heard = [one.text for one in sources]
         of_one = len({one.person for one in sources}) == 1
         if not of_one or not each.content.strip() or unsaid([sources[0].speaker, *heard], each.content):
-            draft.note(gettext_lazy("a preference that nobody had in these words"))
+            draft.note(gettext_lazy("a preference that nobody had expressed in these words"))
         elif len({one.id for one in sources}) < _NEEDED[each.strength]:
             draft.note(gettext_lazy("a preference that was not shown often enough yet"))
         else:

@@ -455,7 +455,9 @@ def _shared_with(rows: Rows, block: Block) -> str:
 
 def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> AgentId:
     if permission not in SHARED_AT:
-        raise Refused("a block is shared at read_only, append or read_write, not {permission}", permission=permission)
+        raise Refused(
+            "a block can be shared with read_only, append or read_write, not with {permission}", permission=permission
+        )
     if (agent := _agent(rows, name)) == block.owner:
         raise Refused("block {label} is that agent's own", label=block.label)
     return agent

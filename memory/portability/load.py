@@ -214,7 +214,9 @@ _UNTRUSTED = (
         "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')",
     ),
     (
-        ngettext_noop("{count} job of Carina's own is planned anew", "{count} jobs of Carina's own are planned anew"),
+        ngettext_noop(
+            "{count} job of Carina's own is scheduled again", "{count} jobs of Carina's own are scheduled again"
+        ),
         "DELETE FROM jobs WHERE id = kind",
     ),
     (

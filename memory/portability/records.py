@@ -245,7 +245,7 @@ def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
     if not found.get("description"):
         changes.append(_("its description was made from its label"))
     if block_type != kind:
-        told = gettext_noop("{kind} became core, as it was pinned")
+        told = gettext_noop("{kind} became core, because it was pinned")
         changes.append(_(told if found.get("pinned") else gettext_noop("{kind} became core"), kind=kind[:20]))
     if permission not in set(Permission):
         changes.append(_("its permission {permission} became read_only", permission=permission[:20]))

@@ -163,7 +163,7 @@ class Receipt(Result):
 
     def _searched(self) -> str:
         if not self.words:
-            return _("There were no words to look for in the files afterwards.")
+            return _("There were no words to look for in the files afterward.")
         looked = ngettext("Looked for {count} word in the files", "Looked for {count} words in the files", self.words)
         if not self.left:
             return looked + _(" and found none ({files} searched).", files=self.files)

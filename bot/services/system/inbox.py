@@ -204,7 +204,7 @@ class Unanswered(MemoryService, frozen=True):
         if _revive(tx, row.id, self.clock()) is None:
             raise Refused("I can no longer answer that.")
         if self.halted():
-            return _("Everything is halted now. I will try again afterwards.")
+            return _("Everything is halted now. I will try again afterward.")
         return _("I am trying again now.")
 
     @suggestions("unanswered")

@@ -245,7 +245,7 @@ async def test_version_1_comes_in_as_the_seeds_say(imports: Imports, database: D
     assert {each.record.partition(" #")[0]: each.reason for each in report.listed} == {
         "agent Iris": "left out model, tool_rules, which Carina does not import",
         "memory human of Iris": described,
-        "memory rules of Iris": f"{described}; working became core, as it was pinned",
+        "memory rules of Iris": f"{described}; working became core, because it was pinned",
         "memory Rules of Iris": "its label became rules; there is another rules, so it became rules_2",
         "Team": "it is not an agent, a memory or a message",
         "record": "it is not an agent, a memory or a message",

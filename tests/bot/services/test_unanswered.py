@@ -76,7 +76,7 @@ async def test_during_a_halt_nobody_is_told_that_it_is_tried_now(tmp_path: Path)
     async with running(tmp_path, broken("Now.")) as service:
         given = {"message": await given_up(service)}
         result = await offered(service, halted=True).call("retry", caller(ANN.id), given)
-        assert result.lines(Markdown()) == ["Everything is halted now. I will try again afterwards."]
+        assert result.lines(Markdown()) == ["Everything is halted now. I will try again afterward."]
 
 
 async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ async def test_a_preference_that_nobody_had_is_not_inferred(tmp_path: Path, cont
         await g.service.heard(said("shorter please", 1))
         await g.run()
         assert await g.service.column("SELECT count(*) FROM archival_entries") == [0]
-        assert "a preference that nobody had in these words" in await g.report()
+        assert "a preference that nobody had expressed in these words" in await g.report()
 
 
 async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path: Path) -> None:
