@@ -3,8 +3,14 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from bot.config import Config, load_config
+from bot.interfaces.cli import long_running
+from bot.models import prices
 
 HEAVY = (
     *("aiohttp", "apscheduler", "discord", "httpx", "loro", "numpy", "onnxruntime", "openai", "prompt_toolkit"),
@@ -49,6 +55,35 @@ def test_the_price_of_a_model_is_found_without_a_client_of_its_own() -> None:
     found = loaded("bot.models.prices; assert bot.models.prices.context_window('openai:gpt-4o')")
     assert "genai_prices" in found
     assert not {"httpx2", "genai_prices.data"} & found
+
+
+@pytest.mark.parametrize(("model", "before"), [("openai:gpt-4o", ["openai:gpt-4o"]), ("offline", [])])
+def test_the_prices_of_the_model_are_looked_up_before_the_service_is_loaded(
+    model: str, before: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = list[str]()
+
+    async def serve(_config: Config) -> None:
+        order.append("served")
+
+    def serving() -> SimpleNamespace:
+        order.append("loaded")
+        return SimpleNamespace(serve=serve)
+
+    config = load_config({"CARINA_MODEL": model, "OPENAI_API_KEY": "sk-x"}, tmp_path)
+    monkeypatch.setattr(long_running, "configured", lambda: config)
+    monkeypatch.setattr(long_running, "log_to", lambda _config, **_how: None)
+    monkeypatch.setattr(long_running, "_serving", serving)
+    monkeypatch.setattr(prices, "context_window", order.append)
+    assert long_running.main(["run"]) == 0
+    assert order == [*before, "loaded", "served"]
+
+
+def test_there_is_one_sqlite_in_memory() -> None:
+    pytest.importorskip("pysqlite3")
+    found = loaded("memory.store.database, sqlite3; assert sqlite3.__name__ == 'pysqlite3'")
+    assert "aiosqlite" in found
+    assert "_sqlite3" not in found
 
 
 def test_patterns_are_compiled_when_they_are_used() -> None:

@@ -23,13 +23,15 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-import aiosqlite
 from msgspec import Struct
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
 from memory.store.sqlite import Code, Connection, connect, driver, result_code, transaction
 from texts import carried
+
+# isort: split
+import aiosqlite  # after the module that chooses which SQLite it gets
 
 T = TypeVar("T")
 Value: TypeAlias = str | int | float | bytes | datetime | None

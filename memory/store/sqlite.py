@@ -4,6 +4,7 @@ This is the only module that imports sqlite3.
 """
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
@@ -79,13 +80,15 @@ def result_code(error: BaseException) -> int:
 
 
 def _choose_driver() -> _Driver:
-    """The first of the two modules that is new enough and loads extensions; else the standard one, which says so."""
-    standard = importlib.import_module("sqlite3")
-    if hasattr(standard.Connection, "enable_load_extension") and standard.sqlite_version_info >= OLDEST:
-        return cast("_Driver", standard)
+    """pysqlite3, which has a new SQLite in it, where there are wheels of it; else the standard module.
+
+    It stands for the standard one in aiosqlite, so that there is one SQLite in memory.
+    """
     with suppress(ImportError):
-        return cast("_Driver", importlib.import_module("pysqlite3"))
-    return cast("_Driver", standard)
+        found = importlib.import_module("pysqlite3")
+        sys.modules.setdefault("sqlite3", found)
+        return cast("_Driver", found)
+    return cast("_Driver", importlib.import_module("sqlite3"))
 
 
 def _choose_distances() -> Distances:

@@ -110,6 +110,8 @@ def demo() -> None:
 def _serve(*, as_json: bool = False) -> None:
     config = configured()
     log_to(config, as_json=as_json)
+    if ":" in config.model.default:  # before all else is loaded, which takes up what the tables of prices leave
+        loaded("bot.models.prices").context_window(config.model.default)
     asyncio.run(_serving().serve(config))
 
 

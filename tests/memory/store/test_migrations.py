@@ -3,8 +3,6 @@
 import json
 import shutil
 import stat
-import subprocess
-import sys
 from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -451,12 +449,3 @@ def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(driver, "sqlite_version_info", (3, 40, 1))
     with pytest.raises(StoreError, match=r"is too old; Carina needs 3\.42\.0 or newer, or `pysqlite3`"):
         prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-
-
-def test_another_driver_is_taken_where_the_standard_one_is_too_old() -> None:
-    pytest.importorskip("pysqlite3")
-    code = "import sqlite3; sqlite3.sqlite_version_info = (3, 40, 1); from memory.store.sqlite import driver; "
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}print(driver.__name__)"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "pysqlite3\n"
