@@ -191,7 +191,7 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(t: Live)
     assert "Talk to me" in (await t.ana.command("help")).text, "a role counts in its own server only"
     listed = (await t.olga.command("owner people list")).text
     assert f"<@&{muted.id}>" in listed
-    assert f"server `{elsewhere.id}`: blocked" in listed
+    assert f"server `{elsewhere.id}`: blocked by <@{t.olga.id}> with a command, " in listed
     t.guild.change(t.ana, roles=[])
     await t.olga.command("owner people forget", {"who": f"discord:guild:{elsewhere.id}"})
     t.model.script(Answer("Yes."), Answer("Yes."))

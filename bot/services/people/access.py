@@ -133,12 +133,11 @@ class RuleRow(Row):
 
     def line(self, markup: Markup) -> str:
         done = _("allowed") if self.rule is Rule.ALLOW else _("blocked")
-        said = (
-            _("in the configuration")
-            if self.at is None
-            else _("{via} by {by}, {at}", via=self.via, by=markup.person(self.by), at=markup.time(self.at))
-        )
-        return f"{markup.person(self.subject)}: {done} {said}"
+        if self.at is None:
+            return f"{markup.person(self.subject)}: {done} {_('in the configuration')}"
+        code = gettext_noop("by {by} with a code, {at}")
+        said = code if self.via == "code" else gettext_noop("by {by} with a command, {at}")
+        return f"{markup.person(self.subject)}: {done} {_(said, by=markup.person(self.by), at=markup.time(self.at))}"
 
 
 @dataclass
