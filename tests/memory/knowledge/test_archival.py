@@ -126,10 +126,25 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
 
 
-def test_only_an_importance_that_somebody_chose_is_told_as_not_taken(tx: Tx) -> None:
-    kept = archival.insert(tx, STAR, replace(BOLT, importance=0.9), NOON)
-    assert archival.not_taken(kept, BOLT) == []
-    assert archival.not_taken(kept, replace(BOLT, importance=0.2)) == ["the importance 0.2: it has 0.9"]
+def test_the_same_words_are_reinforced_and_take_over_what_was_not_there(tx: Tx) -> None:
+    first = archival.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"a": 1}), NOON)
+    origin = replace(HERE, trust=Trust.STRANGER, message=MessageId(9))
+    named = replace(BOLT, label="pets", category="people", tags=("rodent", "pet"), metadata={"a": 2, "b": 2})
+    again = replace(named, content=f"  {BOLT.content}\n", origin=origin, importance=0.8)
+    second = archival.insert(tx, STAR, again, LATER)
+    assert (second.id, second.reinforcement, second.last_seen) == (first.id, 1, LATER)
+    assert (second.created_at, second.updated_at) == (NOON, NOON)
+    assert (second.label, second.category, second.tags) == ("pets", "people", ("pet", "rodent"))
+    assert (second.metadata, second.importance, second.trust) == ({"a": 1, "b": 2}, 0.8, Trust.STRANGER)
+    assert second.messages == (9,)
+    assert found(tx, "rodent") == [first.id]
+    assert archival.not_taken(second, again) == ["the metadata a: it has others"]
+    many = replace(BOLT, tags=tuple(f"t{number}" for number in range(20)), importance=0.2)
+    third = archival.insert(tx, STAR, many, LATER)
+    assert (third.importance, len(third.tags)) == (0.8, 20)
+    assert archival.not_taken(third, many) == ["the importance 0.2: it has 0.8", "the tags t18, t19: it has 20"]
+    assert archival.not_taken(third, BOLT) == [], "nobody chose the usual importance"
+    check_index(tx)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,18 @@ def unharmed(tx: Tx, plan: Plan, why: str) -> None:
     assert tx.all("SELECT * FROM dream_runs") == []
 
 
+def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from(tx: Tx) -> None:
+    first = kept(tx, "Ann takes the tram 71", Of(message=MessageId(1)), NOON - timedelta(days=9))
+    second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
+    kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
+    second = archival.read(tx, STAR, second.id, Scope(GUILD))
+    consolidation.apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
+    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    assert (made.content, made.created_at, made.importance) == ("Ann goes by tram 71.", first.created_at, 0.7)
+    assert (made.reinforcement, made.messages, made.people) == (2, (1, 2, 3), (ANN,))
+    assert archival.read(tx, STAR, first.id, Scope(GUILD)).id == made.id, "who asks for the old one is given the new"
+
+
 def triple(subject: str, relation: str, other: str) -> Triple:
     return Triple(Entity(subject, Kind.PERSON), relation, Entity(other, Kind.THING))
 

@@ -48,6 +48,21 @@ def test_other_agents_know_nothing_of_it_and_neither_does_the_past(tx: Tx) -> No
     assert found(tx, "Rex", until=NOON - timedelta(seconds=1)) == []
 
 
+def test_two_steps_are_gone_from_what_is_named_and_not_three(tx: Tx) -> None:
+    bakery(tx)
+    assert found(tx, "who is at the blue bakery today?") == [WORK, DOG]
+    assert found(tx, "REX") == ["Rex hates thunder", DOG, WORK]
+    assert found(tx, "the weather") == []
+    assert found(tx, "") == []
+
+
+def test_who_belongs_to_everything_leads_nowhere(tx: Tx) -> None:
+    kept(tx, "Ann and the tea", ("Ann", "likes", "tea"))
+    for number in range(20):
+        kept(tx, f"Ann and thing{number}", ("Ann", "owns", f"thing{number}"))
+    assert found(tx, "tea") == ["Ann and the tea"]
+
+
 def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it(tx: Tx) -> None:
     entries = [kept(tx, f"Ann has pet{number}", ("Ann", "has", f"pet{number}")) for number in range(4)]
     tx.run("UPDATE archival_entries SET content = 'Ann has none' WHERE id = ?", (entries[0].id,))
@@ -58,6 +73,23 @@ def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it(tx: T
     assert found(tx, "Ann") == []
     archival.restore(tx, [entries[3].id])
     assert found(tx, "Ann") == ["Ann has pet3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "says"),
+    [
+        ("Ann works at the Blue Bakery", ("Ann", "Blue Bakery"), True),
+        ("Ann works at the Blue Bakery", ("ann", "the blue bakery"), True),
+        ("Ann works at the Blue Bakery", ("Anna", "Blue Bakery"), False),
+        ("Ann works at the Blue Bakery", ("Ann", "Red Bakery"), False),
+        ("Ann works at the Blue Bakery", ("Ann", "the"), False),
+        ("アンは青いパン屋で働く", ("アン", "青いパン屋"), True),
+        ("アンは青いパン屋で働く", ("アン", "赤いパン屋"), False),
+    ],
+)
+def test_a_name_has_to_stand_in_the_entry(tx: Tx, text: str, names: tuple[str, str], says: bool) -> None:
+    triple = Triple(Entity(names[0], Kind.PERSON), "works at", Entity(names[1], Kind.GROUP))
+    assert graph.says(kept(tx, text), triple) is says
 
 
 def test_who_says_otherwise_of_the_same_is_found_among_the_same_ears(tx: Tx) -> None:
