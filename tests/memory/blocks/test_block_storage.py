@@ -254,3 +254,14 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
         tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")
         == []
     )
+
+
+def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:
+    block = made(tx)
+    for _ in range(3):
+        append_block(tx, author(), "notes", "a")
+    assert counts(tx) == ([3], [1, 2, 3])
+    for _ in range(8):
+        append_block(tx, author(), "notes", "b")
+    assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
+    assert verify_block(tx, block.id) == []

@@ -96,3 +96,9 @@ def test_a_gap_of_direct_messages_goes_with_its_person(tx: Tx) -> None:
     assert kept_of("gaps").count(tx, EVE) == len(kept_of("gaps").export(tx, EVE)) == 1
     assert kept_of("gaps").erase(tx, EVE) == 1
     assert [gap.span for gap in gaps.listing(tx)] == [SPAN]
+
+
+def test_a_place_that_can_be_read_again_after_all_is_tried_again(tx: Tx) -> None:
+    gaps.close(tx, SPAN, "gone", NOON)
+    noted(tx)
+    assert gaps.next_try(tx, "discord") is not None

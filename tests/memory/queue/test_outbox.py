@@ -235,3 +235,13 @@ def test_what_was_sent_is_forgotten_without_looking_through_everything(tx: Tx) -
     plan = " ".join(row["detail"] for row in tx.all(f"EXPLAIN QUERY PLAN {outbox._FORGET}", ("[]",)))
     assert "SEARCH outbox USING INDEX outbox_turn" in plan
     assert "SCAN outbox" not in plan
+
+
+def test_a_row_that_was_looked_for_in_vain_begins_anew(tx: Tx) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.restart_sending(tx, row.id, LATER)
+    assert (known(tx, row.id).status, known(tx, row.id).sending_at) == (Status.SENDING, LATER)
+    pending = queued(tx, "b")
+    outbox.restart_sending(tx, pending.id, LATER)
+    assert known(tx, pending.id).sending_at is None

@@ -2,11 +2,13 @@
 
 import pytest
 
-from memory.queue import outbox
+from memory.people.audience import Scope, Trust
+from memory.queue import messages, outbox
+from memory.queue.messages import Said
 from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, OutRow, Status, TextDetail
 from memory.store.database import Tx
 from memory.store.ids import OutboxId, RequestId
-from tests.memory.parts import ANN, NOON, begun, kept_of
+from tests.memory.parts import ANN, GUILD, HALL, NOON, STAR, begun, kept_of
 from tests.memory.queue.test_outbox import known, queued
 
 
@@ -76,3 +78,15 @@ def test_what_was_forgotten_or_erased_is_none_of_them_and_nothing_of_it_comes_ba
 def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
     given_up(tx, queued(tx, "card/1/x", detail=detail))
     assert outbox.list_undelivered(tx, 10) == []
+
+
+def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
+    turn = begun(tx)
+    said = Said(turn.id, 1, HALL.id, STAR, ANN, "Star", "assistant", "hello", "discord", GUILD, Trust.AGENT, NOON)
+    message = messages.add_said(tx, said)
+    row = queued(tx, f"turn/{turn.id}/0", turn=turn.id, message=message)
+    given_up(tx, row)
+    before = messages.by_ids(tx, [message], Scope(GUILD))[0].delivery
+    messages.note_delivery(tx, message, "failed: forbidden")
+    outbox.retry(tx, found(tx, row.id))
+    assert messages.by_ids(tx, [message], Scope(GUILD))[0].delivery == before

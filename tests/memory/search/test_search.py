@@ -11,7 +11,7 @@ from memory.queue import messages
 from memory.search import candidates, domains
 from memory.search.candidates import Word, by_words, share
 from memory.search.hybrid import search
-from memory.search.query import DOMAINS, Domain, Hit, Query
+from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query
 from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
 from tests.memory.parts import delete_message
@@ -244,3 +244,10 @@ def test_a_word_that_everybody_says_is_named_of_older_rows_too(world: World, mon
         world.keep(f"tea for {number}")
     (hit,) = (each for each in look(world, "zebra tea").hits if each.id == old)
     assert hit.matched == ("zebra", "tea")
+
+
+def test_the_limit_is_kept_within_bounds(world: World) -> None:
+    for _ in range(MAX_HITS + 5):
+        world.hear("hamster")
+    assert [len(ids(look(world, "hamster", limit=limit))) for limit in (-1, 0, 3, 1000)] == [1, 1, 3, MAX_HITS]
+    assert [len(ids(look(world, "", limit=limit))) for limit in (-1, 0, 3, 1000)] == [1, 1, 3, MAX_HITS]
