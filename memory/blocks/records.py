@@ -96,7 +96,7 @@ _OTHER_LIMIT = 5_000
 
 class BlockType(StrEnum):
     """When a block is shown: core always, working while pinned or referred to, archival never by itself; of a log,
-    which only the system writes, the newest entries."""
+    whose entries cannot be changed, the newest."""
 
     CORE = "core"
     WORKING = "working"
