@@ -35,7 +35,6 @@ from bot.models.base import (
     Request,
     Restarted,
     TextDelta,
-    ToolMessage,
     Trouble,
     Unanswered,
     Usage,
@@ -175,21 +174,19 @@ def without_images(request: Request) -> Request | None:
     return replace(request, messages=tuple(messages))
 
 
-_OPENERS = ("", "```json", "```", "<tool_call>")
-_WRITTEN = Pattern(r"(?:```(?:json)?|<tool_call>)?\s*(\{.*\})\s*(?:```|</tool_call>)?", re.DOTALL)
-_ASKS_FOR_CODE = Pattern(r"```|json|code|tool|example|beispiel|コード|ツール|例", re.IGNORECASE)
+_OPENER = "<tool_call>"
+_WRITTEN = Pattern(r"(?:<tool_call>)?\s*(\{.*\})\s*(?:</tool_call>)?", re.DOTALL)
 
 
 class LenientModel(ModelWrapper):
     """Takes an answer that is nothing but `{"name": ..., "arguments": {...}}` of an offered tool for a call.
 
-    Small models write marks around it. In a code block it is no call if the newest message, or what was read for it,
-    speaks of code or examples: somebody may want to see one. Text that may still become a call is held back, all other
-    text is passed on as it comes.
+    It may stand between `<tool_call>` marks, but not in a code block: that shows somebody an example. Text that may
+    still become a call is held back, all other text is passed on as it comes.
     """
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
-        reader = _Reader({tool.name for tool in (*request.tools, *request.named_tools)}, shows=_asks_for_code(request))
+        reader = _Reader({tool.name for tool in (*request.tools, *request.named_tools)})
         async with aclosing(self._model.complete(request)) as events:
             async for event in events:
                 for read in reader.read(event):
@@ -197,9 +194,8 @@ class LenientModel(ModelWrapper):
 
 
 class _Reader:
-    def __init__(self, offered: set[str], *, shows: bool) -> None:
+    def __init__(self, offered: set[str]) -> None:
         self._offered = offered
-        self._shows = shows
         self._holding = bool(offered)
         self._held = ""
 
@@ -211,8 +207,7 @@ class _Reader:
                 if not self._holding:
                     yield TextDelta(self._held)
             case Answer() if self._holding:
-                shown = self._shows and event.text.lstrip().startswith("```")
-                answer = event if shown else _read_call(event, self._offered)
+                answer = _read_call(event, self._offered)
                 if self._held and answer.text:
                     yield TextDelta(self._held)
                 yield answer
@@ -223,21 +218,9 @@ class _Reader:
                 yield event
 
 
-def _asks_for_code(request: Request) -> bool:
-    for message in reversed(request.messages):
-        asked = isinstance(message, UserMessage) and message.said
-        words = message.text if isinstance(message, ToolMessage) else asked
-        if words and _ASKS_FOR_CODE.search(words):
-            return True
-        if asked:
-            break
-    return False
-
-
 def _may_be_call(text: str) -> bool:
     """Whether the text is the beginning of a written call, as far as its marks go."""
-    begun = [each for each in _OPENERS if text.startswith(each) and text.removeprefix(each).lstrip()[:1] in ("", "{")]
-    return bool(begun) or any(each.startswith(text) for each in _OPENERS)
+    return text.removeprefix(_OPENER).lstrip()[:1] in ("", "{") or _OPENER.startswith(text)
 
 
 def _read_call(answer: Answer, offered: set[str]) -> Answer:
