@@ -271,3 +271,15 @@ async def test_a_deleted_constellation_is_looked_at_no_more(here: Ground) -> Non
 def test_a_kind_is_known_once(here: Ground) -> None:
     with pytest.raises(ValueError, match="already"):
         here.kinds.add(Queueing("note", here.note))
+
+
+async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
+    here.clock.now = datetime.now(tz=UTC)
+    task = asyncio.create_task(here.runner.run())
+    await asyncio.sleep(0)
+    await here.put("soon", At(here.clock.now))
+    async with asyncio.timeout(20):
+        while not here.fired:
+            await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

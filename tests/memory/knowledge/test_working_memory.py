@@ -151,3 +151,10 @@ def test_search_ranks_by_key_category_tags_and_words(tx: Tx) -> None:
     assert keys("koln trains") == ["c"]
     assert keys("東京") == ["d"]
     assert keys("giraffe") == keys("") == []
+
+
+def test_whole_segments_count_under_a_path(tx: Tx) -> None:
+    for namespace in ("subagent/1", "subagent/10"):
+        save(tx, by(BY.scope, namespace), NewEntry("result", namespace))
+    assert [each.content for each in listing(tx, "subagent/1", BY.scope, NOON)] == ["subagent/1"]
+    assert len(listing(tx, "subagent", BY.scope, NOON)) == 2

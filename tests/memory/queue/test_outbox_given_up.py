@@ -90,3 +90,23 @@ def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
     messages.note_delivery(tx, message, "failed: forbidden")
     outbox.retry(tx, found(tx, row.id))
     assert messages.by_ids(tx, [message], Scope(GUILD))[0].delivery == before
+
+
+def test_pieces_behind_one_that_failed_come_back_with_it_as_they_were(tx: Tx) -> None:
+    rows = pieces(tx)
+    given_up(tx, rows[1])
+    assert states(tx, rows) == ["pending", "failed", "withdrawn"]
+    one = found(tx, rows[1].id)
+    assert one.held == (rows[2].id,)
+    outbox.retry(tx, one)
+    assert states(tx, rows) == ["pending"] * 3
+    assert [known(tx, row.id) for row in rows] == rows
+    assert outbox.list_undelivered(tx, 10) == []
+    assert outbox.undelivered(tx, rows[1].id) is None
+
+
+def test_the_newest_come_first(tx: Tx) -> None:
+    rows = [queued(tx, str(number)) for number in range(3)]
+    for row in rows:
+        given_up(tx, row)
+    assert [each.row.id for each in outbox.list_undelivered(tx, 2)] == [rows[2].id, rows[1].id]
