@@ -304,8 +304,8 @@ class _Maker:
         seconds = _MEANING_SECONDS if shared.at_rest else None
         understood = functools.partial(answers.embedding.searched, seconds=seconds)
         of_folders = functools.partial(answers.embedding.of_folders, seconds=seconds)
-        agents = Agents(config, approvals, answers.routing, runtime.moved, runtime.resume)
-        groups = Groups(config, approvals, places, runtime.resume)
+        agents = Agents(approvals, config, answers.routing, runtime.moved, runtime.resume)
+        groups = Groups(approvals, config, places, runtime.resume)
         services = (
             *(self.served.access, *self.served.people.services, places, schedule, jobs.backups, *more),
             *(shared.restart, shared.web_access, self.served.commands, Halt(shared.halt, self.served.release)),

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents import patrols
@@ -41,7 +40,7 @@ from bot.services.agents.agent_tables import (
 )
 from bot.services.caller import Caller
 from bot.services.names import find_agent
-from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.people.approvals import UsesApprovals
 from bot.services.registry import (
     CHANGES,
     CHANGES_AT_TERMINAL,
@@ -141,13 +140,12 @@ class WholeAgent(AsToml):
         return "\n".join([*head, self.toml.rstrip("\n")])
 
 
-class Agents(Struct, UsesApprovals, frozen=True):
+class Agents(UsesApprovals, frozen=True):
     """The agents of one constellation. `moved` makes running turns look again, `resume` handles whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
 
     config: Config
-    approvals: Approvals
     answering: RoutingTable
     moved: MovedHere
     resume: Callable[[], None]

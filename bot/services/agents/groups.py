@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.groups.settings import TABLES
@@ -35,7 +34,7 @@ from bot.services.agents.agent_tables import (
 )
 from bot.services.caller import Caller
 from bot.services.names import find_group
-from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.people.approvals import UsesApprovals
 from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Lines, Listing, Markup, Result, Row
@@ -164,7 +163,7 @@ class GroupStatus(Result):
             yield markup.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
 
 
-class Groups(Struct, UsesApprovals, frozen=True):
+class Groups(UsesApprovals, frozen=True):
     titles: ClassVar = {
         "group": "Manage groups of agents and where they answer",
         "group.add": "Add agents to groups",
@@ -172,7 +171,6 @@ class Groups(Struct, UsesApprovals, frozen=True):
     }
 
     config: Config
-    approvals: Approvals
     places: Places
     resume: Callable[[], None]
 

@@ -152,7 +152,7 @@ class Approvals(Struct, frozen=True):
         await repeat("expiry of requests", self.expire, _LOOK_SECONDS)
 
 
-class UsesApprovals:
+class UsesApprovals(Struct, frozen=True):
     """A service that uses its constellation's requests."""
 
     approvals: Approvals

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions import policy
@@ -15,7 +14,7 @@ from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience, where
-from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.people.approvals import UsesApprovals
 from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row
 from bot.services.transactions import reads, writes
@@ -185,12 +184,11 @@ class Record(Listing[RecordRow]):
         return [row.model_dump(mode="json")["values"] for row in self.rows]
 
 
-class Permits(Struct, UsesApprovals, frozen=True):
+class Permits(UsesApprovals, frozen=True):
     """The requests and lasting permissions of one constellation; `tools` returns an agent's tools."""
 
     titles: ClassVar = {"permits": "Manage agents' permissions"}
 
-    approvals: Approvals
     tools: Callable[[Agent], Toolset]
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from bot.agents.additions import TypingPeople
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
-from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.people.approvals import UsesApprovals
 from bot.services.people.places import Places
 from bot.services.transactions import reads
 from bot.storage_retry import until_stored
@@ -100,10 +100,9 @@ class Addressee(Struct, frozen=True):
     group: GroupId
 
 
-class Talking(Struct, UsesApprovals, frozen=True):
+class Talking(UsesApprovals, frozen=True):
     """Direct messages to agents in one constellation; `receive` accepts them like any other."""
 
-    approvals: Approvals
     places: Places
     receive: Callable[[Notification], None]
 
