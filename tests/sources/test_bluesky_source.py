@@ -644,3 +644,17 @@ def test_nobody_waits_longer_than_the_setting_says_for_a_look() -> None:
     pace.heard(1_000.0)
     assert pace.next(1_010.0) == 1.0
     assert pace.next(9_000.0) == 2.0
+
+
+async def test_a_page_is_asked_for_only_when_something_is_new(here: Ground) -> None:
+    source = here.source()
+    here.mention("before")
+    await here.look(source, 2)
+    here.server.limits.clear()
+    await here.look(source, 5)
+    assert here.server.limits == [1] * 5
+    here.mention("one")
+    here.mention("two")
+    await here.look(source, 2)
+    assert here.server.limits[5:] == [1, 50, 1]
+    assert here.texts == ["one", "two"]

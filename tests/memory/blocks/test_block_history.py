@@ -350,3 +350,20 @@ def test_people_act_under_their_own_rights(tx: Tx) -> None:
 
 
 # ---------------------------------------------------------------- changes that Loro keeps as several
+
+
+def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
+    block = made(tx, "one\n")
+    for word in ("two\n", "three\n"):
+        append_block(tx, author(), "notes", word)
+    done = roll_back(by_agent(tx, author(JOB), "notes"), 2)
+    assert (done.block.content, done.plan.removed, content(tx)) == ("one\ntwo\n", 6, "one\ntwo\n")
+    change = past_of_block(tx, block.id).change(4)
+    assert (change.writer, change.note.deed, change.note.of) == (JOB, Deed.ROLLBACK, 2)
+    assert past_of_block(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
+    with pytest.raises(Refused, match="it already reads as it did at version 2"):
+        roll_back(by_agent(tx, author(), "notes"), 2)
+    with pytest.raises(Refused, match="there is no version 9: there are versions 0 to 4"):
+        roll_back(by_agent(tx, author(), "notes"), 9)
+    with pytest.raises(Refused, match="there is no version -1"):
+        roll_back(by_agent(tx, author(), "notes"), -1)

@@ -102,3 +102,10 @@ def test_a_place_that_can_be_read_again_after_all_is_tried_again(tx: Tx) -> None
     gaps.close(tx, SPAN, "gone", NOON)
     noted(tx)
     assert gaps.next_try(tx, "discord") is not None
+
+
+def test_what_was_noted_further_while_it_was_read_is_still_to_be_read(tx: Tx) -> None:
+    noted(tx)
+    noted(tx, Span(HALL, "100", "1000"))
+    gaps.fill(tx, SPAN)
+    assert [gap.span for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == [Span(HALL, "100", "1000")]

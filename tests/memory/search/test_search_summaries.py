@@ -14,7 +14,7 @@ from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Value
 from memory.store.ids import AgentId, ErasureId, MessageId, TurnId
-from tests.memory.search.search_world import ANN, BOB, GUILD, HALL, HERE, NOON, STAR, World
+from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World
 
 ALONE = person_audience(ANN)
 SUMMARIES = frozenset[Domain]({"summaries"})
@@ -183,3 +183,58 @@ def test_erasing_a_person_takes_what_was_summarized_and_what_tools_quoted_of_it(
     assert world.tx.all("SELECT 1 FROM item_fts WHERE item_fts MATCH ?", (SECRET,)) == []
     assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "what the tool quoted"
     assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, 'I read')"), "what Bob was answered stays"
+
+
+def test_all_three_are_found_by_their_words_and_say_what_they_are_of(world: World) -> None:
+    of_talk = talk(world, "the hamsters moved in", heard(world))
+    did(world, "fed a hamster", heard(world))
+    of_day = day(world, "a day of hamsters", heard(world))
+    found = {hit.label: hit for hit in look(world, "hamster").hits}
+    assert set(found) == {"conversation", "agent", "day"}
+    assert {hit.kind for hit in found.values()} == {"summary"}
+    assert (found["conversation"].id, found["day"].id) == (of_talk, of_day)
+    assert (found["conversation"].speaker, found["conversation"].place) == (STAR, HALL)
+    assert (found["day"].speaker, found["day"].place, found["day"].when) == (None, None, NOON)
+    assert found["day"].text == "a day of hamsters\nbuy hay\nthe roof", "with what was decided and is open"
+    assert texts(world, "roof") == [found["day"].text]
+    trusts = [found[of].trust for of in ("conversation", "agent", "day")]
+    assert trusts == [Trust.STRANGER, Trust.AGENT, Trust.WEB], "as it is stored"
+
+
+def test_an_agent_finds_its_own_and_those_of_all(world: World) -> None:
+    source = heard(world)
+    talk(world, "of Star", source)
+    did(world, "Moon did", source, MOON)
+    day(world, "everybody", source)
+    everybody = "everybody\nbuy hay\nthe roof"
+    assert set(texts(world, "", agent=STAR)) == {"of Star", everybody}
+    assert set(texts(world, "", agent=MOON)) == {"Moon did", everybody}
+    assert set(texts(world, "")) == {"of Star", "Moon did", everybody}
+
+
+def test_a_time_keeps_to_when_it_was_made_and_of_a_day_to_that_day(world: World) -> None:
+    source = heard(world)
+    talk(world, "old talk", source, at=NOON - 10 * DAY)
+    did(world, "did lately", source, at=NOON)
+    day(world, "yesterday", source, NOON - DAY)
+    day(world, "the week", source, NOON - 8 * DAY, "week")
+    names = {"old talk": 0, "the week": 1, "yesterday": 2, "did lately": 3}
+
+    def found(**more: Any) -> list[int]:
+        return [names[said.partition("\n")[0]] for said in texts(world, "", **more)]
+
+    assert found() == [3, 2, 1, 0], "newest first"
+    assert found(since=NOON - DAY) == [3, 2]
+    assert found(until=NOON - DAY) == [1, 0]
+    assert found(since=NOON - DAY, until=NOON) == [2]
+
+
+def test_place_and_author_are_met_by_those_that_have_them_and_other_conditions_by_none(world: World) -> None:
+    talk(world, "in the hall", heard(world))
+    talk(world, "in the attic", heard(world, place=ATTIC), MOON)
+    day(world, "everywhere", heard(world))
+    assert texts(world, "", place=ATTIC) == ["in the attic"]
+    assert texts(world, "", author=MOON.upper()) == ["in the attic"], "an agent by its name"
+    assert texts(world, "", author="Ann") == [], "a summary is nobody's saying"
+    for condition in ({"role": "user"}, {"category": "pets"}, {"tags": ("pets",)}, {"person": ANN}):
+        assert look(world, "", **condition).searched == ()

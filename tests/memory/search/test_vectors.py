@@ -371,3 +371,11 @@ def test_a_text_that_is_refused_three_times_is_left_alone_until_it_changes(tx: T
     assert vectors.progress(tx) == vectors.Progress(waiting=0, refused=1)
     edit_message(tx, "0", "hamster", NOON)
     assert len(vectors.missing(tx, 8)) == 1
+
+
+def test_a_person_finds_what_every_agent_keeps(tx: Tx) -> None:
+    keep(tx, "tortoise")
+    block(tx, "mine", "tortoise")
+    embed_all(tx)
+    assert len(nearest(tx, asking("tortoise", agent=None), HERE)) == 2
+    assert nearest(tx, asking("tortoise", agent=MOON), HERE) == []
