@@ -151,7 +151,7 @@ def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: dateti
 # ------------------------------------------------------------------------------------------------------- reading
 
 
-class Wanted(Struct, frozen=True):
+class EventFilter(Struct, frozen=True):
     """Conditions for events: since then, of a kind, by an agent; `before` a turn, without what patrols looked at."""
 
     since: datetime
@@ -170,7 +170,7 @@ class Wanted(Struct, frozen=True):
     most: int | None = None
 
 
-def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]:
+def recent(rows: Rows, scope: Scope, limit: int, *wanted: EventFilter) -> list[Event]:
     """The newest events that the scope may know, newest first, at most `limit`, `MOST`, and `most` of each `wanted`."""
     chosen, parameters, limit = list[str](), list[Value](), max(0, min(limit, MOST))
     for each in wanted:
@@ -201,7 +201,7 @@ def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[
     }
 
 
-def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:
+def _newest(wanted: EventFilter, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:
     """A query for ids: of all events, or of each other agent's newest, so that an agent's own many do not hide them."""
     condition, parameters = _where(wanted, scope)
     newest = f"WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT +?"
@@ -217,7 +217,7 @@ def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value,
     return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.passed, *parameters, limit)
 
 
-def counted(rows: Rows, wanted: Wanted, scope: Scope) -> list[tuple[AgentId | None, str, Kind, int]]:
+def counted(rows: Rows, wanted: EventFilter, scope: Scope) -> list[tuple[AgentId | None, str, Kind, int]]:
     """How many events of each kind by each agent the scope may know: agent, its name, kind, number."""
     condition, parameters = _where(wanted, scope)
     sql = f"""SELECT e.agent_id, coalesce(a.name, '') AS name, e.event_type,
@@ -237,7 +237,7 @@ _UNLOGGED = f"""(e.event_type NOT IN ('{Kind.ACTIVATED}', '{Kind.DEACTIVATED}', 
     AND NOT (e.event_type = '{Kind.TOOL}' AND e.audience = ?))"""
 
 
-def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
+def _where(wanted: EventFilter, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     condition, known = scope.sql("e.audience")
     conditions, values = [shown("e"), condition], list[Value](known)
     given: dict[str, Value] = {

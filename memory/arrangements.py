@@ -25,7 +25,7 @@ _MADE: dict[What, str] = {
 _OPEN = "status IN ('open', 'in_progress')"
 
 
-class Arranged(Struct, frozen=True):
+class Arrangement(Struct, frozen=True):
     """One arrangement; `at` is its time in stored form."""
 
     what: What
@@ -34,7 +34,7 @@ class Arranged(Struct, frozen=True):
     turn: TurnId
 
 
-def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arranged]:
+def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arrangement]:
     """What these turns arranged, as far as the scope may know it. Changes of tasks come first, the last one first."""
     named = json.dumps(list(turns))
     condition, parameters = scope.sql("audience")
@@ -42,22 +42,22 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arranged
     sql = f"""SELECT turn_id, at, json_extract(details, '$.task') AS task FROM activity_events
               WHERE {within} AND event_type = 'notable' AND task IS NOT NULL ORDER BY id DESC"""
     done = [
-        Arranged("task changed", row["task"], row["at"], TurnId(row["turn_id"]))
+        Arrangement("task changed", row["task"], row["at"], TurnId(row["turn_id"]))
         for row in rows.all(sql, (named, *parameters))
     ]
     made = [
-        Arranged(what, str(row["id"]), "", TurnId(row["turn_id"]))
+        Arrangement(what, str(row["id"]), "", TurnId(row["turn_id"]))
         for what, made in _MADE.items()
         for row in rows.all(f"SELECT id, turn_id FROM {made} AND {within} ORDER BY id", (named, *parameters))
     ]
     known, told = scope.sql("s.audience")
     sql = f"""SELECT s.id, i.turn_id FROM fact_sources s JOIN inbox i ON i.message_id = s.message_id
               WHERE i.turn_id IN (SELECT value FROM json_each(?)) AND {known} AND s.origin = 'agent' ORDER BY s.id"""
-    facts = [Arranged("fact", str(row["id"]), "", TurnId(row["turn_id"])) for row in rows.all(sql, (named, *told))]
+    facts = [Arrangement("fact", str(row["id"]), "", TurnId(row["turn_id"])) for row in rows.all(sql, (named, *told))]
     return [*done, *made, *facts]
 
 
-def take_back(tx: Tx, arranged: Arranged) -> tuple[bool, str]:
+def take_back(tx: Tx, arranged: Arrangement) -> tuple[bool, str]:
     """Undo it, with its entries in the activity log; returns whether that was possible, and the result in words."""
     if arranged.what == "task changed":
         sql = """SELECT id, json_extract(details, '$.before') AS before FROM activity_events WHERE turn_id = ?

@@ -125,7 +125,7 @@ def release_all(tx: Tx) -> None:
 # ---------------------------------------------------------------------------------------- what was spent, call by call
 
 
-class Spent(Struct, frozen=True):
+class ModelCost(Struct, frozen=True):
     """One call. `cost_usd` is None if the model's price is unknown, which is not the same as free."""
 
     model: str
@@ -143,21 +143,21 @@ def guild_of(scope: Scope) -> Audience | None:
     return next((each for each in (scope.audience, *sorted(scope.within)) if each.startswith("guild:")), None)
 
 
-def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
+def record(tx: Tx, turn: Turn, spent: ModelCost, now: datetime) -> None:
     whose: dict[str, Value] = {"turn_id": turn.id, "agent_id": turn.agent, "person_id": turn.person}
     _add(tx, whose | {"place_id": turn.place, "guild_id": guild_of(turn.scope)}, spent, now)
 
 
-def record_upkeep(tx: Tx, agent: AgentId, guild: Audience | None, spent: Spent, now: datetime) -> None:
+def record_upkeep(tx: Tx, agent: AgentId, guild: Audience | None, spent: ModelCost, now: datetime) -> None:
     """Record a call that nobody waited for: it counts for the agent and its constellation, and for no person."""
     _add(tx, {"agent_id": agent, "guild_id": guild}, spent, now)
 
 
-def _add(tx: Tx, whose: dict[str, Value], spent: Spent, now: datetime) -> None:
+def _add(tx: Tx, whose: dict[str, Value], spent: ModelCost, now: datetime) -> None:
     tx.insert("model_usage", {"id": snowflakes.next(), **whose, **_spent.values(spent), "at": now})
 
 
-_spent = RowMapper(Spent)
+_spent = RowMapper(ModelCost)
 
 
 def of_turn(rows: Rows, turn: TurnId) -> tuple[int, int]:

@@ -121,7 +121,7 @@ _LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r
     WHERE p.kind = 'observe' AND p.status = 'running' AND t.status = 'running' AND r.status = 'done'"""
 
 
-class Waiting(NamedTuple):
+class WaitingWork(NamedTuple):
     """What waits: in one conversation, whether a row does, and the turn of a member that still has to listen; for
     others, places with unsent rows or previews, each with its source, and conversations with messages by agents."""
 
@@ -131,7 +131,7 @@ class Waiting(NamedTuple):
     conversations: list[tuple[PlaceId, GroupId]]
 
 
-def waiting(rows: Rows, place_id: PlaceId, group: GroupId) -> Waiting:
+def waiting(rows: Rows, place_id: PlaceId, group: GroupId) -> WaitingWork:
     """What waits after a turn, in one statement: usually the turn's own answer."""
     sql = f"""SELECT 'here' AS what, '' AS one, '' AS two WHERE EXISTS (SELECT 1 FROM inbox
             WHERE place_id = :place AND group_id = :group AND status IN ('received', 'claimed'))
@@ -144,7 +144,7 @@ def waiting(rows: Rows, place_id: PlaceId, group: GroupId) -> Waiting:
     for what, one, two in rows.all(sql, {"place": place_id, "group": group}):
         found[what].append((one, two))
     listening = next((TurnId(turn) for _, turn in found["listens"]), None)
-    return Waiting(bool(found["here"]), listening, found["sends"], found["writes"])
+    return WaitingWork(bool(found["here"]), listening, found["sends"], found["writes"])
 
 
 def listening_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:

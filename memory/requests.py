@@ -298,7 +298,7 @@ class Grant(Struct, frozen=True):
     expires_at: datetime | None = None
 
 
-class Given(Struct, frozen=True):
+class CallArguments(Struct, frozen=True):
     """The arguments of a call; `bound` are those that a lasting approval of it fixes."""
 
     all: Mapping[str, Any]
@@ -329,7 +329,7 @@ def give_grant(tx: Tx, grant: Grant) -> None:
 
 
 def matching_grant(
-    rows: Rows, need: Need, agent: AgentId, given: Given, audience: Audience, now: datetime
+    rows: Rows, need: Need, agent: AgentId, given: CallArguments, audience: Audience, now: datetime
 ) -> Grant | None:
     """A grant that covers this call: the same subject and agent, matching arguments, and the same audience."""
     sql = """SELECT * FROM permission_grants WHERE scope = ? AND subject = ? AND agent_id = ? AND audience = ?
@@ -338,7 +338,7 @@ def matching_grant(
     return next((grant for grant in found if covers(grant, given)), None)
 
 
-def covers(grant: Grant, given: Given) -> bool:
+def covers(grant: Grant, given: CallArguments) -> bool:
     """Whether a grant covers these arguments.
 
     A person who answered a request saw one call, so arguments that it left out are fixed, too. A person who gave a

@@ -73,12 +73,12 @@ class Kinds(Struct):
         self.known[kind.name] = kind
 
 
-class Opened(Struct, frozen=True):
+class OpenConstellation(Struct, frozen=True):
     """An open constellation for its jobs: its database, and its kinds of jobs."""
 
     database: Database
     kinds: Kinds
 
 
-Open: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[Opened]]
+Open: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[OpenConstellation]]
 """Opens a constellation within the context."""

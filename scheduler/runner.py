@@ -27,7 +27,7 @@ from memory.store.ids import ConstellationId, new_id
 from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Open, Opened, Queueing, Working
+from scheduler.jobs import Done, Firing, Open, OpenConstellation, Queueing, Working
 from texts import _, ngettext, ngettext_noop
 
 _QUEUE = commit_point("job.queue")
@@ -184,7 +184,7 @@ class Runner:
                     await self._fire(opened, constellation, job, now)
             await self._look(constellation)
 
-    async def _fire(self, opened: Opened, constellation: ConstellationId, job: Job, now: datetime) -> None:
+    async def _fire(self, opened: OpenConstellation, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """Handle one due job; afterward it is no longer due at this time."""
         database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:

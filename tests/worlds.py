@@ -27,7 +27,7 @@ from bot.agents.tools.search_results import Where
 from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
-from bot.services.caller import Caller, Spoken, Via, owner_at_terminal
+from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
 from bot.services.memory.search import Found, Search, Wanted
 from bot.services.memory.upkeep import Upkeep
 from bot.services.people.people import Accounts
@@ -342,7 +342,7 @@ class Run:
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.accounts.audience.with_audiences(place).scope
             asker = WHO.get(place.id, [BOB])[0].id
-            caller = Caller(Approver(asker), Via.DISCORD, scope, Spoken(place.id, scope), Trust.STRANGER)
+            caller = Caller(Approver(asker), Via.DISCORD, scope, PlaceScope(place.id, scope), Trust.STRANGER)
             texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)
             found = [await looking.search(caller, Wanted(text=text, limit=50)) for text in texts]
             for domain in _APART:

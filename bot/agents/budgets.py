@@ -14,11 +14,11 @@ from typing import Literal
 from msgspec import Struct, field
 
 from bot.agents.context.quotes import estimate_tokens
-from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
+from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
 from bot.models.prices import priced
 from memory import agents, budgets
 from memory.agents import Agent
-from memory.budgets import Filter, Limit, Period, Spender, Spent, Sum, guild_of
+from memory.budgets import Filter, Limit, ModelCost, Period, Spender, Sum, guild_of
 from memory.knowledge.working import PATROL
 from memory.queue import outbox
 from memory.queue.turns import Turn
@@ -66,7 +66,7 @@ class Allowed(Struct, frozen=True):
 
     def request(self, request: Request) -> Request:
         if self.level is not BudgetLevel.FULL and self.agent.model == OFFLINE:
-            return replace(request, failed=(Unanswered("", Trouble.BUDGET),))
+            return replace(request, failed=(FailedModel("", Trouble.BUDGET),))
         if self.level is not BudgetLevel.SHORT:
             return request
         most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)
@@ -207,13 +207,13 @@ def request_tokens(request: Request) -> int:
     )
 
 
-def cost_of(answer: Answer, request: Request) -> Spent:
+def cost_of(answer: Answer, request: Request) -> ModelCost:
     """What an answer cost; estimated if its server does not count, and for one that was cut off."""
     usage = answer.usage
     if not usage.input_tokens and usage.cost_usd is None:
         written = "".join((answer.text, *[call.arguments for call in answer.calls]))
         usage = priced(answer.model, Usage(request_tokens(request), estimate_tokens(written) if written else 0))
-    return Spent(answer.model, **asdict(usage))
+    return ModelCost(answer.model, **asdict(usage))
 
 
 def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:

@@ -45,7 +45,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent else text
     pieces = turn_deps.package(place_source(place), said)
-    transcript.write(tx, transcript.Ended(material, said, place, tuple(pieces)), now)
+    transcript.write(tx, transcript.TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)
     finish(tx, turn_deps, material, {"agents": [turn.agent] if said.strip() else []}, now)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from bot.errors import ToolError
 from memory import folders
-from memory.folders import Attached, File, disk
+from memory.folders import AttachedFolder, File, disk
 from memory.folders.disk import parts_of
 from memory.folders.rows import type_of
 from memory.folders.windows import Match, Pattern, TooSlow, Window, binary, blocks_of, compiled, matching, until, window
@@ -42,10 +42,10 @@ _FOUND = 8  # passages per search, at most
 _INDEX_SECONDS = 1.0  # for updating one folder's index before a search
 
 
-class Located(Struct, frozen=True):
+class FolderPath(Struct, frozen=True):
     """A path as an agent gives it ("folder/path"): the folder, and the path inside it."""
 
-    attached: Attached
+    attached: AttachedFolder
     path: str
 
     @property
@@ -53,11 +53,11 @@ class Located(Struct, frozen=True):
         name = self.attached.folder.name
         return f"{name}/{self.path}" if self.path else name
 
-    def at(self, path: str) -> "Located":
+    def at(self, path: str) -> "FolderPath":
         return replace(self, path=path)
 
 
-class Shown(Struct, frozen=True):
+class FileView(Struct, frozen=True):
     """One file: a window of its text, and its data."""
 
     window: Window
@@ -84,11 +84,11 @@ class FolderAccess(Struct, frozen=True):
     database: Database
     turn: Turn
 
-    async def attached(self) -> list[Attached]:
+    async def attached(self) -> list[AttachedFolder]:
         turn = self.turn
         return await self.database.read(lambda rows: folders.attached(rows, turn.agent, turn.scope))
 
-    async def locate(self, given: str) -> Located:
+    async def locate(self, given: str) -> FolderPath:
         """The folder and the path in it. Raises ToolError."""
         name, _, path = given.strip().strip("/").partition("/")
         known = await self.attached()
@@ -96,11 +96,11 @@ class FolderAccess(Struct, frozen=True):
             if each.folder.name == name:
                 if path:
                     parts_of(path)
-                return Located(each, path)
+                return FolderPath(each, path)
         names = ", ".join(each.folder.name for each in known) or "none that may be used here"
         raise ToolError(f"There is no folder {name!r} here. A path begins with the name of a folder: {names}.")
 
-    async def listing(self, located: Located) -> list[tuple[str, int]]:
+    async def listing(self, located: FolderPath) -> list[tuple[str, int]]:
         """The files of a folder, or below a directory in it, by name, with their sizes in bytes."""
         folder, below = located.attached.folder, f"{located.path}/" if located.path else ""
         if folder.kind == "local":
@@ -111,19 +111,19 @@ class FolderAccess(Struct, frozen=True):
             found = [(each.name, each.size) for each in await self.database.read(stored)]
         return [(name, size) for name, size in found if name.startswith(below) or name == located.path]
 
-    async def show(self, located: Located, first: int, count: int) -> Shown:
+    async def show(self, located: FolderPath, first: int, count: int) -> FileView:
         """Lines of a file. Raises ToolError or Refused."""
         _require_file(located)
         root, content, kind, trust = await self._source(located)
         deadline = time.monotonic() + _READ_SECONDS
 
-        def read() -> Shown:
+        def read() -> FileView:
             with _opened(located, root, content) as (blocks, size):
-                return Shown(window(until(blocks(), deadline), first, count), size, kind, trust)
+                return FileView(window(until(blocks(), deadline), first, count), size, kind, trust)
 
         return await asyncio.to_thread(read)
 
-    async def grep(self, pattern: str, places: Sequence[Located]) -> Matches:
+    async def grep(self, pattern: str, places: Sequence[FolderPath]) -> Matches:
         """The lines that match a regular expression. Raises Refused if it is invalid."""
         expression, deadline = compiled(pattern), time.monotonic() + _GREP_SECONDS
         found: list[Match] = []
@@ -145,7 +145,7 @@ class FolderAccess(Struct, frozen=True):
         return Matches(tuple(found), files, skipped, stopped, trust)
 
     async def search(
-        self, text: str, places: Sequence[Located], path: str, near: tuple[Nearness | None, Mapping[str, Nearness]]
+        self, text: str, places: Sequence[FolderPath], path: str, near: tuple[Nearness | None, Mapping[str, Nearness]]
     ) -> tuple[list[Hit], list[str]]:
         """The passages that match a text, in local folders as they are now, and what could not be searched like that.
 
@@ -166,7 +166,7 @@ class FolderAccess(Struct, frozen=True):
         results = await self.database.read(lambda rows: search(rows, query, self.turn.scope))
         return list(results.hits), missing
 
-    async def set_text(self, located: Located, text: str, *, append: bool) -> int:
+    async def set_text(self, located: FolderPath, text: str, *, append: bool) -> int:
         """Write or append to a file; returns its size in bytes. Raises ToolError or Refused."""
         self._require_writable(located)
         if located.attached.folder.kind == "local":
@@ -176,7 +176,7 @@ class FolderAccess(Struct, frozen=True):
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _root(self, located: Located) -> Path:
+    def _root(self, located: FolderPath) -> Path:
         root = Path(located.attached.folder.path)
         if root in self.database.path.parents:
             raise Refused(
@@ -185,7 +185,7 @@ class FolderAccess(Struct, frozen=True):
             )
         return root
 
-    async def _source(self, located: Located) -> tuple[Path | None, bytes, str, Trust]:
+    async def _source(self, located: FolderPath) -> tuple[Path | None, bytes, str, Trust]:
         """A local file's root, or a stored one's content; and the type and trust of the file. Raises Refused."""
         if located.attached.folder.kind == "local":
             return self._root(located), b"", type_of(located.path, is_binary=False), Trust.APPROVED
@@ -195,13 +195,13 @@ class FolderAccess(Struct, frozen=True):
         file, content = found
         return None, content, file.content_type, file.trust
 
-    def _held(self, rows: Rows, located: Located) -> tuple[File, bytes] | None:
+    def _held(self, rows: Rows, located: FolderPath) -> tuple[File, bytes] | None:
         scope = self.turn.scope
         file = folders.file(rows, located.attached.folder.id, located.path, scope)
         held = None if file is None else folders.content(rows, file.id, scope)
         return None if file is None or held is None else (file, held)
 
-    async def _refresh(self, place: Located) -> str:
+    async def _refresh(self, place: FolderPath) -> str:
         """Update the index of a local folder; returns in words what is missing."""
         folder = place.attached.folder
         if folder.kind == "virtual":
@@ -214,7 +214,7 @@ class FolderAccess(Struct, frozen=True):
         waiting = f"{many(done.waiting, 'file')} of {folder.name} not indexed yet (grep sees all)"
         return "" if done.finished else waiting
 
-    def _require_writable(self, located: Located) -> None:
+    def _require_writable(self, located: FolderPath) -> None:
         folder, turn = located.attached.folder, self.turn
         if located.attached.access != "read_write":
             raise ToolError(f"You may read the folder {folder.name}, not write in it.")
@@ -230,7 +230,7 @@ class FolderAccess(Struct, frozen=True):
                 "only the owner may have something written there. Use a virtual folder."
             )
 
-    def _store(self, tx: Tx, located: Located, text: str, *, append: bool) -> int:
+    def _store(self, tx: Tx, located: FolderPath, text: str, *, append: bool) -> int:
         turn = self.turn
         turns.require_current(tx, turn)
         old = self._held(tx, located)
@@ -246,13 +246,13 @@ class FolderAccess(Struct, frozen=True):
         return len(content)
 
 
-def _require_file(located: Located) -> None:
+def _require_file(located: FolderPath) -> None:
     if not located.path:
         raise ToolError(f"{located.whole} is a folder: name a file in it, such as {located.whole}/notes.txt.")
 
 
 @contextmanager
-def _opened(at: Located, root: Path | None, content: bytes) -> Iterator[tuple[Callable[[], Iterable[bytes]], int]]:
+def _opened(at: FolderPath, root: Path | None, content: bytes) -> Iterator[tuple[Callable[[], Iterable[bytes]], int]]:
     """The blocks of a text file, read anew by each call, and its size; without a root, of stored content."""
     if root is None:
         _require_text(at.path, content)
@@ -268,7 +268,7 @@ def _require_text(name: str, content: bytes) -> None:
         raise Refused("{name} is a binary file of {size:,} bytes and cannot be read", name=name, size=len(content))
 
 
-def _grep(at: Located, root: Path | None, content: bytes, how: tuple[Pattern, float, int]) -> list[Match]:
+def _grep(at: FolderPath, root: Path | None, content: bytes, how: tuple[Pattern, float, int]) -> list[Match]:
     pattern, deadline, most = how
     with _opened(at, root, content) as (blocks, _size):
         return list(islice(matching(pattern, at.whole, blocks, deadline), most))

@@ -18,7 +18,7 @@ from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.deps import TurnDeps
 from bot.agents.permissions import cards, policy
-from bot.agents.permissions.cards import Asking
+from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.rules import Rules
 from bot.agents.steps import CallTool, versions_shown
 from bot.agents.tools.base import (
@@ -127,7 +127,7 @@ class Caller:
         speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
         shown = versions_shown(material.steps)
         said = self._deps.redact(_said_with(material, use.call))
-        asking = Asking(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown, said)
+        asking = ApprovalCall(turn, material.agent.name, speaker, use.call, permit, tool.caution.bound, shown, said)
 
         def work(tx: Tx) -> Permit | None:
             found = self._deps.broker.ask(tx, asking, missing.need, now)

@@ -22,7 +22,7 @@ from sources.text import place_title
 from texts import gettext_lazy
 
 
-class Ended(Struct, frozen=True, dict=True):
+class TurnResult(Struct, frozen=True, dict=True):
     """A turn's result, and where to send it. `pieces` is empty if the agent stays silent."""
 
     material: PromptInputs
@@ -40,7 +40,7 @@ class Ended(Struct, frozen=True, dict=True):
         return not forgets(self.material.steps)
 
 
-def write(tx: Tx, ended: Ended, now: datetime) -> None:
+def write(tx: Tx, ended: TurnResult, now: datetime) -> None:
     """Store the turn's batch and queue its answer, inside the transaction that ends the turn."""
     material = ended.material
     asked = [asked.message.id for asked in material.asked]
@@ -62,7 +62,7 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
         activity.note(tx, sent, now)
 
 
-def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messages.Said]:
+def _rows(step: Step, ended: TurnResult, *, final: bool, now: datetime) -> list[messages.Said]:
     body, kept = step.body, ended.kept
     if isinstance(body, CallEnded):
         given = body.trust if isinstance(body, CallDone) else Trust.AGENT
@@ -91,7 +91,7 @@ def _with_thought(rows: list[messages.Said], step: Step, *, kept: bool) -> list[
     return [*rows[:-1], replace(rows[-1], thought=messages.THOUGHT.dump(thought))]
 
 
-def _last(ended: Ended, now: datetime) -> list[messages.Said]:
+def _last(ended: TurnResult, now: datetime) -> list[messages.Said]:
     """The final answer in its place; if that is not the turn's place, with its origin."""
     turn = ended.material.turn
     rows = [_said(ended, "assistant", ended.text, now)]
@@ -101,7 +101,7 @@ def _last(ended: Ended, now: datetime) -> list[messages.Said]:
     return [replace(each, place=ended.place) for each in rows]
 
 
-def _said(ended: Ended, role: messages.Role, text: str, now: datetime) -> messages.Said:
+def _said(ended: TurnResult, role: messages.Role, text: str, now: datetime) -> messages.Said:
     said = words_of(ended.material.turn, ended.material.agent.name, text, now)
     return replace(said, role=role, source=ended.source)
 
@@ -129,7 +129,7 @@ def answer_row(turn: Turn, place: PlaceId, message: MessageId | None) -> outbox.
     return replace(outbox.NewRow.of_turn(turn, f"turn/{turn.id}", place), message=message)
 
 
-def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
+def _queue(tx: Tx, ended: TurnResult, message: MessageId | None, now: datetime) -> None:
     turn, face = ended.material.turn, ended.material.agent.face
     mentions = (turn.person,) if turn.person else ()
     detail = outbox.TextDetail(answers(ended.material), mentions, face.name, face.avatar, preview_key(turn.id))

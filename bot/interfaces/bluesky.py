@@ -235,7 +235,7 @@ class Account(Struct, frozen=True):
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
 
 
-async def standing_alone(config: Config, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def run_without_service(config: Config, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Call a handler without a running service. Raises UserError."""
 
     async def none() -> Mapping[str, int]:

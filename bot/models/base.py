@@ -102,7 +102,7 @@ class Trouble(StrEnum):
     """It is there and gives no usable answer: overloaded, an error of its own, garbage, a request it does not take."""
 
 
-class Unanswered(Struct, frozen=True):
+class FailedModel(Struct, frozen=True):
     """A model of the chain that was asked before and gave no answer."""
 
     model: str
@@ -128,7 +128,7 @@ class Request(Struct, frozen=True):
     compactable: bool = False
     """Whether who asks can compact the conversation: a request that is too long is then given back to them
     (ContextTooLong) instead of being cut or passed on to another model."""
-    failed: tuple[Unanswered, ...] = ()
+    failed: tuple[FailedModel, ...] = ()
     """The models that stand before this one in the chain and gave no answer, for the offline model's words."""
     agent: str = ""
     """The name by which people call who answers, for the offline model; others read it in `system`."""

@@ -25,6 +25,7 @@ from bot.models.base import (
     Call,
     ContextTooLong,
     Event,
+    FailedModel,
     Message,
     Model,
     ModelBusy,
@@ -36,7 +37,6 @@ from bot.models.base import (
     Restarted,
     TextDelta,
     Trouble,
-    Unanswered,
     Usage,
     UserMessage,
 )
@@ -245,7 +245,7 @@ ADAPTERS = {"anthropic": "bot.models.messages"}
 ANY_OTHER = "bot.models.chat_completions"
 
 
-class Connected(Model, Protocol):
+class ConnectedModel(Model, Protocol):
     """A model that can be asked; `provider` closes its connections."""
 
     @property
@@ -255,7 +255,7 @@ class Connected(Model, Protocol):
 class LazyModel:
     def __init__(self, access: Access) -> None:
         self._access = access
-        self._model: Connected | None = None
+        self._model: ConnectedModel | None = None
         self._open = asyncio.Lock()
         self._stack = AsyncExitStack()
 
@@ -286,8 +286,8 @@ class LazyModel:
         await self._stack.aclose()
 
 
-def _connect(access: Access) -> Connected:
-    model: Connected = importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)).connect(access)
+def _connect(access: Access) -> ConnectedModel:
+    model: ConnectedModel = importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)).connect(access)
     prices.priced(access.name, Usage())  # its library is loaded at the first question of a price, which takes as long
     return model
 
@@ -405,7 +405,7 @@ class FallbackModel(ModelWrapper):
         before = self._links[: self._links.index(link)]
         # After a restart of the process nothing is remembered of a link that a turn has left behind.
         troubles = ((each.name, self._troubles.get(each.name, Trouble.FAILING)) for each in before)
-        return replace(request, failed=tuple(Unanswered(*each) for each in troubles)) if before else request
+        return replace(request, failed=tuple(FailedModel(*each) for each in troubles)) if before else request
 
     def _from(self, name: str) -> tuple[Model, ...]:
         """The links from the one of that name on: what is down is not waited for at every step of a turn."""

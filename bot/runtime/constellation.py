@@ -55,7 +55,7 @@ class SharedParts(Struct, frozen=True):
     intake: Intake
 
 
-class Answering(Struct, frozen=True):
+class AnswerDeps(Struct, frozen=True):
     """How a constellation answers: which group, with which dependencies, and where its owner gets notices."""
 
     routing: RoutingTable
@@ -72,7 +72,7 @@ class ConstellationRuntime:
         self,
         constellation: Constellation,
         database: Database,
-        answering: Answering,
+        answering: AnswerDeps,
         shared: SharedParts,
     ) -> None:
         self.constellation = constellation

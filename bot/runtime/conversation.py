@@ -16,14 +16,14 @@ from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.orchestrator import run_turn
-from bot.agents.groups.speaker import likeness
+from bot.agents.groups.speaker import member_similarity
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
-from bot.runtime.turn_retries import APART_AFTER, GIVE_UP, POSTPONE, Patience, TurnRetries
+from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, Patience, TurnRetries
 from bot.runtime.turn_start import Begun, begin_turn, unattended
 from memory import agents, groups
 from memory.queue import inbox, turns
@@ -41,7 +41,7 @@ _ATTEMPT = commit_point("turn.attempt")
 _SPARE = commit_point("turn.spare")
 
 _ENDED = gettext_noop("the service ended during every attempt")
-_COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)
+_COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`member_similarity`)
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
 _log = Log("bot.runtime.conversation")
@@ -252,7 +252,7 @@ class ConversationWorker:
                 if self._careful(head):
                     await self._db.write(_ATTEMPT, lambda tx: turns.count_start(tx, head.id, self._deps.clock()))
                     self._risked = head.id
-                near = await likeness(self._db, head, self._deps.meaning) if compare else {}
+                near = await member_similarity(self._db, head, self._deps.meaning) if compare else {}
                 begun = await self._db.write(
                     _BEGIN, lambda tx: self._begin_new(tx, inbox.unclaimed(tx, head), team(tx, self._group), near)
                 )
@@ -288,7 +288,7 @@ class ConversationWorker:
         if spent >= 0 and not counted and head.ran and spent < len(turns.HEALTHY):
             # Others are answered during the pause.
             due = self._deps.clock() + turns.HEALTHY[spent]
-            await self._db.write(POSTPONE, lambda tx: self._retries.take_apart(tx, turn, _ENDED, due))
+            await self._db.write(POSTPONE, lambda tx: self._retries.retry_separately(tx, turn, _ENDED, due))
             return None
         if not counted and (spent >= 0 if head.ran else head.starts + 1 >= turns.MOST_STARTS):
             await self._db.write(GIVE_UP, lambda tx: self._retries.give_up(tx, turn, error_text, self._deps.clock()))
@@ -307,9 +307,9 @@ class ConversationWorker:
         False if its rows were separated instead, as after any two failures or half of the starts.
         """
         now = self._deps.clock()
-        apart = head.attempts >= APART_AFTER or head.starts >= turns.MOST_STARTS // 2
+        apart = head.attempts >= SEPARATE_AFTER or head.starts >= turns.MOST_STARTS // 2
         if error and apart and len(inbox.of_turn(tx, turn)) > 1:
-            self._retries.take_apart(tx, turn, error)
+            self._retries.retry_separately(tx, turn, error)
             return False
         if error:
             turns.count_again(tx, turn, now, ran=head.ran)

@@ -75,7 +75,7 @@ class DeliveryDeps(Struct, frozen=True):
     """The id of a constellation other than the configured one: buttons carry it, to route the answers back."""
 
 
-class _Waiting(Struct, frozen=True):
+class _PlaceQueue(Struct, frozen=True):
     """What is left in a place: rows to send, in order; without any, the shown previews that no answer will replace."""
 
     rows: list[OutRow]
@@ -180,13 +180,13 @@ class DeliveryWorker:
             why = gettext_lazy("it failed {times} times ({error}); see the log", times=times, error=reason)
             await self._close(now, status, why)
 
-    def _look(self, tx: Tx) -> _Waiting:
+    def _look(self, tx: Tx) -> _PlaceQueue:
         """What is left; a row that is due is claimed in the same commit, usually the one that stored it."""
         if (claimed := outbox.claim(tx, self._place, self._clock())) is not None:
             row, previews = claimed
-            return _Waiting([row], [], _around(tx, row, previews=previews))
+            return _PlaceQueue([row], [], _around(tx, row, previews=previews))
         found, shown = outbox.for_delivery(tx, self._place)
-        return _Waiting(found, [] if found or not shown else outbox.orphan_previews(tx, self._place))
+        return _PlaceQueue(found, [] if found or not shown else outbox.orphan_previews(tx, self._place))
 
     def _delivery(self, row: OutRow) -> Delivery:
         return to_delivery(row, self._deps.origin)

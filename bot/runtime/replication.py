@@ -14,7 +14,6 @@ from pathlib import Path
 
 from bot.config import Config
 from bot.config.loader import environment
-from bot.secrets import Redactor
 from memory.store.backups import BackupFailed
 from memory.store.clock import Clock, from_text
 from memory.store.constellation import Constellations
@@ -45,7 +44,7 @@ class Replication:
     replica: Replica | None
     constellations: Constellations
     clock: Clock
-    redact: Callable[[str], str] = Redactor(()).text
+    redact: Callable[[str], str]
     _failed: BackupFailed | None = field(default=None, init=False)
     _synced: datetime | None = field(default=None, init=False)
     _used: int = field(default=0, init=False)  # users that need the files for themselves

@@ -25,7 +25,7 @@ GIVE_UP = commit_point("turn.bury")
 
 GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Ask me to try again, or send it again.")
 """What the person is told when their message is given up."""
-APART_AFTER = 2  # attempts at several rows together
+SEPARATE_AFTER = 2  # attempts at several rows together
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -88,15 +88,15 @@ class TurnRetries(Struct, frozen=True):
 
             def postpone(tx: Tx) -> None:
                 turns.postpone(tx, turn, error, due)
-                if len(rows) > 1 and attempts >= APART_AFTER:
-                    self.take_apart(tx, turn, error)
+                if len(rows) > 1 and attempts >= SEPARATE_AFTER:
+                    self.retry_separately(tx, turn, error)
 
             await self.database.write(POSTPONE, postpone)
         else:
             await self.database.write(GIVE_UP, lambda tx: self.give_up(tx, turn, error, now))
         self.deps.watch(events.Failed(turn, self.place, again))
 
-    def take_apart(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
+    def retry_separately(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
         """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
         now = self.deps.clock()
         recovery.keep(tx, turn, "failed", now)

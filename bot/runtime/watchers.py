@@ -76,7 +76,7 @@ class Broadcast:
             yield ended
 
 
-class Typing:
+class TypingIndicator:
     """Shows a typing indicator while an answer is being made."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
@@ -104,7 +104,7 @@ _COUNTED = {
 }
 
 
-class _Shown(Struct):
+class _Preview(Struct):
     """One growing answer, or one run in progress."""
 
     place: PlaceId
@@ -121,7 +121,7 @@ class _Watcher:
         self._runtime = runtime
         self._endpoints = endpoints
         self._workers = workers
-        self._shown: dict[TurnId, _Shown] = {}
+        self._shown: dict[TurnId, _Preview] = {}
 
     def _endpoint(self, place: PlaceId) -> Endpoint | None:
         endpoint = self._endpoints.get(place_source(place))
@@ -134,7 +134,7 @@ class _Watcher:
 
     @staticmethod
     async def _edit(
-        endpoint: Endpoint, shown: _Shown, external: str, said: str, words: Callable[[], Awaitable[str]]
+        endpoint: Endpoint, shown: _Preview, external: str, said: str, words: Callable[[], Awaitable[str]]
     ) -> None:
         """Keep a message at the current result of `words`."""
         for _edit in range(_MOST_EDITS if external else 0):
@@ -163,7 +163,7 @@ class Previews(_Watcher):
     def _grow(self, event: TextChunk) -> None:
         if (endpoint := self._endpoint(event.place)) is None:
             return
-        shown = self._shown.setdefault(event.turn, _Shown(event.place, time.monotonic()))
+        shown = self._shown.setdefault(event.turn, _Preview(event.place, time.monotonic()))
         shown.text = event.text
         shown.changed.set()
         late = time.monotonic() - shown.begun >= BEGIN_SECONDS
@@ -171,7 +171,7 @@ class Previews(_Watcher):
             work = self._show(event.turn, shown, endpoint)
             shown.task = self._workers.once(f"preview of turn {event.turn}", work)
 
-    async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
+    async def _show(self, turn: TurnId, shown: _Preview, endpoint: Endpoint) -> None:
         if not await self._runtime.showing(turn, shown.place):
             return
         while not shown.text.strip():  # it was restarted meanwhile
@@ -197,7 +197,7 @@ class Progress(_Watcher):
     def __call__(self, event: TurnEvent) -> None:
         match event:
             case Started():
-                self._shown[event.turn] = _Shown(event.place, time.monotonic())
+                self._shown[event.turn] = _Preview(event.place, time.monotonic())
             case AgentStarted() | AgentCompleted():
                 self._moved(event.turn)
             case OfMember(event=TextChunk(text=text)):
@@ -221,7 +221,7 @@ class Progress(_Watcher):
             work = self._show(turn, shown, endpoint)
             shown.task = self._workers.once(f"progress of run {turn}", work)
 
-    async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
+    async def _show(self, turn: TurnId, shown: _Preview, endpoint: Endpoint) -> None:
         await asyncio.sleep(max(0.0, RUN_BEGIN_SECONDS - (time.monotonic() - shown.begun)))
         said, known = await self._look(turn, endpoint)
         external = await self._runtime.preview(turn, shown.place, said, progress=True) if said else ""

@@ -41,7 +41,7 @@ class Unconfirmed(UserError):
     """The caller must confirm before anything is done; the text is the question."""
 
 
-class Spoken(Struct, frozen=True):
+class PlaceScope(Struct, frozen=True):
     """A place that messages can be sent to, and its audience."""
 
     place: PlaceId
@@ -74,10 +74,10 @@ class Caller(Struct, frozen=True):
     via: Via
     scope: Scope
     """Who sees the answer, and what they may know."""
-    alone: Spoken
+    alone: PlaceScope
     """Where only this person gets messages: what they write there is known nowhere else."""
     trust: Trust
-    here: Spoken | None = None
+    here: PlaceScope | None = None
     """The place of the call, if others hear it."""
     sure: bool = False
     """Whether they have already confirmed whatever would be asked."""
@@ -119,5 +119,5 @@ class Caller(Struct, frozen=True):
 def owner_at_terminal(*, sure: bool = False) -> Caller:
     """Whoever reaches the service's socket, or its data folder, is the owner."""
     scope = Scope(OWNER)
-    alone = Spoken(PLACE.id, scope)
+    alone = PlaceScope(PLACE.id, scope)
     return Caller(Approver(PERSON, door="command line"), Via.TERMINAL, scope, alone, Trust.OWNER, sure=sure)

@@ -31,14 +31,14 @@ from bot.agents.tools.recall import RecallTool
 from bot.config import Config
 from bot.models.catalog import ModelSelection
 from bot.runtime.bootstrap import RoutingTable, known_routing, seeded_routing
-from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.replication import Replication
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
-from bot.runtime.watchers import Broadcast, Previews, Progress, Typing
+from bot.runtime.watchers import Broadcast, Previews, Progress, TypingIndicator
 from bot.secrets import Redactor
 from bot.services.agents.agenda import Agenda
 from bot.services.agents.agents import Agents
@@ -73,9 +73,9 @@ from bot.services.status import Doctor, Status
 from bot.services.system.backups import Backups, Databases
 from bot.services.system.configuration import ConfigurationFile, Settings
 from bot.services.system.data_sources import SourceSettings
-from bot.services.system.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
+from bot.services.system.front_ends import AgentChats, FrontEnds, FrontEndStates, Gaps
 from bot.services.system.halt import Halt, Restart
-from bot.services.system.inbox import Inbox, Unanswered
+from bot.services.system.inbox import GivenUpMessages, Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.services.system.jobs import Upkeep as UpkeepJobs
 from bot.services.system.outbox import Outbox
@@ -99,7 +99,7 @@ from memory.store.database import Database, Rows
 from memory.store.folder import DataFolder
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.records import replace
-from scheduler.jobs import Opened
+from scheduler.jobs import OpenConstellation
 from scheduler.runner import Runner
 from sources.base import Endpoint
 from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource
@@ -150,7 +150,7 @@ class Services(Struct, frozen=True):
     schedule: Schedule
     front_ends: FrontEnds
     embedding: Embedding
-    talking: Talking
+    talking: AgentChats
     data_sources: SourceSettings
     gaps: Gaps
     registry: Registry
@@ -227,9 +227,9 @@ class ServedConstellations:
         await self.people.accounts.load()
 
     @asynccontextmanager
-    async def jobs(self, identifier: ConstellationId) -> AsyncIterator[Opened]:
+    async def jobs(self, identifier: ConstellationId) -> AsyncIterator[OpenConstellation]:
         async with self.use(identifier) as services:
-            yield Opened(services.database, services.schedule.kinds)
+            yield OpenConstellation(services.database, services.schedule.kinds)
 
     @asynccontextmanager
     async def make(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
@@ -287,7 +287,7 @@ class _Maker:
             schedule=jobs.schedule,
             front_ends=front_ends,
             embedding=answers.embedding,
-            talking=Talking(approvals, places, receive),
+            talking=AgentChats(approvals, places, receive),
             data_sources=data_sources,
             gaps=Gaps("discord", self.database, clock, settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),
@@ -316,7 +316,7 @@ class _Maker:
                 Databases(shared.constellations, shared.replication.paused),
             ),
             Inbox(database, runtime.answer, clock),
-            Unanswered(*base, runtime.resume, lambda: shared.halt.halted),
+            GivenUpMessages(*base, runtime.resume, lambda: shared.halt.halted),
             *(Outbox(database, runtime.resume), ChannelModes(database, places)),
             *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
@@ -343,7 +343,7 @@ class _Maker:
         runtime = ConstellationRuntime(
             self.constellation,
             self.database,
-            Answering(routing, turn_deps, owner_notices(config), endpoints, self._origin),
+            AnswerDeps(routing, turn_deps, owner_notices(config), endpoints, self._origin),
             shared.parts,
         )
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
@@ -400,7 +400,7 @@ class _Maker:
         self._go_on(runtime, "idle agents", idling.run)
         workers = shared.parts.workers
         for watch in (
-            Typing(answers.endpoints),
+            TypingIndicator(answers.endpoints),
             Previews(runtime, answers.endpoints, workers),
             Progress(runtime, answers.endpoints, workers),
             answers.compactor.watch,

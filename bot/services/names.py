@@ -15,7 +15,7 @@ from memory.agents import Agent, Group, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past
-from memory.blocks.revert import past_of_block
+from memory.blocks.revert import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
 from memory.people.identities import audience_called, label_called, person_called
 from memory.store.database import Rows
@@ -176,7 +176,7 @@ def _names(named: Named, place: str) -> set[str]:
 def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
     """The block of that name with its past. Raises UserError, BlockCorrupt."""
     named = find_named(rows, scope, name)
-    return named, past_of_block(rows, named.block.id)
+    return named, block_history(rows, named.block.id)
 
 
 def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:

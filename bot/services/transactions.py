@@ -41,7 +41,7 @@ class MemoryService(Struct, frozen=True):
 
 
 @runtime_checkable
-class Announcing(Protocol):
+class CommitListener(Protocol):
     """A service that reacts to its own writes, such as a job that is now due earlier."""
 
     def announce(self) -> None:
@@ -84,7 +84,7 @@ def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, 
     @functools.wraps(work)
     async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
         done = await commit(self.database, lambda tx: work(self, tx, *given, **named))
-        if isinstance(self, Announcing):
+        if isinstance(self, CommitListener):
             self.announce()
         return done
 

@@ -30,7 +30,7 @@ from memory.knowledge import archival, feedback, graph
 from memory.knowledge.archival import Entry, is_category, is_tag
 from memory.knowledge.consolidation import (
     Choice,
-    Linked,
+    Link,
     Mark,
     Merge,
     Part,
@@ -246,7 +246,7 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     of = len(answer.triples)
     if left := of - sum(map(len, found.values())):
         draft.note(gettext_lazy("{left} of {of} relations, which their entries do not state", left=left, of=of))
-    draft.items += [Linked(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
+    draft.items += [Link(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
 
 
 def _triple(each: Relation) -> Triple:
@@ -280,7 +280,7 @@ def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[
     The second value is which of these entries come from a person's correction.
     """
     groups = [list(group) for group in choice.clusters.get(part, ())]
-    linked = {item.entry.id: item for item in draft.items if isinstance(item, Linked)}
+    linked = {item.entry.id: item for item in draft.items if isinstance(item, Link)}
     for entry in choice.new[part]:
         if entry.id in linked:
             groups += _rivals(rows, part, linked[entry.id], linked)
@@ -298,7 +298,7 @@ def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[
     return found, {entry.id for entry in entries if said & set(entry.messages)}
 
 
-def _rivals(rows: Rows, part: Part, item: Linked, linked: Mapping[EntryId, Linked]) -> Iterable[list[Entry]]:
+def _rivals(rows: Rows, part: Part, item: Link, linked: Mapping[EntryId, Link]) -> Iterable[list[Entry]]:
     """The entry with each other one that has another object for the same subject and relation."""
     heard = part.audience, part.trust
     stored = graph.rivals(rows, part.agent, heard, item.triples)

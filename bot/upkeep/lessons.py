@@ -9,9 +9,9 @@ from bot.upkeep.background_calls import Lessons, Preference, Preferences, known
 from bot.upkeep.consolidation import Draft, in_order, numbered
 from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.knowledge.archival import NewEntry, Origin, is_category
-from memory.knowledge.consolidation import Learned, Mark, Part, Pass, unsaid
-from memory.knowledge.consolidation.candidates import Saying
-from memory.knowledge.feedback import Given
+from memory.knowledge.consolidation import Learn, Mark, Part, Pass, unsaid
+from memory.knowledge.consolidation.candidates import AnsweredMessage
+from memory.knowledge.feedback import Correction
 from memory.people.audience import Scope
 from memory.store.fulltext import content_words
 from memory.store.ids import MessageId, PersonId
@@ -43,9 +43,9 @@ _SENSITIVE = Pattern(
 # ----------------------------------------------------------------------------------------------------------- lessons
 
 
-async def learn_lessons(given: Sequence[Given], draft: Draft) -> None:
+async def learn_lessons(given: Sequence[Correction], draft: Draft) -> None:
     """Plan anti-patterns from corrections: by a model or, without one, by a rule for plain orders."""
-    parts: dict[Part, list[Given]] = {}
+    parts: dict[Part, list[Correction]] = {}
     for each in given:
         parts.setdefault(Part(each.agent, each.audience, each.trust), []).append(each)
     for part in in_order(list(parts)):
@@ -61,7 +61,7 @@ async def learn_lessons(given: Sequence[Given], draft: Draft) -> None:
         await draft.ask(mark, Lessons, corrections_text(short), what, plan)
 
 
-def _by_rule(part: Part, given: Given) -> Learned | None:
+def _by_rule(part: Part, given: Correction) -> Learn | None:
     """A correction that says literally what not to do, kept as it is."""
     found = _DIRECTION.search(given.text)
     if found is None:
@@ -70,7 +70,7 @@ def _by_rule(part: Part, given: Given) -> Learned | None:
     return _lesson(part, f"{words[:1].upper()}{words[1:]}.", "conversation", [given])
 
 
-def _lessons(answer: Lessons, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
+def _lessons(answer: Lessons, part: Part, short: Mapping[str, Correction], draft: Draft) -> None:
     """Plan the lessons of an answer that somebody really gave. Raises UnusableAnswer."""
     for each in answer.lessons:
         known(each.sources, set(short))
@@ -110,7 +110,7 @@ def _clause(text: str) -> str:
     return one_line(text, _LONGEST_RULE).strip().rstrip(".!;,")
 
 
-def _lesson(part: Part, content: str, domain: str, sources: Sequence[Given]) -> Learned:
+def _lesson(part: Part, content: str, domain: str, sources: Sequence[Correction]) -> Learn:
     category = f"anti-patterns/{re.sub(r'[^a-z0-9]+', '-', domain.casefold()).strip('-')}"
     origin = Origin(Scope(part.audience), part.trust, sources[0].person, sources[0].message)
     new = NewEntry(
@@ -121,13 +121,13 @@ def _lesson(part: Part, content: str, domain: str, sources: Sequence[Given]) -> 
         metadata={"source": "correction"},
         importance=_LESSON_IMPORTANCE,
     )
-    return Learned(Pass.LESSONS, part, new, tuple(one.message for one in sources))
+    return Learn(Pass.LESSONS, part, new, tuple(one.message for one in sources))
 
 
 # ------------------------------------------------------------------------------------------------------- preferences
 
 
-async def infer_preferences(said: Mapping[Part, Sequence[Saying]], draft: Draft) -> None:
+async def infer_preferences(said: Mapping[Part, Sequence[AnsweredMessage]], draft: Draft) -> None:
     """Plan preferences that people showed often enough; they are tagged as inferred, and sensitive ones wait."""
     for part in in_order(list(said)):
         short = numbered("m", said[part])
@@ -136,7 +136,7 @@ async def infer_preferences(said: Mapping[Part, Sequence[Saying]], draft: Draft)
         await draft.ask(mark, Preferences, text, what, partial(_preferences, part=part, short=short, draft=draft))
 
 
-def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
+def _names(said: Sequence[AnsweredMessage]) -> dict[PersonId, str]:
     """The name of each person; two with the same name get numbers."""
     names = {each.person: one_line(each.speaker, 60) or "somebody" for each in said}
     shared = {name for name, count in Counter(names.values()).items() if count > 1}
@@ -145,7 +145,7 @@ def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
     }
 
 
-def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], draft: Draft) -> None:
+def _preferences(answer: Preferences, part: Part, short: Mapping[str, AnsweredMessage], draft: Draft) -> None:
     """Plan the preferences of an answer that were shown often enough. Raises UnusableAnswer."""
     for each in answer.preferences:
         known(each.sources, set(short))
@@ -164,7 +164,7 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], d
             draft.items.append(_preference(part, each.model_copy(update={"content": content}), sources))
 
 
-def _preference(part: Part, wish: Preference, sources: Sequence[Saying]) -> Learned:
+def _preference(part: Part, wish: Preference, sources: Sequence[AnsweredMessage]) -> Learn:
     words = " ".join([wish.content, *(one.text for one in sources)])
     sensitive = wish.sensitive or _SENSITIVE.search(words) is not None
     messages: tuple[MessageId, ...] = tuple(one.id for one in sources)
@@ -175,4 +175,4 @@ def _preference(part: Part, wish: Preference, sources: Sequence[Saying]) -> Lear
         tags=(INFERRED,),
         metadata={"source": "inferred"} | ({"requires_user_permission": True} if sensitive else {}),
     )
-    return Learned(Pass.PREFERENCES, part, new, messages, waiting=sensitive)
+    return Learn(Pass.PREFERENCES, part, new, messages, waiting=sensitive)

@@ -24,9 +24,9 @@ from bot.agents.context.quotes import (
 from bot.upkeep.background_calls import Did, Happened
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Pass
-from memory.knowledge.consolidation.candidates import Saying
+from memory.knowledge.consolidation.candidates import AnsweredMessage
 from memory.knowledge.evaluations import Line
-from memory.knowledge.feedback import Given
+from memory.knowledge.feedback import Correction
 from memory.knowledge.graph import Kind
 from memory.knowledge.summaries import ConstellationSummary
 from memory.queue.messages import Message
@@ -164,12 +164,12 @@ def _dated(short: str, entry: Entry, corrected: Set[EntryId]) -> Quoted:
     return say("{head}: {said}", head=head, said=_within(short, passage(entry.content)))
 
 
-def corrections_text(given: Mapping[str, Given]) -> Quoted:
+def corrections_text(given: Mapping[str, Correction]) -> Quoted:
     """Corrections under short ids, with the same person's message before each."""
     return joined(say("{id}: {said}", id=short, said=_corrected(each)) for short, each in given.items())
 
 
-def _corrected(each: Given) -> Quoted:
+def _corrected(each: Correction) -> Quoted:
     first, then = line(each.before, 400) or "-", line(each.text, 800)
     return _within("a person", say("first: {first}\nthen, to set it right: {then}", first=first, then=then))
 
@@ -185,7 +185,7 @@ def talk_text(lines: Mapping[str, Line], tools: Sequence[str], failures: Sequenc
     return joined([*said, used, say("Of these failed: {them}" if failures else "", them=", ".join(failures))])
 
 
-def sayings_text(said: Mapping[str, Saying], people: Mapping[PersonId, str]) -> Quoted:
+def sayings_text(said: Mapping[str, AnsweredMessage], people: Mapping[PersonId, str]) -> Quoted:
     lines = []
     for short, each in said.items():
         who = display_name(people[each.person])

@@ -60,7 +60,7 @@ class Reminder(Struct, frozen=True):
     created_at: datetime
 
 
-class Listed(Struct, frozen=True):
+class ListedReminder(Struct, frozen=True):
     """A reminder with its next due time, whether it is paused, and whether its message still waits to be delivered."""
 
     reminder: Reminder
@@ -92,7 +92,7 @@ def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
     return _reminder.first(rows, _BY_ID, (identifier,))
 
 
-def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[Listed]:
+def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[ListedReminder]:
     """The open reminders of these people that may be used here, the next one first."""
     condition, parameters = scope.sql("r.audience")
     of_it = "j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')"
@@ -104,7 +104,7 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[List
                 AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
     found = rows.all(sql, (*parameters, *people))
     return [
-        Listed(
+        ListedReminder(
             _reminder(row),
             None if row["next_at"] is None else from_text(row["next_at"]),
             bool(row["paused"]),

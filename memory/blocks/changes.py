@@ -126,7 +126,7 @@ NONE_MADE = Made((), ())
 
 @dataclass(frozen=True)
 class Step:
-    """A change with its operations, in the order in which they were made; `before` is as in `Shown`."""
+    """A change with its operations, in the order in which they were made."""
 
     change: Change
     splices: tuple[Splice[str], ...]

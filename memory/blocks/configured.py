@@ -121,7 +121,7 @@ def beginning(schema: Schema, values: Mapping[str, Any]) -> str:
     return document.text()
 
 
-_STANDING = "agent_id = ? AND label = ? AND deleted_at IS NULL"
+_CONFIGURED = "agent_id = ? AND label = ? AND deleted_at IS NULL"
 
 
 class Common(Struct, frozen=True):
@@ -164,10 +164,10 @@ def _rights(common: Common) -> tuple[str, dict[AgentId, str]]:
 
 def _renew_rights(tx: Tx, common: Common, now: datetime) -> None:
     named = (CONSTELLATION_OWNER, common.label)
-    tx.run(f"UPDATE memory_blocks SET permission = ? WHERE {_STANDING}", (common.seed["permission"], *named))
-    standing = f"SELECT id FROM memory_blocks WHERE {_STANDING}"
-    tx.run(f"DELETE FROM shared_block_agents WHERE block_id IN ({standing})", named)
-    for row in tx.all(f"SELECT audience FROM memory_blocks WHERE {_STANDING}", named):
+    tx.run(f"UPDATE memory_blocks SET permission = ? WHERE {_CONFIGURED}", (common.seed["permission"], *named))
+    configured = f"SELECT id FROM memory_blocks WHERE {_CONFIGURED}"
+    tx.run(f"DELETE FROM shared_block_agents WHERE block_id IN ({configured})", named)
+    for row in tx.all(f"SELECT audience FROM memory_blocks WHERE {_CONFIGURED}", named):
         block = own_block(tx, CONSTELLATION_OWNER, common.label, Audience(row["audience"]))
         if block is not None:
             give_rights(tx, common, block, now)

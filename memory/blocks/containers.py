@@ -204,10 +204,10 @@ def add_text(loro: LoroDoc, target: Target, text: str) -> None:
 
 def add_line(loro: LoroDoc, target: Target, text: str) -> None:
     """Add to the end of a text, on a line of its own."""
-    add_text(loro, target, on_its_own_line(_text(loro, target).to_string(), text))
+    add_text(loro, target, as_new_line(_text(loro, target).to_string(), text))
 
 
-def on_its_own_line(standing: str, added: str) -> str:
+def as_new_line(standing: str, added: str) -> str:
     """The text to append after `standing`: forms and seeds may leave the last line without a line break."""
     return f"\n{added}" if added and standing and not standing.endswith("\n") else added
 

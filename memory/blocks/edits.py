@@ -19,7 +19,7 @@ from msgspec import Struct
 from memory.blocks import containers
 from memory.blocks.changes import Change, Deed, differing
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.history import past_of
+from memory.blocks.history import history_of
 from memory.blocks.lifecycle import create_block
 from memory.blocks.lookup import existing_block, own_block, require_fits, require_yes, tell_changed
 from memory.blocks.records import Author, Block, Decision, Operation
@@ -76,7 +76,7 @@ def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVe
     if known is None or not known.others or target.kind not in ("text", "list"):
         document.change(edit)
         return
-    seen = past_of(document).read_as(known.version)
+    seen = history_of(document).read_as(known.version)
     if seen < document.base.version:
         raise _changed(document, target)
     since = [change.seq for change, names in document.touched(seen) if target.name in names]
@@ -117,7 +117,7 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
     containers.items_of(target)
     if known is None:
         return number
-    seen = past_of(document).read_as(known.version)
+    seen = history_of(document).read_as(known.version)
     if seen < document.base.version:
         raise _changed(document, target)
     since = {change.seq for change, names in document.touched(seen) if target.name in names}
@@ -143,7 +143,7 @@ def shown_text(document: BlockDocument, known: KnownVersion | None) -> str:
     if known is None:
         return document.text()
     try:
-        return document.look_at(past_of(document).read_as(known.version), containers.text_of)
+        return document.look_at(history_of(document).read_as(known.version), containers.text_of)
     except Refused as error:
         raise lines_changed(document.text()) from error
 

@@ -125,9 +125,9 @@ class Past:
         return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]
 
 
-def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
+def history_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and its archives, oldest first; it ends at the first unreadable archive."""
-    past = own_past(document)
+    past = own_history(document)
     if played(past.text, past.steps) != document.text():
         raise BlockCorrupt("the changes of the document do not add up to its text")
     for archive in reversed(archives):
@@ -140,7 +140,7 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     return dataclasses.replace(past, why=past.why or "what was before is not kept") if past.start else past
 
 
-def own_past(document: BlockDocument) -> Past:
+def own_history(document: BlockDocument) -> Past:
     """The part of the past that is in the document itself."""
     base, steps = document.base, tuple(document.steps())
     start_values = document.look_at(base.version, parts_of) if base.version and document.structured else _NO_PARTS

@@ -15,10 +15,10 @@ from memory.activity import Kind
 from memory.blocks import Block, containers
 from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
-from memory.blocks.history import Past, past_of
+from memory.blocks.history import Past, history_of
 from memory.blocks.lookup import block_by_id
 from memory.blocks.repair import repair_block
-from memory.blocks.revert import Edit, past_of_block, take_back
+from memory.blocks.revert import Edit, block_history, take_back
 from memory.blocks.rows import EVERYBODY, archives_of, insert_checkpoint
 from memory.blocks.schemas import LogSchema
 from memory.blocks.store import open_block, save_change
@@ -153,10 +153,10 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: 
 def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
     """A block's past, repaired if necessary; and whether it covers all of the current content."""
     try:
-        past, repaired = past_of_block(tx, block), False
+        past, repaired = block_history(tx, block), False
     except BlockCorrupt:
         repair_block(tx, block, at)  # and the owner is told
-        past, repaired = past_of_block(tx, block), True
+        past, repaired = block_history(tx, block), True
     return past, past.start == 0 and not repaired
 
 
@@ -233,7 +233,7 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     BlockCorrupt if the block cannot be read.
     """
     opened = open_block(tx, block, SYSTEM, at)
-    past = past_of(opened.document, archives_of(tx, block))
+    past = history_of(opened.document, archives_of(tx, block))
     if not past.version:
         return
     fresh, text = _rebuilt(past, frozenset(gone), at), opened.document.text()

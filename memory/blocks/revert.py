@@ -16,7 +16,7 @@ from memory.blocks.changes import Change, Deed, Note, Writer, difference, person
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
-from memory.blocks.history import Archive, Past, past_of
+from memory.blocks.history import Archive, Past, history_of
 from memory.blocks.lookup import access_at, require_fits
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
@@ -65,7 +65,7 @@ class Hand(Struct, frozen=True):
         return Permission.READ_WRITE
 
 
-class Done(Struct, frozen=True):
+class RevertResult(Struct, frozen=True):
     """A block after changes were taken back, those changes, and the report."""
 
     block: Block
@@ -73,9 +73,9 @@ class Done(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
-def past_of_block(rows: Rows, block: BlockId) -> Past:
+def block_history(rows: Rows, block: BlockId) -> Past:
     """All that is kept of a block's past. Raises BlockCorrupt."""
-    return past_of(load_block(rows, block, None).document, archives_of(rows, block))
+    return history_of(load_block(rows, block, None).document, archives_of(rows, block))
 
 
 def by_agent(tx: Tx, author: Author, label: str) -> Edit:
@@ -136,13 +136,13 @@ def _not_theirs(block: Block) -> str:
     return gettext_lazy("block {block} is not about you: only the owner can change it by hand", block=block.label)
 
 
-def roll_back(edit: Edit, version: int) -> Done:
+def roll_back(edit: Edit, version: int) -> RevertResult:
     """Restore the block's text of a version as a new change. Raises Refused if it is not kept, or sealed."""
     plans: list[Plan] = []
 
     def change(document: BlockDocument) -> None:
-        past = past_of(document)
-        past = past_of(document, edit.archives()) if version < past.start else past
+        past = history_of(document)
+        past = history_of(document, edit.archives()) if version < past.start else past
         past.require(version)
         if version < (sealed := edit.sealed()):
             raise Refused(
@@ -156,24 +156,24 @@ def roll_back(edit: Edit, version: int) -> Done:
         plans.append(_compared(Plan(), before, document.text()))
         document.note(Note(Deed.ROLLBACK, version))
 
-    return Done(edit(change), plans[0])
+    return RevertResult(edit(change), plans[0])
 
 
-def undo(edit: Edit, writer: Writer) -> Done:
+def undo(edit: Edit, writer: Writer) -> RevertResult:
     """Take back the writer's newest change of which something is left. Raises Refused."""
     return _step_back(edit, writer, Deed.UNDO)
 
 
-def redo(edit: Edit, writer: Writer) -> Done:
+def redo(edit: Edit, writer: Writer) -> RevertResult:
     """Redo what the writer undid last, unless they have edited since. Raises Refused."""
     return _step_back(edit, writer, Deed.REDO)
 
 
-def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
+def _step_back(edit: Edit, writer: Writer, deed: Deed) -> RevertResult:
     found: list[tuple[Plan, Change]] = []
 
     def change(document: BlockDocument) -> None:
-        past, sealed = past_of(document), edit.sealed()
+        past, sealed = history_of(document), edit.sealed()
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
         candidates = undoable if deed is Deed.UNDO else redoable
         lost, kept = list[str](), list[str]()
@@ -203,7 +203,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
 
     block = edit(change)
     plan, undone = found[0]
-    return Done(block, plan, (undone,))
+    return RevertResult(block, plan, (undone,))
 
 
 def _annulled(past: Past, change: Change) -> set[int]:
@@ -249,7 +249,7 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
     return undoable, redoable
 
 
-def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "", *, alone: bool = False) -> Done:
+def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "", *, alone: bool = False) -> RevertResult:
     """Take back a writer's changes after a version, keeping what others wrote. `past` is the block's current past.
 
     `called` is the writer's display name; without it, the report shows the writer's id. `alone` takes back only the
@@ -278,7 +278,7 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "", 
     return take_back(edit, past, changes, name)
 
 
-def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = "") -> Done:
+def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = "") -> RevertResult:
     """Take back some changes of any writers, as one change, keeping what others wrote. `past` is the current past.
 
     Raises Refused when nothing of them is left, or when the block has changed since `past` was read; BlockRefused if a
@@ -295,7 +295,7 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = ""
         plans.append(_amended(document, plan))
         document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
 
-    return Done(edit(change), plans[0], tuple(changes))
+    return RevertResult(edit(change), plans[0], tuple(changes))
 
 
 def _require_any(found: bool, kept: Sequence[str], whose: str = "") -> None:

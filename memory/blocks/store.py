@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memory.blocks.changes import Change, played
 from memory.blocks.document import Base, Writer, blob_digest
-from memory.blocks.history import Archive, Past, archived, own_past
+from memory.blocks.history import Archive, Past, archived, own_history
 from memory.blocks.repair import repair_block
 from memory.blocks.rows import (
     OpenBlock,
@@ -137,7 +137,7 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     too_long = document.version - base.version > limits.changes or len(whole) > limits.size
     if not too_long and oldest is None:
         return whole, base
-    past = own_past(document)
+    past = own_history(document)
     cut = base.version if oldest is None else _aged(past, oldest)
     if too_long:
         _archive(tx, opened, past, max(cut, archived_up_to(tx, opened.id)), now)

@@ -38,7 +38,7 @@ _FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'messa
 """The turns that used rows of a person, or summaries of them."""
 
 
-class Erased(Struct, frozen=True):
+class ErasureResult(Struct, frozen=True):
     """What was there, what is left, how many messages of agents were emptied, and which turns restart."""
 
     before: dict[str, int]
@@ -47,7 +47,7 @@ class Erased(Struct, frozen=True):
     moved: tuple[TurnId, ...]
 
 
-def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> Erased:
+def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> ErasureResult:
     """Erase a person from this file; for a repeated erasure, erase what came since. Must be durable."""
     before = stores.count_all(tx, person)
     moved = _running(tx)
@@ -65,7 +65,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
         first = json.loads(row["before"]) if row is not None else {}
         before = {store: max(count, first.get(store, 0)) for store, count in before.items()}
         answers += row["answers"] if row is not None else 0
-    return Erased(before, stores.count_all(tx, person), answers, moved)
+    return ErasureResult(before, stores.count_all(tx, person), answers, moved)
 
 
 def compact(raw: Connection) -> bool:

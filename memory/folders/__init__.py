@@ -9,7 +9,7 @@ from memory.folders.index import from_content as from_content
 from memory.folders.index import index as index
 from memory.folders.rows import MAX_CONTENT as MAX_CONTENT
 from memory.folders.rows import Access as Access
-from memory.folders.rows import Attached as Attached
+from memory.folders.rows import AttachedFolder as AttachedFolder
 from memory.folders.rows import File as File
 from memory.folders.rows import Folder as Folder
 from memory.folders.rows import FolderKind as FolderKind

@@ -84,7 +84,7 @@ SUPPORTED = os.open in os.supports_dir_fd
 """Whether this system can open files relative to a directory's descriptor; Windows cannot."""
 
 
-class Seen(Struct, frozen=True):
+class DiskFile(Struct, frozen=True):
     """A file of a directory, by its path inside, with its size in bytes.
 
     `modified` is its last change (ctime) in nanoseconds; unlike mtime, nobody can set that back.
@@ -99,7 +99,7 @@ class OpenFile(Struct, frozen=True):
     """A regular file opened for reading; it stays the same file whatever happens to its name."""
 
     descriptor: int
-    seen: Seen
+    seen: DiskFile
 
     def blocks(self) -> Iterator[bytes]:
         at = 0
@@ -165,7 +165,7 @@ def exists(root: Path, path: str) -> bool:
         return True
 
 
-def walk(root: Path) -> Iterator[Seen]:
+def walk(root: Path) -> Iterator[DiskFile]:
     """The regular files below the directory in order of their names, without hidden ones and links.
 
     Raises `Refused` if the directory does not exist or holds too many files.
@@ -207,7 +207,7 @@ def replace(root: Path, path: str, content: bytes) -> None:
             raise Refused("{path} cannot be written: {reason}", path=path, reason=_reason(error)) from error
 
 
-def _walk(directory: int, prefix: str, depth: int) -> Iterator[Seen]:
+def _walk(directory: int, prefix: str, depth: int) -> Iterator[DiskFile]:
     with os.scandir(directory) as found:
         names = sorted(entry.name for entry in found)
     for name in names:
@@ -275,8 +275,8 @@ def _plain(directory: int, name: str, path: str) -> os.stat_result:
     return status
 
 
-def _seen(path: str, status: os.stat_result) -> Seen:
-    return Seen(path, status.st_size, status.st_ctime_ns)
+def _seen(path: str, status: os.stat_result) -> DiskFile:
+    return DiskFile(path, status.st_size, status.st_ctime_ns)
 
 
 def _reason(error: Exception) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memory.folders import disk
-from memory.folders.disk import Seen
+from memory.folders.disk import DiskFile
 from memory.folders.rows import (
     MAX_INDEXED,
     File,
@@ -80,11 +80,11 @@ def _known(rows: Rows, folder: Folder, scope: Scope) -> dict[str, File]:
     return {each.name: each for each in files(rows, folder.id, scope, limit=2 * disk.MOST_FILES)}
 
 
-def _differs(seen: Seen, known: File | None) -> bool:
+def _differs(seen: DiskFile, known: File | None) -> bool:
     return known is None or (seen.size, seen.modified) != (known.size, known.modified)
 
 
-def _read(root: Path, seen: Seen) -> NewFile:
+def _read(root: Path, seen: DiskFile) -> NewFile:
     """A file as it is now, with its passages; an unreadable one only with its name and the reason."""
     try:
         with disk.opened(root, seen.name) as file:

@@ -97,7 +97,7 @@ class Folder(Struct, frozen=True):
     embedding_model: str = ""
 
 
-class Attached(Struct, frozen=True):
+class AttachedFolder(Struct, frozen=True):
     folder: Folder
     access: Access
 
@@ -252,12 +252,12 @@ def detach(tx: Tx, folder: FolderId, agent: AgentId) -> bool:
     return tx.run(sql, (folder, agent)) == 1
 
 
-def attached(rows: Rows, agent: AgentId, scope: Scope) -> list[Attached]:
+def attached(rows: Rows, agent: AgentId, scope: Scope) -> list[AttachedFolder]:
     """An agent's folders that the scope may know, by name."""
     heard, hearers = scope.sql("f.audience")
     sql = f"""SELECT f.*, a.access FROM folders f JOIN folder_attachments a ON a.folder_id = f.id
               WHERE a.agent_id = ? AND {heard} ORDER BY f.name"""
-    return [Attached(_folder(row), _access(row["access"])) for row in rows.all(sql, (agent, *hearers))]
+    return [AttachedFolder(_folder(row), _access(row["access"])) for row in rows.all(sql, (agent, *hearers))]
 
 
 def agents_of(rows: Rows, folder: FolderId) -> list[tuple[AgentId, Access]]:

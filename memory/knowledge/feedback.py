@@ -107,7 +107,7 @@ def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId,
     return AgentId(row["agent_id"]), TurnId(row["batch_id"])
 
 
-class Given(Struct, frozen=True):
+class Correction(Struct, frozen=True):
     """A correction with its text and the same person's message before it."""
 
     id: int
@@ -126,7 +126,7 @@ def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageI
     return {MessageId(row["message_id"]) for row in rows.all(sql, (json.dumps(list(messages)),))}
 
 
-def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
+def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Correction]:
     """Corrections of an agent that no pass has processed, oldest first, without those taken back."""
     return _given.all(
         rows,
@@ -143,7 +143,9 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
     )
 
 
-_given = RowMapper(Given, text=lambda row: unquoted(row["content"]), before=lambda row: unquoted(row["before"] or ""))
+_given = RowMapper(
+    Correction, text=lambda row: unquoted(row["content"]), before=lambda row: unquoted(row["before"] or "")
+)
 
 
 def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Signal, int]:

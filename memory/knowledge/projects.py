@@ -35,7 +35,7 @@ _LISTED = 200
 READ = 1_000  # items, of all that the scope may know
 
 
-class Learned(Struct, frozen=True):
+class ProjectLearnings(Struct, frozen=True):
     """What a turn is shown; each list starts with the strongest."""
 
     issues: tuple[Item, ...] = ()
@@ -198,10 +198,10 @@ def tech_of(project: Item) -> str:
     return str(project.detail.get("tech", ""))
 
 
-def learned(stored: Mapping[Kind, Sequence[Item]], until: datetime) -> Learned:
+def learned(stored: Mapping[Kind, Sequence[Item]], until: datetime) -> ProjectLearnings:
     """What is shown of these, from approved people: issues found often, the newest wishes and rated projects."""
     if stored.keys().isdisjoint(KINDS):
-        return Learned()
+        return ProjectLearnings()
     issues, wishes, rated = (
         [
             each
@@ -212,7 +212,7 @@ def learned(stored: Mapping[Kind, Sequence[Item]], until: datetime) -> Learned:
     )
     often = sorted([each for each in issues if each.strength >= _OFTEN], key=attrgetter("strength"), reverse=True)
     newest = sorted([each for each in rated if ratings_of(each)], key=attrgetter("id"), reverse=True)
-    return Learned(tuple(often[:_MOST_OFTEN]), tuple(wishes[:_MOST_WISHES]), tuple(newest[:_MOST_RATED]))
+    return ProjectLearnings(tuple(often[:_MOST_OFTEN]), tuple(wishes[:_MOST_WISHES]), tuple(newest[:_MOST_RATED]))
 
 
 def listing(rows: Rows, scope: Scope) -> list[Item]:

@@ -300,7 +300,7 @@ _SAID = f"""role IN ('user', 'assistant') AND content <> '' AND deleted_at IS NU
     AND {shown("messages")}"""
 
 
-class Doing(NamedTuple):
+class ActiveAgent(NamedTuple):
     """An agent that was active for an audience; `active` as far as that audience was told."""
 
     agent: AgentId
@@ -316,12 +316,12 @@ class Talk(NamedTuple):
     newest: int
 
 
-def doing(rows: Rows, since: datetime) -> list[Doing]:
+def doing(rows: Rows, since: datetime) -> list[ActiveAgent]:
     """The agents that said or did something since then, for each audience that heard it."""
     sql = """SELECT DISTINCT m.agent_id, m.audience, coalesce(p.active, 0) AS active FROM messages m
              LEFT JOIN agent_presence p ON p.agent_id = m.agent_id AND p.audience = m.audience
              WHERE m.agent_id IS NOT NULL AND m.created_at > ? AND m.deleted_at IS NULL ORDER BY 1, 2"""
-    return [Doing(AgentId(row[0]), Audience(row[1]), bool(row[2])) for row in rows.all(sql, (since,))]
+    return [ActiveAgent(AgentId(row[0]), Audience(row[1]), bool(row[2])) for row in rows.all(sql, (since,))]
 
 
 def of_agent(rows: Rows, agent: AgentId, audience: Audience, since: datetime, limit: int) -> list[Message]:

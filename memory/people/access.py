@@ -35,7 +35,7 @@ class Rule(StrEnum):
     DENY = "deny"
 
 
-class Ruled(Struct, frozen=True):
+class AccessDecision(Struct, frozen=True):
     """One decision, in force until it is dropped."""
 
     subject: str
@@ -54,7 +54,7 @@ class PairingRequest(Struct, frozen=True):
     expires_at: datetime
 
 
-def ruled(rows: Rows) -> list[Ruled]:
+def ruled(rows: Rows) -> list[AccessDecision]:
     """Every decision in force, newest first. For those who decide, and for the check of incoming messages."""
     return _ruled.all(rows, "SELECT * FROM people_rules ORDER BY decided_at DESC, subject")
 
@@ -62,7 +62,7 @@ def ruled(rows: Rows) -> list[Ruled]:
 def set_rule(tx: Tx, subject: str, rule: Rule, by: PersonId, now: datetime, via: Via = "command") -> None:
     """Let a subject in, or shut it out; the last decision counts. It ends the subject's open code."""
     tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,))
-    tx.insert("people_rules", _ruled.values(Ruled(subject, rule, via, by, now)))
+    tx.insert("people_rules", _ruled.values(AccessDecision(subject, rule, via, by, now)))
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (subject,))
 
 
@@ -118,5 +118,5 @@ def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
     return _request.all(rows, sql, (now,))
 
 
-_ruled = RowMapper(Ruled, by="decided_by", at="decided_at")
+_ruled = RowMapper(AccessDecision, by="decided_by", at="decided_at")
 _request = RowMapper(PairingRequest)

@@ -161,7 +161,7 @@ _PIECE = 1 << 16
 _COST = 1 << 16  # 64 MB of memory for each guess
 
 
-class Sealed:
+class Encryptor:
     """Encrypts what is written to it; `close` writes the last piece."""
 
     def __init__(self, target: Sink, passphrase: str) -> None:
@@ -185,8 +185,8 @@ class Sealed:
         self._count += 1
 
 
-class Opened:
-    """Decrypts what `Sealed` wrote after `MAGIC`. Raises CarError for a wrong passphrase or changed data."""
+class Decryptor:
+    """Decrypts what `Encryptor` wrote after `MAGIC`. Raises CarError for a wrong passphrase or changed data."""
 
     def __init__(self, source: Source, passphrase: str) -> None:
         rest = source.read(_SALT + _PREFIX)

@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from memory.portability.car import (
     About,
     CarError,
+    Encryptor,
     Manifest,
-    Sealed,
     Sink,
     TableManifest,
     cid_of,
@@ -44,7 +44,7 @@ class Origin(Struct, frozen=True):
     part: Part
 
 
-class Exported(Struct, frozen=True):
+class ExportedFile(Struct, frozen=True):
     root: bytes
     manifest: Manifest
     size: int
@@ -98,7 +98,7 @@ class _Chunks(Struct):
             self.rows, self.size = [], 0
 
 
-def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[float], None]) -> Exported:
+def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[float], None]) -> ExportedFile:
     """Write an export to a new file. Raises CarError if that fails.
 
     `progress` is called with the completed share, from 0 to 1. A service may use the database meanwhile.
@@ -115,7 +115,7 @@ def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[fl
         unfinished = target.with_name(f"{target.name}.part")
         try:
             with private_file(unfinished).open("wb") as file:
-                sealed = Sealed(file, passphrase) if passphrase else None
+                sealed = Encryptor(file, passphrase) if passphrase else None
                 blocks = _Blocks(sealed or file)
                 blocks.size = write_header(sealed or file, names.last)
                 _write(raw, accounts, origin, blocks, lambda size: progress(0.5 + size / max(names.size, 1) / 2))
@@ -128,7 +128,7 @@ def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[fl
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
-        return Exported(names.last, manifest, target.stat().st_size)
+        return ExportedFile(names.last, manifest, target.stat().st_size)
 
 
 def _write(

@@ -25,7 +25,7 @@ class Outcome(Struct, frozen=True):
     became: str = ""
 
 
-class Past(Struct, frozen=True):
+class PastImport(Struct, frozen=True):
     """One import: the kind of file, its digest, and how many records had which outcome."""
 
     source: str
@@ -52,7 +52,7 @@ def carried(rows: Rows, source: str, record: str) -> bool:
     return rows.one(sql, (source, record)) is not None
 
 
-def past(rows: Rows) -> list[Past]:
+def past_imports(rows: Rows) -> list[PastImport]:
     sql = """SELECT source, origin, max(at) AS at, sum(outcome = 'carried') AS carried,
              sum(outcome = 'changed') AS changed, sum(outcome = 'refused') AS refused
              FROM import_audit GROUP BY source, origin ORDER BY max(id) DESC"""
@@ -65,7 +65,7 @@ def outcomes(rows: Rows, origin: str, limit: int) -> Iterator[Outcome]:
     yield from _outcome.all(rows, sql, (origin, limit))
 
 
-_past, _outcome = RowMapper(Past), RowMapper(Outcome)
+_past, _outcome = RowMapper(PastImport), RowMapper(Outcome)
 
 
 def undo(tx: Tx, origin: str, now: datetime) -> int:

@@ -23,8 +23,8 @@ from memory.portability.car import (
     About,
     Block,
     CarError,
+    Decryptor,
     Manifest,
-    Opened,
     Source,
     read_about,
     read_blocks,
@@ -47,7 +47,7 @@ _MOST_VALUE, _MOST_TEXT = 32 << 20, 4 << 20
 """The most bytes of one value, and of a text. Parts can be named repeatedly, so a small file could become huge."""
 
 
-class Verified(Struct, frozen=True):
+class VerifiedFile(Struct, frozen=True):
     root: bytes
     manifest: Manifest
     chunks: int
@@ -83,7 +83,7 @@ def opener(path: Path, passphrase: str) -> Opener:
         with path.open("rb") as file:
             if sealed:
                 file.seek(len(MAGIC))
-            yield Opened(file, passphrase) if sealed else file
+            yield Decryptor(file, passphrase) if sealed else file
 
     return opened
 
@@ -97,7 +97,7 @@ def is_sealed(path: Path) -> bool:
         raise CarError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
 
 
-def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
+def verify(open_file: Opener, size: int, progress: Progress) -> VerifiedFile:
     """Read a whole file. Raises CarError if it is damaged, cut off, foreign or newer."""
     known = migrations.migrations(migrations.Kind.CONSTELLATION)[-1].version
     about: About | None = None
@@ -116,7 +116,7 @@ def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
     if about is None or found is None or last != root:
         raise CarError("the file is cut off: its last block, which names all others, is missing")
     _agree(found, sequence)
-    return Verified(root, found, sum(map(len, sequence.links.values())))
+    return VerifiedFile(root, found, sum(map(len, sequence.links.values())))
 
 
 def chunks(open_file: Opener) -> Iterator[Chunk]:
@@ -234,7 +234,7 @@ class Import(Struct, frozen=True):
     """A verified export, and how it is to be imported."""
 
     open_file: Opener
-    verified: Verified
+    verified: VerifiedFile
     folder: Path
     """The data folder."""
     now: datetime

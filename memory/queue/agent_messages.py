@@ -17,7 +17,7 @@ SOURCE = "agent"
 _CAUSED = "SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id WHERE a.root_id = :root"
 
 
-class Sent(Struct, frozen=True):
+class SentMessage(Struct, frozen=True):
     """A message by the agent of a turn, to an agent or (if None) to a group."""
 
     row: InboxId
@@ -28,12 +28,12 @@ class Sent(Struct, frozen=True):
     group: GroupId
 
 
-def add(tx: Tx, sent: Sent, now: datetime) -> None:
+def add(tx: Tx, sent: SentMessage, now: datetime) -> None:
     """Count a message in the transaction that queues it."""
     tx.insert("agent_messages", {**_sent.values(sent), "sent_at": now})
 
 
-_sent = RowMapper(Sent, row="inbox_id", by="from_agent", agent="to_agent", group="to_group")
+_sent = RowMapper(SentMessage, row="inbox_id", by="from_agent", agent="to_agent", group="to_group")
 
 
 def root_of(rows: Rows, run: TurnId) -> TurnId:

@@ -367,7 +367,7 @@ def _search_text(at: datetime, speaker: str, text: str) -> str:
 # --------------------------------------------------------------------------------------------------- since some moment
 
 
-class Spoken(Struct, frozen=True):
+class Utterance(Struct, frozen=True):
     at: datetime
     text: str
     person: PersonId | None = None
@@ -375,7 +375,7 @@ class Spoken(Struct, frozen=True):
     trust: Trust = Trust.STRANGER
 
 
-def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Spoken]:
+def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Utterance]:
     """Messages by people since then that the scope may see, oldest first; at most the newest `limit`."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
@@ -383,7 +383,7 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
               ORDER BY created_at DESC, id DESC LIMIT +?"""
     found = rows.all(sql, (since, *parameters, limit))
     return [
-        Spoken(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
+        Utterance(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
         for row in reversed(found)
     ]
 

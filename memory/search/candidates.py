@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from memory.search import neighbors
 from memory.search.domains import COUNTED_ROWS, Lookup
-from memory.search.neighbors import Spoken, Stretch, Talk
-from memory.search.query import Asked, Close, Near, Nearness, Surroundings, Usual
+from memory.search.neighbors import MessageTraits, Stretch, Talk
+from memory.search.query import Close, Near, Nearness, RowWindows, TextQuery, Usual
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
@@ -99,7 +99,7 @@ class Meant(NamedTuple):
     person: PersonId | None = None
     surely: float = 1.0
 
-    def said(self, row: Spoken) -> float:
+    def said(self, row: MessageTraits) -> float:
         return self.surely if row.person and (row.speaker == self.name or row.person == self.person) else 0.0
 
 
@@ -137,7 +137,9 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
     return [number for _sum, number in heapq.nlargest(most, zip(sums.values(), sums, strict=True))]
 
 
-def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: Mapping[int, Near]) -> dict[int, Signs]:
+def signs(
+    asked: TextQuery, words: Sequence[Word], talk: Talk, meant: Meant, near: Mapping[int, Near]
+) -> dict[int, Signs]:
     """The features of every message in the pool of a talk; `meant` is the person that the query is about."""
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
@@ -172,7 +174,7 @@ def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: M
     return told
 
 
-def _echoes(asked: Asked, words: Sequence[Word], talk: Talk) -> tuple[set[int], set[int]]:
+def _echoes(asked: TextQuery, words: Sequence[Word], talk: Talk) -> tuple[set[int], set[int]]:
     """The messages that ask the same question; and those that cannot contain an answer: we did not know, or nobody
     answered the same question."""
     least = _ECHO * sum(word.weight for word in words)
@@ -244,7 +246,7 @@ GUESSES = 3
 _NEWEST = 50  # rows with a word that are checked: it may be the name of a speaker
 
 
-class Scored(Struct):
+class ScoredRow(Struct):
     """One row, by number; `named`: the query names its speaker; `matched`: the words that it has; `around`: those that
     only its window has; `perhaps`: only a nearness that may be chance supports it."""
 
@@ -265,7 +267,7 @@ class _Sought(Struct, frozen=True):
     `names` are words of the text that are left out because they are names of speakers.
     """
 
-    asked: Asked
+    asked: TextQuery
     words: list[Word]
     names: frozenset[str]
     meant: Meant
@@ -279,8 +281,8 @@ class _Sought(Struct, frozen=True):
 
 
 def ranked(
-    find: Lookup, asked: Asked, meaning: Nearness | None, limit: int, asker: PersonId | None = None
-) -> list[Scored]:
+    find: Lookup, asked: TextQuery, meaning: Nearness | None, limit: int, asker: PersonId | None = None
+) -> list[ScoredRow]:
     """The best rows for a text, in no order: `limit` of them, and those that tie with the last.
 
     `asker` is the person that it means by "I".
@@ -326,28 +328,28 @@ def ranked(
     return [*kept, *_guesses(near, {number: excess for number, excess in faint.items() if number not in known})]
 
 
-def _in(find: Lookup, word: Word, found: Sequence[Scored]) -> Container[int]:
+def _in(find: Lookup, word: Word, found: Sequence[ScoredRow]) -> Container[int]:
     """The rows with the word, at least those in `found`: of a frequent word only the newest rows are listed."""
     if len(word.rows) < COUNTED_ROWS:
         return word.rows
     return find.having(word.term.match, [one.number for one in found])
 
 
-def _guesses(near: Mapping[int, Near], faint: Mapping[int, float]) -> list[Scored]:
+def _guesses(near: Mapping[int, Near], faint: Mapping[int, float]) -> list[ScoredRow]:
     """The nearest of the rows that may be near only by chance."""
     best = heapq.nlargest(GUESSES, faint, key=lambda number: (faint[number], number))
-    return [Scored(number, round(faint[number], 6), near[number], perhaps=True) for number in best]
+    return [ScoredRow(number, round(faint[number], 6), near[number], perhaps=True) for number in best]
 
 
-def _has_a_word(one: Scored, words: Sequence[Word]) -> bool:
+def _has_a_word(one: ScoredRow, words: Sequence[Word]) -> bool:
     return any(number in word.rows for word in words for number in (one.number, *one.window))
 
 
-def _only_around(one: Scored, word: Word) -> bool:
+def _only_around(one: ScoredRow, word: Word) -> bool:
     return one.number not in word.rows and any(number in word.rows for number in one.window)
 
 
-def _words(find: Lookup, asked: Asked, count: int) -> list[Word]:
+def _words(find: Lookup, asked: TextQuery, count: int) -> list[Word]:
     if not count:  # the agent has no rows yet
         return []
     held = [(term, find.holding(term.match)) for term in asked.terms]
@@ -374,7 +376,7 @@ def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int,
     return {**sought.near, **sought.meaning.of(find.rows, find.among, missing)}
 
 
-def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
+def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[ScoredRow]:
     """Scores of rows that stand alone: by their words and their nearness."""
     sums = dict.fromkeys(best, 0.0)
     for word in sought.words:
@@ -383,30 +385,30 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     top = max(sums.values()) or 1.0
     similar = _similar(find, sought, best)
     return [
-        Scored(number, value / top + nearness(similar.get(number), sought.usual), similar.get(number))
+        ScoredRow(number, value / top + nearness(similar.get(number), sought.usual), similar.get(number))
         for number, value in sums.items()
     ]
 
 
-def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[Scored]:
+def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[ScoredRow]:
     """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
     similar = _similar(find, sought, talk.pool)
     found = signs(sought.asked, sought.words, talk, sought.meant, similar)
     around = {
-        number: Surroundings((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
+        number: RowWindows((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
         for stretch in talk.stretches
         for at, number in enumerate(stretch.numbers)
         if number in found
     }
     return [
-        Scored(number, score, similar.get(number), found[number].named == 1, around[number].window)
+        ScoredRow(number, score, similar.get(number), found[number].named == 1, around[number].window)
         for number, score in _totals(find, sought, found, around, most).items()
     ]
 
 
 def _totals(
-    find: Lookup, sought: _Sought, found: Mapping[int, Signs], around: Mapping[int, Surroundings], most: int
+    find: Lookup, sought: _Sought, found: Mapping[int, Signs], around: Mapping[int, RowWindows], most: int
 ) -> dict[int, float]:
     """The score of each message. If the question's words can be compared with those of messages one by one, only the
     best messages are compared, and the others are left out."""
@@ -425,7 +427,7 @@ def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:
     return numbers[max(at - reach, 0) : at + reach + 1]
 
 
-def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
+def _talk(find: Lookup, asked: TextQuery, numbers: Sequence[int]) -> Talk:
     reach = WINDOW if asked.sentence else 0
     stretches = neighbors.around(find.rows, numbers, find.scope, reach + WIDE)
     chosen, others = set(numbers), set[int]()

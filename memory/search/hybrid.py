@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
-from memory.search.candidates import GUESSES, Scored, ranked
+from memory.search.candidates import GUESSES, ScoredRow, ranked
 from memory.search.domains import Lookup, apart, asked, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, understood
 from memory.store.clock import from_text
@@ -67,7 +67,7 @@ def _counted(lookups: list[Lookup]) -> Mapping[Domain, int]:
 
 
 def _listed(find: Lookup, limit: int) -> list[_Found]:
-    return [_found(find, row, Scored(row["number"], 0.0)) for row in find.newest(limit)]
+    return [_found(find, row, ScoredRow(row["number"], 0.0)) for row in find.newest(limit)]
 
 
 def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
@@ -79,7 +79,7 @@ def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 
 
-def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
+def _found(find: Lookup, row: Row, scored: ScoredRow) -> _Found:
     hit = Hit(
         kind=find.table.kind,
         id=str(row["id"]),

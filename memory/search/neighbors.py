@@ -52,7 +52,7 @@ class _Row(NamedTuple):
     length: int
 
 
-class Spoken(Struct, frozen=True):
+class MessageTraits(Struct, frozen=True):
     """What kind of message it is, besides its words."""
 
     speaker: str
@@ -83,7 +83,7 @@ class Talk(Struct, frozen=True):
 
     stretches: Sequence[Stretch]
     pool: Mapping[int, int | None]
-    rows: Mapping[int, Spoken]
+    rows: Mapping[int, MessageTraits]
 
 
 def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list[Stretch]:
@@ -130,7 +130,7 @@ def _sessions(run: list[_Row]) -> list[Stretch]:
     return parts
 
 
-def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Mapping[int, Spoken]:
+def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Mapping[int, MessageTraits]:
     """The kind of each message; the caller has found them within a scope.
 
     Times and names are detected only on request.
@@ -141,7 +141,7 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
         (json.dumps(list(numbers)),),
     )
     return {
-        number: Spoken(
+        number: MessageTraits(
             speaker=speaker,
             person=(person or speaker) if role == "user" else "",
             length=length,

@@ -30,7 +30,7 @@ _FIRST_PERSON = frozenset(
 _FIRST_PERSON_PHRASE = UnicodePattern(r"[私僕俺]|わたし|ぼく|おれ")
 
 
-class Asked(Struct, frozen=True):
+class TextQuery(Struct, frozen=True):
     """A text as a query of the index.
 
     `every` matches the rows with all its words; `terms` are searched one by one. A `sentence` is more than keywords:
@@ -46,13 +46,13 @@ class Asked(Struct, frozen=True):
     first_person: bool = False
 
 
-def understood(text: str) -> Asked | None:
+def understood(text: str) -> TextQuery | None:
     """The parsed text; None if it contains no word."""
     every = match_query(text, mode="all")
     if every is None:
         return None
     words, content = set(all_words(text)), tuple(terms(text, mode="any"))
-    return Asked(
+    return TextQuery(
         every=every,
         terms=content,
         sentence=bool(words - {term.word for term in content}),
@@ -122,7 +122,7 @@ class Close(NamedTuple):
     wide: float
 
 
-class Surroundings(NamedTuple):
+class RowWindows(NamedTuple):
     """The rows that `Close` reads together: the row alone, with two, and with six to each side."""
 
     own: Sequence[int]
@@ -162,7 +162,7 @@ class Nearness(Protocol):
         ...
 
     def close(
-        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+        self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: frozenset[str]
     ) -> Mapping[int, Close]:
         """How close the question's words, without those in `without`, come to words of rows and their neighbors.
 

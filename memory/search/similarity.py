@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memory.search import vectors
 from memory.search.embedding.base import Tokens, Vector, signs
-from memory.search.query import Among, Close, Near, Surroundings, Usual
+from memory.search.query import Among, Close, Near, RowWindows, Usual
 from memory.search.vector_texts import View
 from memory.store.database import Rows
 from memory.store.distances import cosine_distance
@@ -42,7 +42,7 @@ class Meaning(Struct, frozen=True):
         return usual_of(vectors.sample(rows, self._question(among), _SAMPLE), count)
 
     def close(
-        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+        self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: frozenset[str]
     ) -> Mapping[int, Close]:
         if self.tokens is None or not around:
             return {}

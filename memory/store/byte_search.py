@@ -47,7 +47,7 @@ class Left(Struct, frozen=True):
     changed_at: str
 
 
-class Searched(Struct, frozen=True):
+class ByteSearchResult(Struct, frozen=True):
     """How many files and bytes were read, where something was found, and which copies hold older data."""
 
     files: int
@@ -110,7 +110,7 @@ def _text(rows: Rows, table: str) -> str:
     return " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
 
 
-def search(folder: Path, words: Sequence[str]) -> Searched:
+def search(folder: Path, words: Sequence[str]) -> ByteSearchResult:
     """Search every file under a folder for the words. Reads every byte: not for the event loop."""
     needles = [_forms(word) for word in words]
     longest = max((len(form) for forms in needles for form in forms), default=1)
@@ -130,10 +130,10 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
         found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)
         left += [found] if hits else []
         copies += [found] if copy else []
-    return Searched(files, size, tuple(left), tuple(copies))
+    return ByteSearchResult(files, size, tuple(left), tuple(copies))
 
 
-async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
+async def search_in_process(folder: Path, words: Sequence[str]) -> ByteSearchResult:
     """The same in a separate process, for a folder whose databases are open here. Raises StoreError.
 
     By POSIX, a process that closes a file once loses all its locks on it; without them, SQLite here would continue with
@@ -152,7 +152,7 @@ async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
             await process.wait()
     if process.returncode:
         raise StoreError("The files could not be searched: {why}", why=broken.decode(errors="replace").strip()[-300:])
-    return msgspec.json.decode(told, type=Searched)
+    return msgspec.json.decode(told, type=ByteSearchResult)
 
 
 def _asked(folder: Path, words: Sequence[str]) -> bytes:

@@ -39,7 +39,7 @@ class Constellation(Struct, frozen=True):
     path: Path
 
 
-class Assigned(Struct, frozen=True):
+class AssignedPlace(Struct, frozen=True):
     """A place that was assigned to a constellation, and by whom."""
 
     place: str
@@ -74,7 +74,7 @@ class Constellations:
         self.registry = registry
         self._clock = clock
         self._known: dict[ConstellationId, Constellation] = {}
-        self._places: dict[str, Assigned] = {}
+        self._places: dict[str, AssignedPlace] = {}
         self._former: dict[str, set[ConstellationId]] = {}
         self._slots: dict[ConstellationId, _Slot] = {}
 
@@ -162,7 +162,7 @@ class Constellations:
         self, place: str, former: ConstellationId | None, constellation: ConstellationId, by: str | None
     ) -> None:
         """Move a place to a constellation; without `by`, because it is the default."""
-        assigned = None if by is None else Assigned(place, constellation, by, self._clock())
+        assigned = None if by is None else AssignedPlace(place, constellation, by, self._clock())
         moved = former not in (None, constellation)
 
         def work(tx: Tx) -> None:
@@ -182,7 +182,7 @@ class Constellations:
     def _owner(self, place: str) -> ConstellationId | None:
         return self._places[place].constellation if place in self._places else None
 
-    def assigned(self, constellation: ConstellationId | None = None) -> list[Assigned]:
+    def assigned(self, constellation: ConstellationId | None = None) -> list[AssignedPlace]:
         """The places assigned to a constellation, or to any, by name."""
         found = (self._places[place] for place in sorted(self._places))
         return [each for each in found if constellation in (None, each.constellation)]
@@ -306,4 +306,4 @@ def _remove(tx: Tx, constellation: ConstellationId) -> None:
 
 
 _PLACES = "SELECT id, constellation_id, bound_by, created_at FROM places"
-_assigned = RowMapper(Assigned, place="id", by="bound_by", at="created_at")
+_assigned = RowMapper(AssignedPlace, place="id", by="bound_by", at="created_at")

@@ -41,7 +41,7 @@ class _Watch(Struct, frozen=True):
     """Until when its answer is waited for; 0 if it was answered."""
 
 
-class Watched:
+class AnsweredPosts:
     def __init__(self, session: BlueskySession, wiring: Wiring) -> None:
         self._session = session
         self._wiring = wiring

@@ -15,7 +15,7 @@ from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import richtext
-from sources.bluesky.answered_posts import Watched
+from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
 from sources.bluesky.filters import Us, Why
@@ -72,7 +72,7 @@ class BlueskyEndpoint(Endpoint):
         self,
         settings: BlueskySettings,
         session: BlueskySession,
-        watched: Watched,
+        watched: AnsweredPosts,
         direct: DirectMessages,
         us: Callable[[], Us],
     ) -> None:
@@ -140,7 +140,7 @@ class BlueskyEndpoint(Endpoint):
         made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
             who = await self._followed(delivery.target)
-            standing = await self._standing(delivery, who.followed)
+            standing = await self._existing_record(delivery, who.followed)
             return standing or await self._create(delivery, {**made, "subject": delivery.target})
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
@@ -150,7 +150,7 @@ class BlueskyEndpoint(Endpoint):
         self._check_person(found.author)
         subject = Reference(found.uri, found.cid).data()
         if delivery.act != "quote":
-            standing = await self._standing(delivery, found.liked if delivery.act == "like" else found.reposted)
+            standing = await self._existing_record(delivery, found.liked if delivery.act == "like" else found.reposted)
             return standing or await self._create(delivery, {**made, "subject": subject})
         record = await self._record(delivery, ())
         return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
@@ -176,7 +176,7 @@ class BlueskyEndpoint(Endpoint):
             "com.atproto.repo.deleteRecord", {"repo": did, "collection": collection, "rkey": key}, _REMOVE
         )
 
-    async def _standing(self, delivery: Delivery, seen: str) -> str | None:
+    async def _existing_record(self, delivery: Delivery, seen: str) -> str | None:
         """An existing record with the same effect, as a message: by an earlier row, or, in `seen` by the server, made
         by hand.
 

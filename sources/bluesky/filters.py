@@ -69,7 +69,7 @@ class Us(Struct, frozen=True):
         return Why.BLOCKED if who.blocked or who.muted else None
 
 
-def passed_over(post: Post, us: Us) -> Why | None:
+def skip_reason(post: Post, us: Us) -> Why | None:
     """Why a post in our notifications is not heard; None if it is."""
     author, filters = post.author, us.filters
     if author.did == us.did:

@@ -99,7 +99,7 @@ class Post(Struct, frozen=True):
         return replace(self, extras=extras, quoted_by=None)
 
 
-class Notified(Struct, frozen=True):
+class BlueskyNotification(Struct, frozen=True):
     """One notification: the reason, and the post, if it is about one."""
 
     reason: str
@@ -163,13 +163,13 @@ def _when(record: Mapping[str, Any], view: Mapping[str, Any]) -> datetime:
     return min(times) if times else moment("")
 
 
-def notified(data: Any) -> Notified | None:
+def notified(data: Any) -> BlueskyNotification | None:
     """One item of listNotifications that is about a post."""
     data = mapping(data)
     found = post(data)
     if found is None:
         return None
-    return Notified(text_of(data.get("reason")), moment(text_of(data.get("indexedAt"))), found)
+    return BlueskyNotification(text_of(data.get("reason")), moment(text_of(data.get("indexedAt"))), found)
 
 
 def _labels(data: Mapping[str, Any]) -> frozenset[str]:

@@ -19,15 +19,15 @@ from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.acts import Acts
-from sources.bluesky.answered_posts import Watched
+from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
-from sources.bluesky.filters import Us, Why, answers, involved, machine, opting, passed_over, vacates
+from sources.bluesky.filters import Us, Why, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.keys import person_id, thread_place
 from sources.bluesky.lookups import read_thread
 from sources.bluesky.notifications import notifications
-from sources.bluesky.records import Notified, items, notified
+from sources.bluesky.records import BlueskyNotification, items, notified
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, RememberedPost, Wiring
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
@@ -84,7 +84,7 @@ class _Batch(Struct):
     """Posts of one thread that wait to become notifications."""
 
     due: float
-    found: list[Notified] = field(default_factory=list)
+    found: list[BlueskyNotification] = field(default_factory=list)
     tries: int = 0
 
 
@@ -97,7 +97,7 @@ class BlueskySource:
         self._settings = settings
         self._wiring = wiring
         self.session = BlueskySession(settings)
-        self._watched = Watched(self.session, wiring)
+        self._watched = AnsweredPosts(self.session, wiring)
         self.direct = DirectMessages(settings, self.session, lambda: self.us, wiring)
         self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
         of_stream = wiring, self.hurry, self._watched.knows
@@ -224,7 +224,7 @@ class BlueskySource:
         asked = {"limit": limit, "cursor": cursor, "reasons": list(REASONS)}
         return await self.session.query("app.bsky.notification.listNotifications", asked)
 
-    async def _read(self) -> list[Notified]:
+    async def _read(self) -> list[BlueskyNotification]:
         """Everything since the mark, oldest first, each once."""
         if self._low is None:
             mark, now = await self._wiring.mark(_MARK), to_text(self._wiring.clock())
@@ -233,7 +233,7 @@ class BlueskySource:
                 mark = now
             self._low = mark
         back = from_text(self._low) - MARGIN if self._low is not None else None
-        found: dict[str, Notified] = {}
+        found: dict[str, BlueskyNotification] = {}
         cursor = ""
         for _page in range(MOST_PAGES):
             page = await self._page(PAGE, cursor)
@@ -248,7 +248,7 @@ class BlueskySource:
             log.warning("bluesky_missed", hint="too many notifications were missed; the oldest were skipped")
         return sorted(found.values(), key=lambda each: (each.indexed_at, each.id))
 
-    async def _begin(self, found: Sequence[Notified]) -> None:
+    async def _begin(self, found: Sequence[BlueskyNotification]) -> None:
         """The first look of all: existing posts are not answered."""
         await self._decisions.pass_over({each.id: Why.BEFORE for each in found})
         self._low = to_text(found[-1].indexed_at) if found else _LONG_AGO
@@ -256,7 +256,7 @@ class BlueskySource:
 
     # ------------------------------------------------------------------ deciding
 
-    async def _sort(self, fresh: Sequence[Notified]) -> None:
+    async def _sort(self, fresh: Sequence[BlueskyNotification]) -> None:
         """Skip posts that are not heard, and let the rest wait with their threads."""
         passed: dict[str, Why] = {}
         now = time.monotonic()
@@ -275,7 +275,7 @@ class BlueskySource:
             self._pace.heard(now)
         await self._decisions.pass_over(passed)
 
-    async def _why_not(self, each: Notified, *, too_old: bool) -> Why | None:
+    async def _why_not(self, each: BlueskyNotification, *, too_old: bool) -> Why | None:
         """Why it is not heard; None if it is. An opt-out is respected, however old it is."""
         post, author = each.post, each.post.author
         wants_out = opting(post.text) if author.did != self.us.did and answers(post, self.us) else None
@@ -286,7 +286,7 @@ class BlueskySource:
             return Why.TOO_OLD
         if self._wiring.paused():
             return Why.PAUSED
-        why = passed_over(post, self.us)
+        why = skip_reason(post, self.us)
         if why is None and author.is_bot and author.did not in self._settings.filters.friends:
             return None if await self._bot_may_be_answered(author.did) else Why.BOT
         return why
@@ -302,9 +302,9 @@ class BlueskySource:
 
     # ------------------------------------------------------------------ delivering
 
-    async def _give_due(self, deliver: Deliver) -> list[Notified]:
+    async def _give_due(self, deliver: Deliver) -> list[BlueskyNotification]:
         """Make notifications of the threads that are due; a thread that cannot be read now waits."""
-        given: list[Notified] = []
+        given: list[BlueskyNotification] = []
         for root, batch in list(self._waiting.items()):
             if batch.due > time.monotonic() and self._watched.awaits(thread_place(root)):
                 continue
@@ -332,7 +332,7 @@ class BlueskySource:
         batch.due = time.monotonic() + 2.0 * batch.tries
         return True
 
-    async def _give(self, found: Sequence[Notified], deliver: Deliver) -> list[Notified]:
+    async def _give(self, found: Sequence[BlueskyNotification], deliver: Deliver) -> list[BlueskyNotification]:
         """Deliver posts of one thread, unless the whole thread is excluded; returns the delivered ones."""
         newest = found[-1].post
         seen = await read_thread(self.session, newest.uri, self._settings.filters, with_siblings=True)
@@ -360,13 +360,13 @@ class BlueskySource:
             deliver(notification)
         return heard
 
-    def _aside(self, each: Notified, seen: Thread) -> Why | None:
+    def _aside(self, each: BlueskyNotification, seen: Thread) -> Why | None:
         """Why a post is not heard in its thread; for a followed thread, its author is known only from there."""
         if each.reason == SUBSCRIBED:
             view = next((one for one in seen.posts if one.id == each.id), None)
             if view is None:
                 return Why.GONE
-            return Why.BLOCKED if view.author.shy else passed_over(view, self.us)
+            return Why.BLOCKED if view.author.shy else skip_reason(view, self.us)
         if seen.post.replies_closed:
             return Why.CLOSED
         return None if involved(each.post, seen, self.us) else Why.NOT_INVOLVED
@@ -379,9 +379,9 @@ class BlueskySource:
         if uris:
             await self._wiring.settled()
 
-    async def _move(self, found: Sequence[Notified], given: Sequence[Notified]) -> None:
+    async def _move(self, found: Sequence[BlueskyNotification], given: Sequence[BlueskyNotification]) -> None:
         """Move the mark to the newest time before which everything is decided and stored."""
-        unstored: list[Notified] = [each for batch in self._waiting.values() for each in batch.found]
+        unstored: list[BlueskyNotification] = [each for batch in self._waiting.values() for each in batch.found]
         if given:
             missing = await self._decisions.unstored(given)
             self._top = None if missing else self._top

@@ -20,9 +20,9 @@ from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
 from sources.bluesky.failures import CallFailed
-from sources.bluesky.filters import Us, answers, contains, passed_over
+from sources.bluesky.filters import Us, answers, contains, skip_reason
 from sources.bluesky.keys import POSTS, moment
-from sources.bluesky.records import Notified, items, mapping, post
+from sources.bluesky.records import BlueskyNotification, items, mapping, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Wiring
 from texts import _, gettext_lazy, ngettext
@@ -66,7 +66,7 @@ class Subscription:
         self._wiring = wiring
         self._news = news
         self._held = held
-        self._found: list[tuple[int, Notified]] = []
+        self._found: list[tuple[int, BlueskyNotification]] = []
         self._removed: list[str] = []
         self._pending: dict[str, int] = {}
         self._read = self._saved = 0
@@ -90,7 +90,7 @@ class Subscription:
 
     # ------------------------------------------------------------------ what waits
 
-    def take(self) -> list[Notified]:
+    def take(self) -> list[BlueskyNotification]:
         """Matching posts since the last call, in order."""
         found, self._found = self._found, []
         self._pending |= {each.id: seq for seq, each in found}
@@ -223,7 +223,7 @@ class Subscription:
                 self._dropped += 1
         self._read = seq
 
-    def _looked_for(self, told: Mapping[str, Any]) -> Notified | None:
+    def _looked_for(self, told: Mapping[str, Any]) -> BlueskyNotification | None:
         """The post of an event if it matches, judged by its own content."""
         if told.get("operation") != "create" or told.get("collection") != POSTS:
             return None
@@ -232,9 +232,9 @@ class Subscription:
             return None
         view = {"uri": f"at://{did}/{POSTS}/{told.get('rkey', '')}", "cid": told.get("cid"), "author": {"did": did}}
         made = post({**view, "record": told.get("record"), "indexedAt": told.get("time")})
-        if made is None or passed_over(made, self._us()) is not None:
+        if made is None or skip_reason(made, self._us()) is not None:
             return None
-        return Notified(SUBSCRIBED, moment(str(told.get("time", ""))), made)
+        return BlueskyNotification(SUBSCRIBED, moment(str(told.get("time", ""))), made)
 
     def _has_room(self) -> bool:
         now = time.monotonic()

@@ -27,7 +27,7 @@ from sources.discord.outcomes import REFUSED, WORDS
 from sources.discord.payloads import heard_of, said_by_a_person
 from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number
 from sources.discord.settings import Mode
-from sources.discord.wiring import Known, SharedState
+from sources.discord.wiring import SharedState, StoredMessage
 from texts import gettext_lazy
 
 log = Log(__name__)
@@ -306,7 +306,7 @@ def _numbers(cursors: Mapping[PlaceId, str]) -> dict[int, int]:
     return {channel: int(last) for channel, last in pairs if channel is not None and last.isdecimal()}
 
 
-def _marks(known: Sequence[Known], floor: int) -> dict[int, str]:
+def _marks(known: Sequence[StoredMessage], floor: int) -> dict[int, str]:
     return {
         int(one.external_id): one.mark for one in known if one.external_id.isdecimal() and int(one.external_id) > floor
     }

@@ -36,7 +36,7 @@ SPARE_STARTS = 5
 daily allowance (1,000 for most)."""
 
 
-class Ending(Struct, frozen=True):
+class ConnectionEnd(Struct, frozen=True):
     """Why a run of the library ended: raise `fatal`, or try again, at once or (for a `reason`) later."""
 
     fatal: Exception | None = None
@@ -120,7 +120,7 @@ def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
         wait = min(2 * wait, LONGEST_WAIT)
 
 
-async def starts_used_up(client: discord.Client) -> Ending | None:
+async def starts_used_up(client: discord.Client) -> ConnectionEnd | None:
     """Ask Discord whether a session may be started; None if it may. Raises the errors of a request."""
     _, _, limit = await outside(STARTS, client.http.get_bot_gateway(), STARTS_SECONDS)
     if limit["remaining"] > SPARE_STARTS:
@@ -128,7 +128,7 @@ async def starts_used_up(client: discord.Client) -> Ending | None:
     used_up = gettext_lazy(
         "Discord allows the bot {total} connections a day, and they are used up", total=limit["total"]
     )
-    return Ending(reason=used_up, at_least=max(limit["reset_after"] / 1000, FIRST_WAIT))
+    return ConnectionEnd(reason=used_up, at_least=max(limit["reset_after"] / 1000, FIRST_WAIT))
 
 
 def reason_of(why: BaseException | None, client: discord.Client) -> str:

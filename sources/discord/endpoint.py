@@ -34,7 +34,7 @@ MAX_NAME = 32
 PREFIX_ROOM = MAX_NAME + len("****: ")
 
 
-class Said(Struct, frozen=True):
+class HistoryMessage(Struct, frozen=True):
     """A message of ours in the history."""
 
     id: int
@@ -52,7 +52,7 @@ def prefixed(speaker: str, text: str, limit: int) -> str:
 
 
 def matched(
-    deliveries: Iterable[Delivery], said: Iterable[Said], taken: Container[int], limit: int
+    deliveries: Iterable[Delivery], said: Iterable[HistoryMessage], taken: Container[int], limit: int
 ) -> dict[OutboxId, str]:
     """Which deliveries are in the history: same text, same reference if any, not older; identical ones in order."""
     left = [one for one in sorted(said, key=lambda one: one.id) if one.id not in taken]
@@ -65,7 +65,7 @@ def matched(
     return found
 
 
-def _same(delivery: Delivery, said: Said, limit: int) -> bool:
+def _same(delivery: Delivery, said: HistoryMessage, limit: int) -> bool:
     words = _words(said.text)
     forms = (delivery.text, prefixed(delivery.speaker, delivery.text, limit))
     return (
@@ -227,7 +227,7 @@ class DiscordEndpoint(Endpoint):
             raise HistoryUnreadable(gettext_lazy("the bot may not read the channel's history"))
         return channel
 
-    async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[Said]:
+    async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[HistoryMessage]:
         since = min(one.created_at for one in deliveries) - CLOCK_MARGIN
         lines = channel.history(limit=MAX_FOUND, after=since, oldest_first=True)
         return [_said(message) async for message in lines if self._state.ours(message)]
@@ -340,10 +340,10 @@ def _message(channel: Any, external_id: str) -> discord.PartialMessage:
     return message
 
 
-def _said(message: discord.Message) -> Said:
+def _said(message: discord.Message) -> HistoryMessage:
     answered = message.reference.message_id if message.reference else None
     replies = message.type is discord.MessageType.reply and answered is not None
-    return Said(
+    return HistoryMessage(
         message.id,
         message.created_at,
         words_of(message),

@@ -22,7 +22,7 @@ from sources.discord.catch_up import CatchUp
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.client import (
     Connection,
-    Ending,
+    ConnectionEnd,
     Hear,
     OwnTree,
     PlainClient,
@@ -137,12 +137,12 @@ class DiscordSource:
                 # Discord's answers and the library fail in many ways; none may end the service.
                 log.exception("discord_session_failed")
                 raise_if_cancelled()
-                await self._pause(Ending(reason=gettext_lazy("an unexpected error; see the log")))
+                await self._pause(ConnectionEnd(reason=gettext_lazy("an unexpected error; see the log")))
             else:
                 if ending.fatal is not None:
                     raise ending.fatal
 
-    async def _session(self, deliver: Deliver) -> Ending:
+    async def _session(self, deliver: Deliver) -> ConnectionEnd:
         """One client, from login until its successor; while it waits, messages can be sent through it."""
         tasks: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as group:
@@ -167,7 +167,7 @@ class DiscordSource:
                     task.cancel()
                 await _close(client, 0.0 if self._finished else ANSWER_SECONDS)
 
-    async def _pause(self, ending: Ending) -> None:
+    async def _pause(self, ending: ConnectionEnd) -> None:
         """Wait before the next try: longer each time, starting again after a session that lasted."""
         if asyncio.get_running_loop().time() - self._connected_since >= HELD_SECONDS:
             self._pauses = waits()
@@ -282,7 +282,7 @@ class DiscordSource:
         self,
         client: PlainClient,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-    ) -> Ending:
+    ) -> ConnectionEnd:
         self._connection.connecting()
         try:
             await outside(LOGIN, client.login(self._settings.token.get_secret_value()), LOGIN_SECONDS)
@@ -295,9 +295,9 @@ class DiscordSource:
         except discord.ConnectionClosed as why:
             return self._closed(client, why.code)
         except (*REFUSED, discord.GatewayNotFound) as why:
-            return Ending(reason=reason_of(why, client))
+            return ConnectionEnd(reason=reason_of(why, client))
 
-    async def _run(self, client: PlainClient) -> Ending:
+    async def _run(self, client: PlainClient) -> ConnectionEnd:
         """The library's own loop, until it fails or takes too long to connect."""
         try:
             async with asyncio.timeout(self._settings.handshake_seconds) as self._deadline:
@@ -305,39 +305,39 @@ class DiscordSource:
         except TimeoutError:
             seconds = f"{self._settings.handshake_seconds:g}"
             silent = gettext_lazy("Discord's gateway did not answer within {seconds} s", seconds=seconds)
-            return Ending(reason=self._why_lost or silent)
+            return ConnectionEnd(reason=self._why_lost or silent)
         except AttributeError as why:
             if client.ws is not None:
                 raise
-            return Ending(reason=reason_of(why.__context__, client))
+            return ConnectionEnd(reason=reason_of(why.__context__, client))
         finally:
             self._deadline, self._why_lost = None, ""
-        return Ending(reason=gettext_lazy("the connection was closed"))
+        return ConnectionEnd(reason=gettext_lazy("the connection was closed"))
 
-    def _closed(self, client: discord.Client, code: int) -> Ending:
+    def _closed(self, client: discord.Client, code: int) -> ConnectionEnd:
         if code == WRONG_TOKEN:
             return _wrong_token()
         if code == INTENT_REFUSED:
             return self._leave_out(client)
-        return Ending(SourceRefused(_("Discord closed the gateway permanently (close code {code}).", code=code)))
+        return ConnectionEnd(SourceRefused(_("Discord closed the gateway permanently (close code {code}).", code=code)))
 
-    def _leave_out(self, client: discord.Client) -> Ending:
+    def _leave_out(self, client: discord.Client) -> ConnectionEnd:
         """Continue without the privileged intents that are not granted: mentions and direct messages still work."""
         missing = ungranted(client.application_flags) - self.missing_intents or PRIVILEGED - self.missing_intents
         if not missing:
             refused = _("Discord refused the gateway intents. Check the bot's settings in the developer portal.")
-            return Ending(SourceRefused(refused))
+            return ConnectionEnd(SourceRefused(refused))
         self.missing_intents |= missing
         log.warning(
             "discord_missing_intent",
             missing=sorted(self.missing_intents),
             hint="grant it in the developer portal under Bot; until then only mentions and direct messages are read",
         )
-        return Ending()
+        return ConnectionEnd()
 
 
-def _wrong_token() -> Ending:
-    return Ending(
+def _wrong_token() -> ConnectionEnd:
+    return ConnectionEnd(
         SourceRefused(
             _("Discord refused the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
         )

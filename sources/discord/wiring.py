@@ -18,7 +18,7 @@ from sources.discord.client import Commands
 from sources.discord.settings import DiscordSettings
 
 
-class Known(Struct, frozen=True):
+class StoredMessage(Struct, frozen=True):
     """A stored message of a place: its external id, and the `text_mark` of its stored text."""
 
     external_id: str
@@ -28,7 +28,7 @@ class Known(Struct, frozen=True):
 Cursors: TypeAlias = Callable[[], Awaitable[Mapping[PlaceId, str]]]
 """Returns the last seen message id of every Discord place."""
 
-RecentlyStored: TypeAlias = Callable[[PlaceId], Awaitable[Sequence[Known]]]
+RecentlyStored: TypeAlias = Callable[[PlaceId], Awaitable[Sequence[StoredMessage]]]
 """Returns the last few stored messages of people in a place."""
 
 NeverWrote: TypeAlias = Callable[[], Awaitable[Mapping[PersonId, datetime | None]]]

@@ -224,7 +224,7 @@ class Found(Struct, frozen=True):
     excerpt: str
 
 
-class Searching:
+class WebSearch:
     """Asks one server, which may be in the service's own network, since only the owner's setting names it."""
 
     def __init__(self, server: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from bot.agents.notices import Notices
 from bot.config import Config, load_config
 from bot.runtime.bootstrap import RoutingTable
-from bot.runtime.constellation import Answering, ConstellationRuntime
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from memory.store.clock import utc_now
@@ -87,7 +87,7 @@ async def _serve(
     async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
         async with constellations.use(identifier) as file:
             routing = RoutingTable({}, groups.get(identifier, GroupId("")))
-            answering = Answering(routing, turn_deps, notices, {SOURCE: endpoint})
+            answering = AnswerDeps(routing, turn_deps, notices, {SOURCE: endpoint})
             yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
     around = surroundings(constellations)

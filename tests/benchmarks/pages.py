@@ -53,7 +53,7 @@ async def _fill(s: Site, options: Options) -> None:
     await database.write(_FILL, lambda tx: demo.write_demo(tx, now))
 
     def talk(tx: Tx, first: int) -> None:
-        writing = demo._Writing(tx, now, random.Random(first))
+        writing = demo._DemoWriter(tx, now, random.Random(first))
         for number in range(first, min(first + _BATCH, turns)):
             ago = 1 + DAYS * (turns - number) // turns
             told = {

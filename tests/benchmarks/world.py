@@ -22,7 +22,7 @@ from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
-from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import Gate, Intake
 from bot.runtime.open_constellations import OpenConstellations
@@ -148,7 +148,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
         @asynccontextmanager
         async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
             async with constellations.use(identifier) as file:
-                answering = Answering(routing, turn_deps, Notices(PlaceId("bench:owner")), {SOURCE: endpoint})
+                answering = AnswerDeps(routing, turn_deps, Notices(PlaceId("bench:owner")), {SOURCE: endpoint})
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         around = surroundings(constellations)

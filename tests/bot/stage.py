@@ -30,7 +30,7 @@ from bot.config import Config, load_config
 from bot.config.tables import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seeded_routing
-from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
@@ -296,7 +296,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 routing = await seeded_routing(configs.get(identifier, configs[default]), file, made.clock)
                 await choices.follow(file)
                 notices = Notices(OWNERS_PLACE.id)
-                answering = Answering(routing, turn_deps, notices, endpoints)
+                answering = AnswerDeps(routing, turn_deps, notices, endpoints)
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         default = next(iter(configs))

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bot.agents.mcp.connection import Given
-from bot.agents.mcp.offers import Listed, Offer, offers
+from bot.agents.mcp.connection import CallResult
+from bot.agents.mcp.offers import ListedTool, Offer, offers
 from bot.agents.mcp.servers import McpTool
 from bot.agents.tools import RESERVED
 from bot.agents.tools.base import Toolset
 from tests.mcp.stage import SCHEMA
 
 
-def listed(name: str = "forecast", schema: Any = SCHEMA, description: str = "The weather.", **hints: Any) -> Listed:
-    return Listed(name, description, schema, hints)
+def listed(name: str = "forecast", schema: Any = SCHEMA, description: str = "The weather.", **hints: Any) -> ListedTool:
+    return ListedTool(name, description, schema, hints)
 
 
-def offered(*tools: Listed, wanted: tuple[str, ...] = (), server: str = "weather") -> tuple[list[Offer], str]:
+def offered(*tools: ListedTool, wanted: tuple[str, ...] = (), server: str = "weather") -> tuple[list[Offer], str]:
     found, problems = offers(server, "http://x.test", tools, wanted, RESERVED)
     return list(found), "; ".join(problems)
 
@@ -121,7 +121,7 @@ _JSON = st.recursive(
 )
 
 
-async def _never(_offer: Offer, _arguments: Any) -> Given:
+async def _never(_offer: Offer, _arguments: Any) -> CallResult:
     raise AssertionError
 
 

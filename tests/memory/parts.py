@@ -7,7 +7,7 @@ from typing import Any
 
 from memory.erasure import retraction, stores
 from memory.knowledge import items, projects
-from memory.knowledge.projects import Learned
+from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, inbox, messages, turns
 from memory.queue.inbox import Arrival, InRow, Place
@@ -112,7 +112,7 @@ def a_turn(**change: Any) -> Turn:
     return replace(plain, **change)
 
 
-def lessons(tx: Tx, scope: Scope, until: datetime) -> Learned:
+def lessons(tx: Tx, scope: Scope, until: datetime) -> ProjectLearnings:
     """What projects taught a turn that begins then."""
     return projects.learned(items.of_turn(tx, a_turn(scope=scope), (), projects.KINDS, projects.READ), until)
 

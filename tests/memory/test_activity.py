@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memory import activity
-from memory.activity import Kind, NewEvent, Wanted
+from memory.activity import EventFilter, Kind, NewEvent
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId
@@ -28,7 +28,7 @@ def happened(tx: Tx, words: str, minute: int, agent: AgentId | None, audience: A
     activity.note(tx, event, NOON + timedelta(minutes=minute))
 
 
-def words(tx: Tx, wanted: Wanted, limit: int = 20) -> list[str]:
+def words(tx: Tx, wanted: EventFilter, limit: int = 20) -> list[str]:
     return [event.words for event in activity.recent(tx, SCOPE, limit, wanted)]
 
 
@@ -38,11 +38,11 @@ def test_what_others_did_is_found_behind_all_that_an_agent_did_itself(tx: Tx) ->
     happened(tx, "by the other", 2, OTHER)
     for minute in range(3, 60):
         happened(tx, "message", minute, STAR)
-    assert words(tx, Wanted(DAY, others_than=STAR)) == ["by the other", "by hand"]
-    assert words(tx, Wanted(DAY, others_than=STAR), 1) == ["by the other"]
-    assert words(tx, Wanted(NOON + timedelta(minutes=1), others_than=STAR)) == ["by the other"]
-    assert words(tx, Wanted(DAY, others_than=OTHER), 3) == ["message"] * 3
-    assert words(tx, Wanted(DAY, others_than=OTHER), 99)[-1] == "by hand"
+    assert words(tx, EventFilter(DAY, others_than=STAR)) == ["by the other", "by hand"]
+    assert words(tx, EventFilter(DAY, others_than=STAR), 1) == ["by the other"]
+    assert words(tx, EventFilter(NOON + timedelta(minutes=1), others_than=STAR)) == ["by the other"]
+    assert words(tx, EventFilter(DAY, others_than=OTHER), 3) == ["message"] * 3
+    assert words(tx, EventFilter(DAY, others_than=OTHER), 99)[-1] == "by hand"
 
 
 def test_of_its_own_only_the_newest_are_looked_at(tx: Tx) -> None:
@@ -62,7 +62,7 @@ def test_only_what_is_not_found_itself_is_in_the_index(tx: Tx) -> None:
 
 
 def test_in_the_plan_no_event_of_the_asking_agent_is_passed(tx: Tx) -> None:
-    chosen, values = activity._newest(Wanted(DAY, others_than=STAR), SCOPE, 20)
+    chosen, values = activity._newest(EventFilter(DAY, others_than=STAR), SCOPE, 20)
     plan = [row["detail"] for row in tx.all(f"EXPLAIN QUERY PLAN {chosen}", values)]
     assert "SEARCH e USING INDEX activity_agent (agent_id=? AND at>?)" in plan
     assert not [step for step in plan if step.startswith("SCAN") and "activity" in step]

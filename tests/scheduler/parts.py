@@ -13,7 +13,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from scheduler.jobs import Done, Firing, Kinds, Open, Opened, Queueing, Working
+from scheduler.jobs import Done, Firing, Kinds, Open, OpenConstellation, Queueing, Working
 from scheduler.runner import Runner
 from scheduler.triggers import Trigger, dump, next_run
 
@@ -97,9 +97,9 @@ def alike(constellations: Constellations, kinds: Kinds) -> Open:
     """Opens constellations that all know how to do the same."""
 
     @asynccontextmanager
-    async def opening(identifier: ConstellationId) -> AsyncIterator[Opened]:
+    async def opening(identifier: ConstellationId) -> AsyncIterator[OpenConstellation]:
         async with constellations.use(identifier) as database:
-            yield Opened(database, kinds)
+            yield OpenConstellation(database, kinds)
 
     return opening
 

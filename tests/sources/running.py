@@ -18,7 +18,7 @@ from sources.discord.client import Commands, mark
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.source import DiscordSource
-from sources.discord.wiring import Known, Wiring
+from sources.discord.wiring import StoredMessage, Wiring
 from tests.wire.discord import DiscordServer, GuildChannel, Person
 
 
@@ -85,7 +85,7 @@ class Ear:
     """Takes what the source delivers, and what composition would tell the source."""
 
     cursors: dict[PlaceId, str] = field(default_factory=dict)
-    stored: dict[PlaceId, list[Known]] = field(default_factory=dict)
+    stored: dict[PlaceId, list[StoredMessage]] = field(default_factory=dict)
     heard: list[Notification] = field(default_factory=list)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     commands: Commands = field(default_factory=no_commands)
@@ -124,7 +124,7 @@ class Ear:
     async def starts_from(self) -> int | None:
         return self.listens_from
 
-    async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
+    async def recently_stored(self, place: PlaceId) -> Sequence[StoredMessage]:
         return self.stored.get(place, [])
 
     async def wait(self, count: int, seconds: float = 10.0) -> list[Notification]:

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from memory.store.ids import PersonId
 from memory.store.records import replace
-from sources.bluesky.filters import Us, Why, answers, involved, opting, passed_over, vacates
+from sources.bluesky.filters import Us, Why, answers, involved, opting, skip_reason, vacates
 from sources.bluesky.keys import POSTS
 from sources.bluesky.notifications import notifications
 from sources.bluesky.records import Account, Post, Reference
@@ -62,7 +62,7 @@ CALL = {ME: "@me.test"}
 def test_the_filters_in_their_order(found: Post, filters: dict[str, Any], why: Why | None) -> None:
     given: dict[str, Any] = {key: frozenset(each) if isinstance(each, set) else each for key, each in filters.items()}
     made = Filters(**given)
-    assert passed_over(found, replace(US, filters=made)) is why
+    assert skip_reason(found, replace(US, filters=made)) is why
 
 
 def test_somebody_excluded_deep_in_a_thread_vacates_it() -> None:

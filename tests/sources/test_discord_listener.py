@@ -13,7 +13,7 @@ from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
 from sources.discord.places import guild_id, person_id, place_id
 from sources.discord.settings import Decided, Mode, People, role_subject
-from sources.discord.wiring import Known
+from sources.discord.wiring import StoredMessage
 from tests.sources.running import Ear, connected, home
 from tests.wire.discord.messages import Upload
 from tests.wire.discord.server import DiscordServer
@@ -356,7 +356,7 @@ async def test_a_restart_reads_back_messages_edits_and_deletions(server: Discord
         said = [await ana.say(general, f"line {n}") for n in range(4)]
         await ana.dm("private one")
         await ear.wait(5)
-    stored = [Known(str(one.id), text_mark(one.content)) for one in said]
+    stored = [StoredMessage(str(one.id), text_mark(one.content)) for one in said]
     ear.stored[place_id(general.id)] = stored
     await ana.edit(said[1], "line one, corrected")
     await ana.delete(said[2])
@@ -387,7 +387,7 @@ async def test_history_that_may_not_be_read_is_no_proof_of_deletion(server: Disc
     ear = Ear()
     said = await ana.say(general, "line")
     ear.cursors[place_id(general.id)] = str(said.id)
-    ear.stored[place_id(general.id)] = [Known(str(said.id), text_mark("line"))]
+    ear.stored[place_id(general.id)] = [StoredMessage(str(said.id), text_mark("line"))]
     general.deny(server.bot, "read_message_history")
     async with connected(server, ear):
         await ana.say(general, "<@bot> live")

@@ -12,7 +12,7 @@ from memory.queue.gaps import Gap, Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id
-from sources.discord.wiring import Known
+from sources.discord.wiring import StoredMessage
 from tests.sources.running import Ear, KeptGaps, connected
 from tests.wire.discord import GuildChannel, Person
 from tests.wire.discord.server import DiscordServer
@@ -150,7 +150,7 @@ async def test_more_places_than_are_read_before_what_arrives_are_gaps_until_they
             return await super().due() if may_read.is_set() else []
 
     class Slow(Ear):
-        async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
+        async def recently_stored(self, place: PlaceId) -> Sequence[StoredMessage]:
             asked.append(place)
             await asyncio.sleep(0.2)
             return await super().recently_stored(place)
@@ -192,7 +192,7 @@ async def test_what_is_said_is_heard_in_the_end_although_the_database_does_not_a
             tries += 1
             return await (super().never_wrote() if knows else asyncio.Future())
 
-        async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
+        async def recently_stored(self, place: PlaceId) -> Sequence[StoredMessage]:
             return await asyncio.Future()
 
     general, ear = channel(server), Stuck()

@@ -18,7 +18,7 @@ from memory.store.ids import OutboxId
 from memory.store.records import replace
 from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
-from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
+from sources.discord.endpoint import HistoryMessage, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,
     Heard,
@@ -299,7 +299,7 @@ def delivery(number: int, text: str, **more: Any) -> Delivery:
 
 def test_identical_messages_are_matched_in_order() -> None:
     rows = (delivery(1, "same"), delivery(2, "other"), delivery(3, "same"), delivery(4, "same"))
-    said = [Said(12, NOW, "same"), Said(11, NOW, "same"), Said(13, NOW, "else")]
+    said = [HistoryMessage(12, NOW, "same"), HistoryMessage(11, NOW, "same"), HistoryMessage(13, NOW, "else")]
     assert matched(rows, said, (), 2000) == {1: "11", 3: "12"}
     assert matched(rows, said, {11}, 2000) == {1: "12"}
 
@@ -307,20 +307,20 @@ def test_identical_messages_are_matched_in_order() -> None:
 @pytest.mark.parametrize(
     ("row", "said", "found"),
     [
-        (delivery(1, " a\n\nb "), Said(9, NOW, "a\n\nb"), True),
-        (delivery(1, "a"), Said(9, NOW - timedelta(seconds=3), "a"), True),
-        (delivery(1, "a"), Said(9, NOW - timedelta(seconds=30), "a"), False),
-        (delivery(1, "a", reply_to="5"), Said(9, NOW, "a", reply_to="5"), True),
-        (delivery(1, "a", reply_to="5"), Said(9, NOW, "a"), True),
-        (delivery(1, "a", reply_to="5"), Said(9, NOW, "a", reply_to="6"), False),
-        (delivery(1, "a", speaker="Nova"), Said(9, NOW, "**Nova**: a"), True),
-        (delivery(1, "a", speaker="Nova"), Said(9, NOW, "a"), True),
-        (delivery(1, "", files=(File("a.txt", "x"),)), Said(9, NOW, "", files=1), True),
-        (delivery(1, "", files=(File("a.txt", "x"),)), Said(9, NOW, ""), False),
-        (delivery(1, "a\ud800"), Said(9, NOW, "a\ufffd"), True),
+        (delivery(1, " a\n\nb "), HistoryMessage(9, NOW, "a\n\nb"), True),
+        (delivery(1, "a"), HistoryMessage(9, NOW - timedelta(seconds=3), "a"), True),
+        (delivery(1, "a"), HistoryMessage(9, NOW - timedelta(seconds=30), "a"), False),
+        (delivery(1, "a", reply_to="5"), HistoryMessage(9, NOW, "a", reply_to="5"), True),
+        (delivery(1, "a", reply_to="5"), HistoryMessage(9, NOW, "a"), True),
+        (delivery(1, "a", reply_to="5"), HistoryMessage(9, NOW, "a", reply_to="6"), False),
+        (delivery(1, "a", speaker="Nova"), HistoryMessage(9, NOW, "**Nova**: a"), True),
+        (delivery(1, "a", speaker="Nova"), HistoryMessage(9, NOW, "a"), True),
+        (delivery(1, "", files=(File("a.txt", "x"),)), HistoryMessage(9, NOW, "", files=1), True),
+        (delivery(1, "", files=(File("a.txt", "x"),)), HistoryMessage(9, NOW, ""), False),
+        (delivery(1, "a\ud800"), HistoryMessage(9, NOW, "a\ufffd"), True),
     ],
 )
-def test_what_counts_as_having_been_said(row: Delivery, said: Said, found: bool) -> None:
+def test_what_counts_as_having_been_said(row: Delivery, said: HistoryMessage, found: bool) -> None:
     assert bool(matched((row,), [said], (), 2000)) is found
 
 

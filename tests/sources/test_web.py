@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sources.web import Page, PageText, Reader, Searching, WebRefused, is_public, read_text
+from sources.web import Page, PageText, Reader, WebRefused, WebSearch, is_public, read_text
 from sources.web.fetch import resolve
 from tests.sources.web_server import here_or_public, small_web
 
@@ -230,9 +230,9 @@ async def test_the_system_resolves_names() -> None:
 
 async def test_a_search_asks_the_server_that_is_named() -> None:
     async with small_web() as there:
-        (found,) = await Searching(there.base).search("ferries & tides", 5)
+        (found,) = await WebSearch(there.base).search("ferries & tides", 5)
         assert (found.url, found.title, found.excerpt) == ("https://example.org/a", "Ferries", "for ferries & tides")
         with pytest.raises(WebRefused, match="like a SearXNG server"):
-            await Searching(f"{there.base}/nojson").search("x", 5)
+            await WebSearch(f"{there.base}/nojson").search("x", 5)
         with pytest.raises(WebRefused, match="error 404"):
-            await Searching(f"{there.base}/nothing").search("x", 5)
+            await WebSearch(f"{there.base}/nothing").search("x", 5)

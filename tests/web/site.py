@@ -13,7 +13,7 @@ import httpx
 from bot.agents.permissions.policy import Approver
 from bot.app import App, build
 from bot.config import load_config
-from bot.services.caller import Caller, Spoken, Via, owner_at_terminal
+from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.ids import PersonId, PlaceId
 from tests.bot.stage import until
@@ -63,7 +63,7 @@ class Site:
     async def call_as(self, person: str, operation: str, audience: str = "", /, **given: Any) -> Any:
         """What somebody's command on Discord gives, in their direct messages or where another audience hears it."""
         scope = Scope(Audience(audience) if audience else person_audience(PersonId(person)))
-        alone = Spoken(PlaceId(person.replace(":", ":user:")), scope)
+        alone = PlaceScope(PlaceId(person.replace(":", ":user:")), scope)
         caller = Caller(Approver(PersonId(person)), Via.DISCORD, scope, alone, Trust.STRANGER, sure=True)
         return (await self.app.services.registry.call(operation, caller, given)).data()
 

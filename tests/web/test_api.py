@@ -32,7 +32,7 @@ from tests.web.test_pages import scripted_by
 from tests.wire.model import Answer as Scripted
 from tests.wire.model import ModelServer
 
-_SPEND, SPENT = commit_point("test.spend"), budgets.Spent("m", 1, 1, 0, 0, None)
+_SPEND, SPENT = commit_point("test.spend"), budgets.ModelCost("m", 1, 1, 0, 0, None)
 
 DENTIST = "remember that my dentist is on Elm Street"
 

@@ -17,7 +17,7 @@ from bot.agents.agenda.tasks import the_one
 from bot.agents.notices import Notices, own_place
 from memory import jobs
 from memory.agenda import reminders
-from memory.agenda.reminders import Listed, NewReminder, Reminder, Status, job_id
+from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id
 from memory.jobs import NewJob
 from memory.knowledge.working import PATROL
 from memory.people import quiet_hours
@@ -62,7 +62,7 @@ class DayPart(StrEnum):
     MORNING = "morning"
 
 
-class Planned(Struct, frozen=True):
+class PlannedReminder(Struct, frozen=True):
     """A stored reminder: its time in words in its person's zone, and remarks."""
 
     reminder: Reminder
@@ -73,7 +73,7 @@ class Planned(Struct, frozen=True):
 
 def plan(
     tx: Tx, new: NewReminder, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime
-) -> Planned:
+) -> PlannedReminder:
     """Store a reminder for a time in words or ISO 8601, with its job. Raises Refused with a message.
 
     `people` are all accounts of its person, in whose time zone the time is read.
@@ -89,7 +89,7 @@ def plan(
     first = triggers.require(trigger, now)
     kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)
-    return Planned(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=new.urgent))
+    return PlannedReminder(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=new.urgent))
 
 
 def require_speaking_later(place: PlaceId) -> None:
@@ -199,12 +199,12 @@ def lateness(firing: Firing, zone: str) -> str:
     return _(" (due {clock}, when I was not running)", clock=clock_words(promised, zone))
 
 
-def lines(found: list[Listed], zone: str) -> list[str]:
+def lines(found: list[ListedReminder], zone: str) -> list[str]:
     """Open reminders as numbered lines for a person, in their time zone."""
     return [f"- {each.reminder.text} ({_state(each, zone)}) `{each.reminder.id}`" for each in found]
 
 
-def stand(listed: Listed) -> str:
+def stand(listed: ListedReminder) -> str:
     """The status of a reminder, in words; empty if it just waits for its time."""
     if listed.paused:
         return _("paused")
@@ -356,7 +356,7 @@ def on_clocks(moment: datetime | None, zone: str) -> str:
     return "" if moment is None else f"{clock_words(moment, zone)} {zone}"
 
 
-def _state(each: Listed, zone: str) -> str:
+def _state(each: ListedReminder, zone: str) -> str:
     reminder = each.reminder
     due = "" if each.next_at is None else clock_words(each.next_at, zone)
     how = stand(each)

@@ -23,7 +23,7 @@ NONE = "none"
 """In place of a time or a task: remove it."""
 
 
-class Wanted(Struct, frozen=True):
+class TaskChanges(Struct, frozen=True):
     """Changes to a task; empty fields stay. "none" removes `due`, `under` and `after`."""
 
     title: str = ""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bot.agents.context.quotes import Quoted, display_name, line, say
 from memory import activity, coordination
-from memory.activity import Kind, Neighbor, Wanted
+from memory.activity import EventFilter, Kind, Neighbor
 from memory.agenda import tasks
 from memory.coordination import Note
 from memory.knowledge import summaries
@@ -77,7 +77,7 @@ def _role(rows: Rows, turn: Turn) -> str:
 def _happened(rows: Rows, turn: Turn) -> Iterator[str]:
     if turn.away_since is None:
         return
-    wanted = Wanted(turn.away_since, others_than=turn.agent, before=turn.id)
+    wanted = EventFilter(turn.away_since, others_than=turn.agent, before=turn.id)
     counted = activity.counted(rows, wanted, turn.scope)
     if received := sum(n for _, _, kind, n in counted if kind is Kind.RECEIVED):
         yield f"{_many(received, 'message')} processed across the constellation"

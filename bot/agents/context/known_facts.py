@@ -12,7 +12,7 @@ from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_to
 from memory.knowledge import facts, projects
 from memory.knowledge.facts import Fact
 from memory.knowledge.items import Item, Kind
-from memory.knowledge.projects import Learned
+from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import Trust
 from memory.queue.turns import Turn
 from memory.store.database import Rows
@@ -33,7 +33,7 @@ class Knowledge(Struct, frozen=True):
 
     own: tuple[Fact, ...] = ()
     shared: tuple[Fact, ...] = ()
-    projects: Learned = field(default_factory=Learned)
+    projects: ProjectLearnings = field(default_factory=ProjectLearnings)
 
     @property
     def ids(self) -> list[FactId]:
@@ -78,7 +78,7 @@ def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
         yield each
 
 
-def project_lines(found: Learned) -> Iterator[Quoted]:
+def project_lines(found: ProjectLearnings) -> Iterator[Quoted]:
     """Lessons from projects, strongest first: weak axes, repeated issues, wishes."""
     if found.rated and (weak := found.weak):
         yield say("- weak in the last projects, do better: {axes}", axes=", ".join(weak))

@@ -12,7 +12,7 @@ from msgspec import Struct
 from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
 from memory import activity, coordination
-from memory.activity import Event, Kind, Neighbor, Wanted
+from memory.activity import Event, EventFilter, Kind, Neighbor
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Status, Task
 from memory.coordination import Handoff
@@ -63,7 +63,7 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
 
     Messages in this place are in view, and the agent's tools here are in its log.
     """
-    elsewhere = Wanted(turn.started_at - SHOWN_FOR, before=turn.id, unless_in=turn.place)
+    elsewhere = EventFilter(turn.started_at - SHOWN_FOR, before=turn.id, unless_in=turn.place)
     of_others = replace(elsewhere, others_than=turn.agent)
     mine = replace(elsewhere, agent=turn.agent, passed=_PASSED, unlogged=turn.scope.audience, most=MOST_OWN)
     return activity.recent(rows, turn.scope, MOST_EVENTS, of_others, mine)

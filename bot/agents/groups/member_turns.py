@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.agents import events
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.groups.state_machine import Wanted
+from bot.agents.groups.state_machine import MemberRequest
 from bot.agents.seeds import ensure_blocks
 from bot.config.values import OFFLINE
 from memory import agents, groups
@@ -23,7 +23,7 @@ REQUIRED_PARTS = ("stage", "task")
 _NEEDS_DETAIL = ("ballot", "choice")
 
 
-def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: Wanted, now: datetime, *, call: str = "") -> TurnId:
+def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: MemberRequest, now: datetime, *, call: str = "") -> TurnId:
     """Begin a member's turn: it gets the messages of the run, with the same audience, and its task."""
     turn = replace(asking, id=turns.new_turn_id(), agent=wanted.agent, parent=asking.id)
     turn = replace(turn, restarts=0, started_at=now, away_since=None)

@@ -15,7 +15,7 @@ from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.state_machine import NobodyAnswered, Say, Situation, Step, Wanted, next_step
+from bot.agents.groups.state_machine import MemberRequest, NobodyAnswered, Say, Situation, Step, next_step
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answer_row, answers, words_of
@@ -143,7 +143,7 @@ class Orchestrator:
             name, why = now.team.group.name, str(error)
             raise GroupFailed('nobody in the group "{group}" answered: {why}', group=name, why=why) from None
 
-    async def _ask(self, wanted: Sequence[Wanted], turn: Turn) -> None:
+    async def _ask(self, wanted: Sequence[MemberRequest], turn: Turn) -> None:
         now = self._deps.clock()
 
         def work(tx: Tx) -> None:

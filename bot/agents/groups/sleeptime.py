@@ -20,7 +20,7 @@ from memory import agents, blocks, groups
 from memory.blocks import BlockType
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue import inbox, messages
-from memory.queue.messages import Spoken
+from memory.queue.messages import Utterance
 from memory.queue.payloads import TriggerFired
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
@@ -39,9 +39,9 @@ class Facts(Struct, frozen=True):
 
     now: datetime
     since: datetime
-    spoken: Sequence[Spoken] = ()
+    spoken: Sequence[Utterance] = ()
     """Recent messages of people, oldest first; also before `since`, as far as the talk had no pause."""
-    of_hearers: Sequence[Spoken] = ()
+    of_hearers: Sequence[Utterance] = ()
     """Those by the one hearer, in a place that one person alone hears; elsewhere all."""
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """Numbers by their source (`of_metric`) and field."""
@@ -51,7 +51,7 @@ class Facts(Struct, frozen=True):
     """When each trigger last fired, by name."""
 
     @property
-    def new(self) -> list[Spoken]:
+    def new(self) -> list[Utterance]:
         """Messages since the last run."""
         return [each for each in self.spoken if each.at > self.since]
 
@@ -60,17 +60,17 @@ Predicate = Callable[[Facts], bool]
 """What an installed package provides for a trigger `custom`."""
 
 
-class Fired(Struct, frozen=True):
+class FiredTrigger(Struct, frozen=True):
     """A trigger that holds, and why, in words for the agent."""
 
     trigger: Trigger
     why: str
 
 
-def holding(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[Fired]:
+def holding(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[FiredTrigger]:
     """The triggers that hold now, most urgent first."""
     rested = [each for each in triggers if not _cools(each, facts)]
-    found = [Fired(each, why) for each in rested if (why := _why(each, facts, custom))]
+    found = [FiredTrigger(each, why) for each in rested if (why := _why(each, facts, custom))]
     return sorted(found, key=lambda each: PRIORITIES.index(each.trigger.priority))
 
 
@@ -136,7 +136,7 @@ def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
     return f"{name} has been here for {minutes} minutes without a pause, since {begun:%H:%M} UTC"
 
 
-def talk_begun(spoken: Sequence[Spoken], now: datetime) -> datetime | None:
+def talk_begun(spoken: Sequence[Utterance], now: datetime) -> datetime | None:
     """When the current stretch of talk began; None if nobody spoke within the last pause."""
     after = now
     begun: datetime | None = None
@@ -231,7 +231,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
     return names
 
 
-def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datetime) -> bool:
+def _is_quiet(settings: Sleeptime, fired: Sequence[FiredTrigger], zone: str, now: datetime) -> bool:
     """Whether the group waits for the end of its quiet hours despite the triggers."""
     if not settings.quiet or any(each.trigger.priority == "critical" for each in fired):
         return False
@@ -261,7 +261,7 @@ def _facts(
     return Facts(now, since, spoken, own, _metrics(rows, found, settings, here), above, fired)
 
 
-def _hears(scope: Scope, said: Spoken) -> bool:
+def _hears(scope: Scope, said: Utterance) -> bool:
     """Whether the speaker is a hearer of the place, if that is one person's."""
     if scope.audience == OWNER:
         return said.trust is Trust.OWNER
@@ -296,7 +296,7 @@ def number_of(text: str, name: str) -> float | None:
     return None if found is None else float(found[1])
 
 
-def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now: datetime) -> None:
+def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[FiredTrigger], now: datetime) -> None:
     lines = [f"- {each.trigger.name} ({each.trigger.priority} priority): {each.why}" for each in fired]
     text = (
         f'You look after "{found.group.name}" in the background, and this is so now:\n' + "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from bot.agents.context.quotes import say
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.selectors import choose
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, State, Voting
-from bot.agents.groups.state_machine import Wanted, options_of
+from bot.agents.groups.state_machine import MemberRequest, options_of
 from bot.agents.groups.team import Team, team
 from bot.agents.patrols import is_patrol
 from memory import groups
@@ -137,7 +137,7 @@ class Plan(Struct, frozen=True):
         if self.state is not None:
             groups.set_state(tx, group.id, self.state, now)
         for agent in () if is_patrol(turn.place) else found.observers:
-            begin_part(tx, turn, turn.id, Wanted(agent, "observe", task=_LISTEN), now)
+            begin_part(tx, turn, turn.id, MemberRequest(agent, "observe", task=_LISTEN), now)
 
 
 def plan_turn(
@@ -216,7 +216,7 @@ def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) ->
     return {**state, "used": {**state.get("used", {}), **dict.fromkeys(agents, to_text(now))}}
 
 
-async def likeness(
+async def member_similarity(
     database: Database, head: InRow, meaning: Callable[[str], Awaitable[Nearness | None]]
 ) -> Mapping[str, float]:
     """The cosines of the waiting messages to members' profiles, by profile; empty without an embedder.

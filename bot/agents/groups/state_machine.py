@@ -127,7 +127,7 @@ class Situation(Struct, frozen=True):
         return self.team.names.get(agent, _("somebody"))
 
 
-class Wanted(Struct, frozen=True):
+class MemberRequest(Struct, frozen=True):
     """A request to a member. `task` is what it is told besides the message."""
 
     agent: AgentId
@@ -148,7 +148,7 @@ class NobodyAnswered(Exception):
     """No member gave a result: the run is tried again later. The text says why."""
 
 
-Step: TypeAlias = Sequence[Wanted] | Say
+Step: TypeAlias = Sequence[MemberRequest] | Say
 """Whom to ask, or the end."""
 
 
@@ -173,12 +173,12 @@ def _answers(now: Situation) -> Step:
     if chooser and not chosen:
         made = next((part for part in now.parts if part.kind == "choice"), None)
         if made is None:
-            return [Wanted(AgentId(chooser), "choice", task=_choice_task(now))]
+            return [MemberRequest(AgentId(chooser), "choice", task=_choice_task(now))]
         picked = [each.agent for each in now.team.candidates if each.agent in made.detail.get("agents", ())]
         chosen = picked or [AgentId(chooser)]  # if it chose nobody, it answers itself
     asked = [part for part in now.parts if part.kind == "answer"]
     if not asked:
-        return [Wanted(agent, "answer", task=_answer_task(now, chosen)) for agent in chosen]
+        return [MemberRequest(agent, "answer", task=_answer_task(now, chosen)) for agent in chosen]
     given = [part for part in asked if part.status == "done"]
     if not given:
         raise NobodyAnswered("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
@@ -205,7 +205,7 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
     """Stage after stage, each with the results of the one before; or all in parallel, and all are sent."""
     heard = NOTHING
     spoken: list[Part] = []
-    wanted: list[Wanted] = []
+    wanted: list[MemberRequest] = []
     outcome: list[dict[str, Any]] = []
     failed: tuple[int, Stage] | None = None
     for number, stage in enumerate(settings.stages):
@@ -214,7 +214,7 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
             last = settings.parallel_stages or number == len(settings.stages) - 1
             agents, attempt = asking
             task = joined([_stage_task(stage, last=last), heard], "\n\n")
-            wanted += [Wanted(AgentId(each), "stage", number, attempt, task) for each in agents]
+            wanted += [MemberRequest(AgentId(each), "stage", number, attempt, task) for each in agents]
         else:
             outcome.append({"stage": stage.name, "agents": [part.agent for part in given], "given": bool(given)})
             failed = failed or (None if given or stage.on_failure == "skip" else (number, stage))
@@ -271,7 +271,7 @@ def _vote(now: Situation, settings: Voting) -> Step:
     options = tuple(now.run.plan["options"])
     asked = [part for part in now.parts if part.kind == "ballot"]
     if not asked:
-        return [Wanted(each.agent, "ballot", task=_ballot_task(options)) for each in now.team.candidates]
+        return [MemberRequest(each.agent, "ballot", task=_ballot_task(options)) for each in now.team.candidates]
     ballots = [_ballot(now, settings, part) for part in asked]
     # The quorum counts those who were asked: members that are unavailable now do not lower it.
     counted = tally(settings, options, ballots, now.run.id)

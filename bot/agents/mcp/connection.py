@@ -41,7 +41,7 @@ from mcp_types import (
 from msgspec import Struct, field
 from pydantic import ValidationError
 
-from bot.agents.mcp.offers import Listed
+from bot.agents.mcp.offers import ListedTool
 from memory.store.logs import Log
 from sources.text import one_line
 from texts import gettext_lazy
@@ -232,7 +232,7 @@ class Address:
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False)
 
 
-class Given(Struct, frozen=True):
+class CallResult(Struct, frozen=True):
     """The result of a call: text from the server, and whether the call succeeded."""
 
     text: str
@@ -260,8 +260,8 @@ class Session:
         self._session = client.session
         self.signs = signs
 
-    async def tools(self) -> list[Listed]:
-        found: list[Listed] = []
+    async def tools(self) -> list[ListedTool]:
+        found: list[ListedTool] = []
         cursor = None
         for _page in range(_MOST_PAGES):
             params = PaginatedRequestParams(cursor=cursor) if cursor is not None else None
@@ -272,19 +272,19 @@ class Session:
                 break
         return found
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Given:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
         """Call a tool; raises MCPError if the server answers with a protocol error.
 
         The result is not checked against the server's own schema for results: it is shown as text.
         """
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
         result = await self._session.send_request(request, CallToolResult)
-        return Given(text_of(result.content, result.structured_content), ok=not result.is_error)
+        return CallResult(text_of(result.content, result.structured_content), ok=not result.is_error)
 
 
-def _listed(tool: Tool) -> Listed:
+def _listed(tool: Tool) -> ListedTool:
     hints = tool.annotations.model_dump(mode="json", by_alias=True) if tool.annotations is not None else {}
-    return Listed(tool.name, tool.description or tool.title or "", tool.input_schema, hints)
+    return ListedTool(tool.name, tool.description or tool.title or "", tool.input_schema, hints)
 
 
 @asynccontextmanager
@@ -360,4 +360,4 @@ def why_failed(error: BaseException) -> tuple[str, str]:
             return gettext_lazy("does not follow the protocol ({error})", error=type(error).__name__), ""
 
 
-__all__ = ["Address", "Given", "MCPError", "Session", "open_session", "why_failed"]
+__all__ = ["Address", "CallResult", "MCPError", "Session", "open_session", "why_failed"]

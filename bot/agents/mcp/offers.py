@@ -42,7 +42,7 @@ _TABLES = ("properties", "$defs", "definitions")
 """Keywords whose keys are names and not keywords."""
 
 
-class Listed(Struct, frozen=True):
+class ListedTool(Struct, frozen=True):
     """A tool as the server lists it. `schema` is of its arguments; `hints` is other information about it."""
 
     name: str
@@ -68,7 +68,7 @@ class Offer(Struct, frozen=True):
 
 
 def offers(
-    server: str, target: str, listed: Iterable[Listed], wanted: Collection[str], reserved: Collection[str]
+    server: str, target: str, listed: Iterable[ListedTool], wanted: Collection[str], reserved: Collection[str]
 ) -> tuple[tuple[Offer, ...], tuple[str, ...]]:
     """The wanted tools of a server that can be offered, and the reasons why others cannot.
 
@@ -97,7 +97,7 @@ def offers(
     return tuple(found.values()), tuple(problems)
 
 
-def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> Offer:
+def _offer(server: str, target: str, listed: ListedTool, taken: Collection[str]) -> Offer:
     """Convert one tool. Raises ValueError with a text that contains nothing from the server."""
     name = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
     if not listed.name or len(name) > _LONGEST_NAME:
@@ -111,7 +111,7 @@ def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> 
     return Offer(name, listed.name, description, schema, _digest(target, listed), listed.destructive)
 
 
-def _digest(target: str, listed: Listed) -> str:
+def _digest(target: str, listed: ListedTool) -> str:
     said = [target, listed.name, listed.description, listed.schema, listed.hints]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:_DIGEST]
 

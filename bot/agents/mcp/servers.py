@@ -17,8 +17,8 @@ from pydantic import model_validator as validate_model
 
 from bot.agents.context.quotes import quotation, say
 from bot.agents.mcp import Servers
-from bot.agents.mcp.connection import CLOSING, Address, Command, Given, MCPError, Session, open_session, why_failed
-from bot.agents.mcp.offers import Listed, Offer, offers
+from bot.agents.mcp.connection import CLOSING, Address, CallResult, Command, MCPError, Session, open_session, why_failed
+from bot.agents.mcp.offers import ListedTool, Offer, offers
 from bot.agents.permissions.policy import Asks, Caution
 from bot.agents.tools import RESERVED
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
@@ -32,7 +32,7 @@ from memory.store.records import replace
 from sources.text import one_line
 from texts import _, gettext_lazy, ngettext
 
-Calling: TypeAlias = Callable[[Offer, Mapping[str, Any]], Awaitable[Given]]
+Calling: TypeAlias = Callable[[Offer, Mapping[str, Any]], Awaitable[CallResult]]
 """Makes a call; raises ToolError with a text of ours."""
 
 
@@ -215,7 +215,7 @@ class Server:
 
     # ------------------------------------------------------------------ its tools
 
-    def _take(self, listed: Iterable[Listed]) -> None:
+    def _take(self, listed: Iterable[ListedTool]) -> None:
         where = self._where
         shown = shlex.join(where.argv) if isinstance(where, Command) else where.url  # without secrets
         found, left_out = offers(self.name, shown, listed, self._settings.tools, RESERVED)
@@ -233,7 +233,7 @@ class Server:
         read_only = offer.tool in self._settings.read_only
         return McpTool(self.name, offer, self._call, self._settings.asks(offer.tool), read_only=read_only)
 
-    async def _call(self, offer: Offer, arguments: Mapping[str, Any]) -> Given:
+    async def _call(self, offer: Offer, arguments: Mapping[str, Any]) -> CallResult:
         """Call one of its tools. Raises ToolError without any text of the server."""
         session, seconds = self._session, self._settings.seconds
         if session is None:
@@ -247,7 +247,7 @@ class Server:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise ToolError(f"The MCP server {self.name} went away while it worked. {unknown}") from error
-            return Given(error.message, ok=False)
+            return CallResult(error.message, ok=False)
         except Exception as error:  # as above
             _log.info("mcp_no_result", server=self.name, tool=offer.tool, reason=type(error).__name__)
             raise ToolError(f"What the MCP server {self.name} answered is no result of a call. {unknown}") from error

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from bot.agents.permissions import cards, policy
-from bot.agents.permissions.cards import Asking
+from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
@@ -75,7 +75,7 @@ class Broker:
         self._handles: dict[PersonId, str] = {}  # display names of those who answered; never stored
         self._gone = deque[tuple[str, str]](maxlen=_GONE)  # a deleted one may turn out to be ours
 
-    def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
+    def ask(self, tx: Tx, asking: ApprovalCall, need: Need, now: datetime) -> Permit | Request:
         """A permit if a grant covers the call; otherwise the request is stored and its cards are queued.
 
         Raises ToolError, with a text for the model, if nobody could approve it.
@@ -96,7 +96,7 @@ class Broker:
         return request
 
     def _request(
-        self, tx: Tx, asking: Asking, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
+        self, tx: Tx, asking: ApprovalCall, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
     ) -> Request:
         turn = asking.turn
         who, quorum = policy.approvers(self.terms.people, need, turn)
@@ -254,7 +254,7 @@ class Broker:
 
     # ------------------------------------------------------------------ cards
 
-    def _queue_cards(self, tx: Tx, request: Request, asking: Asking, now: datetime) -> None:
+    def _queue_cards(self, tx: Tx, request: Request, asking: ApprovalCall, now: datetime) -> None:
         if not asking.speaker and request.person:
             asking = replace(asking, speaker=person_called(tx, request.person, request.hearers))
         known = inbox.place(tx, request.place)

@@ -12,7 +12,7 @@ from bot.models.base import Call, parsed
 from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
-from memory.requests import Given, Permit, Request, Status, Verdict
+from memory.requests import CallArguments, Permit, Request, Status, Verdict
 from memory.store.ids import BlockId, PersonId, PlaceId, code
 from sources.discord.markup import times_of
 from sources.text import one_line, place_title
@@ -26,7 +26,7 @@ _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories that can hide or reorder text: shown as escapes."""
 
 
-class Asking(Struct, frozen=True):
+class ApprovalCall(Struct, frozen=True):
     """A call that needs approval. `bound` are the arguments that a lasting approval fixes, None for all."""
 
     turn: Turn
@@ -54,7 +54,7 @@ def offers(request: Request) -> tuple[Verdict, ...]:
     return (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS, Verdict.DENY)
 
 
-def card(request: Request, asking: Asking, here: str, *, may_read: bool, source: str = "") -> Card:
+def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, source: str = "") -> Card:
     """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments."""
     exact = exactly(request.arguments)
     shown, attached = exact, ""
@@ -226,10 +226,10 @@ def waiting(request: Request) -> str:
     )
 
 
-def given(arguments: str, bound: tuple[str, ...] | None) -> Given:
+def given(arguments: str, bound: tuple[str, ...] | None) -> CallArguments:
     """The arguments of a call, and those that a lasting approval fixes: the tool's choice, or all."""
     every = parsed(arguments)
-    return Given(every, every if bound is None else {name: every[name] for name in bound if name in every})
+    return CallArguments(every, every if bound is None else {name: every[name] for name in bound if name in every})
 
 
 def _plain(text: str) -> str:

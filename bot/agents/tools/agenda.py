@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import on_clocks
-from bot.agents.agenda.tasks import Wanted, meant, tree
+from bot.agents.agenda.tasks import TaskChanges, meant, tree
 from bot.agents.context.quotes import Quoted, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.permissions.policy import Caution
@@ -18,7 +18,7 @@ from bot.errors import ToolError
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
 from memory.agenda.calendar import Event, NewEvent
-from memory.agenda.reminders import Listed, NewReminder, Reminder
+from memory.agenda.reminders import ListedReminder, NewReminder, Reminder
 from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.people import quiet_hours
 from memory.people.audience import may_write_down
@@ -118,7 +118,7 @@ class TasksTool(AgendaTool[TaskArguments]):
     ) -> Task:
         priority = Priority(arguments.priority) if arguments.priority else None
         given = {name: getattr(arguments, name) for name in ("title", "notes", "due", "under", "after", "fields")}
-        columns = Wanted(priority=priority, **given).columns(tx, task, among, context.now, zone)
+        columns = TaskChanges(priority=priority, **given).columns(tx, task, among, context.now, zone)
         if not columns:
             raise ToolError("update needs a title, notes, priority, due, under, after or fields.")
         if not may_write_down(context.turn.scope, task.audience):
@@ -271,7 +271,7 @@ def _reminder_data(reminder: Reminder) -> dict[str, Any]:
     return {"id": str(reminder.id), "text": reminder.text, "status": reminder.status.value}
 
 
-def _listed(each: Listed, zone: str) -> dict[str, Any]:
+def _listed(each: ListedReminder, zone: str) -> dict[str, Any]:
     how = reminding.stand(each)
     when = ", ".join(filter(None, (on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how)))
     return _timed(each.reminder, each.next_at) | {"when": when}

@@ -126,7 +126,7 @@ _DID = re.compile(r"did:[a-z]+:[A-Za-z0-9._:%-]+")
 
 
 @runtime_checkable
-class Owned(Protocol):
+class AccountEndpoint(Protocol):
     """An endpoint that speaks for an account with a DID."""
 
     @property
@@ -205,7 +205,7 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
     def _own(self) -> str:
         """Who the account is; empty while nobody knows."""
         endpoint = self._endpoints.get(SOURCE)
-        return endpoint.account if isinstance(endpoint, Owned) else ""
+        return endpoint.account if isinstance(endpoint, AccountEndpoint) else ""
 
     def _image(self, rows: Rows, context: ToolContext, wanted: Picture) -> outbox.Image:
         """Type, alt text and bytes of a picture; who is in charge is asked where not everybody may know its folder."""
@@ -259,7 +259,7 @@ _ACTOR = re.compile(r"@?(?:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}|(?:[A-Za-z0-9-]{1,
 _FEED = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.(?:feed\.generator|graph\.list)/[A-Za-z0-9._:~-]+")
 
 
-class Seen(Protocol):
+class FoundPosts(Protocol):
     """What was found: lines, and how many posts are not shown."""
 
     @property
@@ -271,10 +271,10 @@ class Seen(Protocol):
 class Reader(Protocol):
     """Looks up; raises CallFailed."""
 
-    async def search(self, query: str, limit: int) -> Seen: ...
-    async def profile(self, actor: str) -> Seen: ...
-    async def thread(self, uri: str) -> Seen: ...
-    async def feed(self, target: str, limit: int) -> Seen: ...
+    async def search(self, query: str, limit: int) -> FoundPosts: ...
+    async def profile(self, actor: str) -> FoundPosts: ...
+    async def thread(self, uri: str) -> FoundPosts: ...
+    async def feed(self, target: str, limit: int) -> FoundPosts: ...
 
 
 @runtime_checkable
@@ -341,7 +341,7 @@ class BlueskyReadTool(OutsideTool[ReadArguments]):
         return Outcome(text, trust=Trust.WEB)
 
 
-async def _found(reader: Reader, arguments: ReadArguments) -> Seen:
+async def _found(reader: Reader, arguments: ReadArguments) -> FoundPosts:
     match arguments.operation:
         case "search":
             return await reader.search(arguments.query.strip(), arguments.limit)

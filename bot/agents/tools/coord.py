@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.agents.agenda.tasks import Wanted, meant
+from bot.agents.agenda.tasks import TaskChanges, meant
 from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.policy import Caution
@@ -95,7 +95,7 @@ class CoordTool(AgendaTool[CoordArguments]):
     def _columns(self, tx: Tx, by: By, arguments: CoordArguments, task: Task) -> dict[str, Value]:
         """What `assign` and `change` say of a task beside its words."""
         zone = self._clocks(tx, () if by.person is None else self._selves(by.person))
-        wanted = Wanted(due=arguments.due, under=arguments.under, after=arguments.after, fields=arguments.fields)
+        wanted = TaskChanges(due=arguments.due, under=arguments.under, after=arguments.after, fields=arguments.fields)
         return wanted.columns(tx, task, tasks.shared(tx, by.scope), by.now, zone)
 
     def _changes(self, tx: Tx, by: By, arguments: CoordArguments) -> tuple[Task, dict[str, Value]]:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.context.quotes import Quoted, indented, joined, line, quotation, say
-from bot.agents.folder_access import FolderAccess, Located, Matches, Shown
+from bot.agents.folder_access import FileView, FolderAccess, FolderPath, Matches
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.tools.search_results import GUESSES
@@ -65,7 +65,7 @@ class FileTool(OutsideTool[FileArguments]):
         filing = FolderAccess(context.database, context.turn)
         if not arguments.path:
             place = None
-            places = [Located(each, "") for each in await filing.attached()]
+            places = [FolderPath(each, "") for each in await filing.attached()]
         else:
             place = await filing.locate(arguments.path)
             places = [place]
@@ -73,7 +73,7 @@ class FileTool(OutsideTool[FileArguments]):
         return replace(outcome, folders=tuple(each.attached.folder.name for each in places))
 
     async def _made(
-        self, filing: FolderAccess, context: ToolContext, arguments: FileArguments, places: list[Located]
+        self, filing: FolderAccess, context: ToolContext, arguments: FileArguments, places: list[FolderPath]
     ) -> Outcome:
         match arguments.operation:
             case "list":
@@ -129,7 +129,7 @@ class FileWriteTool(OutsideTool[WriteArguments]):
         return Outcome(say("{path} has {size:,} bytes now", path=located.whole, size=size), folders=there)
 
 
-def _folders(places: list[Located]) -> Outcome:
+def _folders(places: list[FolderPath]) -> Outcome:
     lines = [
         say("- {folder} ({access}): {words}", folder=folder.name, access=each.access, words=clean(folder.description))
         for each, folder in ((place.attached, place.attached.folder) for place in places)
@@ -137,7 +137,7 @@ def _folders(places: list[Located]) -> Outcome:
     return Outcome(joined(lines) or say("No folder may be used here."))
 
 
-async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
+async def _list(filing: FolderAccess, places: list[FolderPath]) -> Outcome:
     (place,) = places
     found = await filing.listing(place)
     if not found and place.path:
@@ -148,7 +148,7 @@ async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
     return Outcome(joined(lines) or say("The folder is empty."))
 
 
-def _window(place: Located, shown: Shown, *, whole: bool) -> Outcome:
+def _window(place: FolderPath, shown: FileView, *, whole: bool) -> Outcome:
     window = shown.window
     total = "" if window.total is None else f" of {window.total}"
     head = [f"{place.whole}, lines {window.start} to {window.end}{total}"]

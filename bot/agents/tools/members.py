@@ -7,7 +7,7 @@ from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rest
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.selectors import Candidate, delegate_to
 from bot.agents.groups.settings import Supervisor
-from bot.agents.groups.state_machine import Wanted, matching
+from bot.agents.groups.state_machine import MemberRequest, matching
 from bot.agents.groups.team import Team, team
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
@@ -16,7 +16,7 @@ from bot.models.base import Call
 from memory import groups
 from memory.agents import plain_name
 from memory.queue import agent_messages, inbox, turns
-from memory.queue.agent_messages import Sent
+from memory.queue.agent_messages import SentMessage
 from memory.queue.payloads import TaskLeft
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
@@ -90,7 +90,7 @@ def _fall_back(
     )
     row = inbox.add_event(tx, event, asked.now)
     if row is not None:
-        sent = Sent(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
+        sent = SentMessage(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
         agent_messages.add(tx, sent, asked.now)
     return DirectReply(f"{who} {full}. {member.name} does it after this answer and says here what came of it.", ok=True)
 
@@ -137,7 +137,7 @@ class DelegateTool(MemberTool[DelegateArguments]):
             name=found.names[turn.agent],
             task=passage(arguments.task),
         )
-        member = begin_part(tx, turn, run, Wanted(chosen.agent, "task", task=task), now, call=call.id)
+        member = begin_part(tx, turn, run, MemberRequest(chosen.agent, "task", task=task), now, call=call.id)
         used = {**state.get("used", {}), chosen.agent: to_text(now)}
         groups.set_state(tx, found.group.id, {**state, "used": used}, now)
         return Assignment(member, settings.timeout)

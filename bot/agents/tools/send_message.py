@@ -19,7 +19,7 @@ from memory import activity, agents
 from memory.agents import Agent, Group, plain_name
 from memory.people.audience import Scope, Trust, person_audience
 from memory.queue import agent_messages, inbox, outbox, payloads
-from memory.queue.agent_messages import Sent
+from memory.queue.agent_messages import SentMessage
 from memory.queue.turns import Turn
 from memory.requests import Kind, Need, require
 from memory.store.database import Rows, Tx
@@ -156,7 +156,7 @@ def _queue_message(tx: Tx, context: ToolContext, text: str, to: _To) -> str:
     )
     row = inbox.add_event(tx, event, now)
     if row is not None:
-        agent_messages.add(tx, Sent(row, root_of(tx, turn), turn.id, turn.agent, agent, to.group.id), now)
+        agent_messages.add(tx, SentMessage(row, root_of(tx, turn), turn.id, turn.agent, agent, to.group.id), now)
     return ""
 
 

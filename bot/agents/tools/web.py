@@ -16,7 +16,7 @@ from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Tool, ToolCon
 from bot.config.tables import Web
 from bot.errors import ToolError
 from memory.people.audience import Trust
-from sources.web import Found, PageText, Reader, Searching, WebRefused, checked_url, read_text
+from sources.web import Found, PageText, Reader, WebRefused, WebSearch, checked_url, read_text
 
 _SHOWN = 8_000  # characters of a page that one call shows
 _LINKS = 15
@@ -95,7 +95,7 @@ class WebSearchTool(OutsideTool[WebSearchArguments]):
     )
     idempotent = True
 
-    def __init__(self, searching: Searching, asks: Asks) -> None:
+    def __init__(self, searching: WebSearch, asks: Asks) -> None:
         self._searching = searching
         self.caution = Caution(asks=asks, bound=("query",))
 
@@ -108,7 +108,7 @@ class WebSearchTool(OutsideTool[WebSearchArguments]):
 
 def made(settings: Web) -> tuple[Tool, ...]:
     fetch = (WebFetchTool(fetching(Reader()), settings.ask),) if settings.fetch else ()
-    search = (WebSearchTool(Searching(settings.search), settings.ask),) if settings.search else ()
+    search = (WebSearchTool(WebSearch(settings.search), settings.ask),) if settings.search else ()
     return (*fetch, *search)
 
 

@@ -30,7 +30,7 @@ _Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
 _Replica = Annotated[bool, Param("Restore what Litestream copied last")]
 
 
-class Restored(Result):
+class RestoreResult(Result):
     """What was restored, and the erasures that were repeated or are still to be."""
 
     name: str
@@ -75,7 +75,7 @@ class BackupFiles(Struct, frozen=True):
     config: Config
 
     @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)
-    async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> Restored:
+    async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> RestoreResult:
         folder, missing = DataFolder(self.config.home), tuple[str, ...]()
         if from_replica == bool(name):
             raise UserError("Name a backup, or give --from-replica.")
@@ -93,7 +93,7 @@ class BackupFiles(Struct, frozen=True):
             again, newer = backups.restore(folder.path, backup)
             left = await _erase_again(folder)
         waiting = again if left is None else left
-        return Restored(
+        return RestoreResult(
             name=name,
             made=from_text(backup.at),
             files=len(backup.files),

@@ -74,7 +74,7 @@ class MigratedFile(Row):
     phrase = gettext_noop("{file}: version {before} to {after}")
 
 
-class Pending(Row):
+class PendingMigrations(Row):
     file: str
     version: int | None
     migrations: int
@@ -83,7 +83,7 @@ class Pending(Row):
     """The duration of the trial with a copy."""
 
     @classmethod
-    def of(cls, file: File) -> "Pending":
+    def of(cls, file: File) -> "PendingMigrations":
         count = len([each for each in migrations(file.kind) if each.version > (file.version or 0)])
         seconds = round(rehearse(file.path, file.kind), 1) if count else 0
         return cls.from_record(file, migrations=count, megabytes=round((file.bytes or 0) / 1e6, 1), seconds=seconds)
@@ -149,11 +149,11 @@ class DatabaseFiles(Struct, frozen=True):
             raise type(error)("\n  ".join(file.problem for file in files if file.problem))
 
     @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _MIGRATES)
-    async def migrate(self, _caller: Caller, check: _Check = False) -> Listing[MigratedFile] | Lines[Pending]:
+    async def migrate(self, _caller: Caller, check: _Check = False) -> Listing[MigratedFile] | Lines[PendingMigrations]:
         """Migrate all files, or none if one has a problem that a migration does not solve."""
         folder = DataFolder(self.config.home)
         if check:
-            return Lines.of(map(Pending.of, _mendable(self.config)), _nothing(folder))
+            return Lines.of(map(PendingMigrations.of, _mendable(self.config)), _nothing(folder))
         rows: list[MigratedFile] = []
         if _files(self.config):
             with held(

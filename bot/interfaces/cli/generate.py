@@ -16,7 +16,7 @@ from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.portability import CarFiles
 from bot.interfaces.cli.service import Removal, SystemService
 from bot.interfaces.cli.status import IdleService
-from bot.interfaces.cli.wizard.init import Beginning
+from bot.interfaces.cli.wizard.init import Setup
 from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Operation, Parameter, operations_of
@@ -27,7 +27,7 @@ LOCAL = (
     SystemService,
     Removal,
     BackupFiles,
-    Beginning,
+    Setup,
     BlueskyAccount,
     CarFiles,
     DatabaseFiles,

@@ -32,7 +32,7 @@ from memory.portability.destination import (
     require_new_name,
 )
 from memory.portability.export import Origin, export
-from memory.portability.load import Import, Opener, Verified, is_sealed, opener, require_schema, stage, verify
+from memory.portability.load import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import Part
 from memory.store import erasure_ledger
 from memory.store.backups import RESTORING
@@ -87,7 +87,7 @@ class Contents(Result):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, done: str, verified: Verified, notes: tuple[str, ...] = (), name: str = "") -> "Contents":
+    def of(cls, done: str, verified: VerifiedFile, notes: tuple[str, ...] = (), name: str = "") -> "Contents":
         about, tables = verified.manifest.about, verified.manifest.tables
         rows = {table: held.rows for table, held in sorted(tables.items()) if held.rows}
         root = shown(verified.root)
@@ -231,10 +231,10 @@ class CarFiles(Struct, frozen=True):
         origin = Origin(found.path, self.config.home / "global.db", about, part)
         made = await asyncio.to_thread(export, origin, target, passphrase, _progress(_("Exporting")))
         done = _("Exported to {path} ({bytes} bytes)", path=target, bytes=f"{made.size:,}")
-        return Contents.of(done, Verified(made.root, made.manifest, 0))
+        return Contents.of(done, VerifiedFile(made.root, made.manifest, 0))
 
 
-async def _verified(arguments: OneFile) -> tuple[Opener, Verified]:
+async def _verified(arguments: OneFile) -> tuple[Opener, VerifiedFile]:
     path = arguments.file
     passphrase = _passphrase(arguments.passphrase_file, twice=False) if is_sealed(path) else ""
     open_file = opener(path, passphrase)

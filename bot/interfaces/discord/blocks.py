@@ -13,7 +13,7 @@ import discord
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.components import LONGEST_FIELD, Entry, Opening, hear_form, modal
+from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, answer, cleaned, defer
 from bot.services.memory.block_results import Writable
 from bot.services.registry import Registry
@@ -25,7 +25,7 @@ _WHOLE = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<label>\w{1,60})")
 _FIELD = re.compile(r"carina:memory:edit:f:(?P<mark>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<label>\w{1,60})")
 
 
-def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
+def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
 
     async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         found = cast("Writable", await registry.call("memory.form", await caller_of(interaction, settings), given))
@@ -33,7 +33,7 @@ def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
             raise UserError(_too_long(len(found.text), found.field))
         return _form(interaction, found)
 
-    return Opening(opened, ("label", "field"))
+    return OpenForm(opened, ("label", "field"))
 
 
 def hear_block_forms(tree: Tree, registry: Registry, settings: DiscordSettings) -> None:

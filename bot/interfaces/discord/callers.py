@@ -7,7 +7,7 @@ import discord
 
 from bot.agents.permissions.policy import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
-from bot.services.caller import IGNORED, Caller, Location, Spoken, Via
+from bot.services.caller import IGNORED, Caller, Location, PlaceScope, Via
 from bot.services.slash_names import slash_names
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId, PlaceId
@@ -146,12 +146,12 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings, door: s
     own = OWNER if interaction.user.id == settings.owner_id else person_audience(approver.person)
     here = None
     if interaction.channel_id is not None and interaction.guild is not None:
-        here = Spoken(place_id(interaction.channel_id), await scope_here(interaction, settings))
+        here = PlaceScope(place_id(interaction.channel_id), await scope_here(interaction, settings))
     return Caller(
         approver,
         Via.DISCORD,
         scope,
-        Spoken(PlaceId(f"discord:user:{interaction.user.id}"), Scope(own)),
+        PlaceScope(PlaceId(f"discord:user:{interaction.user.id}"), Scope(own)),
         trust_of(author_of(interaction.user), settings),
         here,
         location=location_of(interaction.channel, settings, interaction.user.id),

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.components import Asked, Opening, Questions, hear_button, hear_choice
+from bot.interfaces.discord.components import OpenForm, OpenQuestion, Questions, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, suggests, tell, text_file
 from bot.interfaces.discord.responses import shown as shown_text
 from bot.interfaces.discord.steps import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
@@ -71,7 +71,7 @@ class Commands(Struct, frozen=True):
     titles: Mapping[str, str]
     """What each group is for, by its words with dots between them."""
     settings: DiscordSettings
-    forms: Mapping[str, Opening] = field(default_factory=dict)
+    forms: Mapping[str, OpenForm] = field(default_factory=dict)
     """What opens instead, by the name of the operation."""
     items: Mapping[str, Callable[[Any], Sequence[discord.ui.Item[Any]]]] = field(default_factory=dict)
     """What can be pressed under a result, by the name of the operation."""
@@ -184,7 +184,7 @@ class Commands(Struct, frozen=True):
             found = [each async for each in self.registry.results(name, caller, given)]
             words, more = await self._said(interaction, caller, declared, given, found, number)
         except Unconfirmed as question:
-            asked = Asked(interaction.user.id, name, given, str(question))
+            asked = OpenQuestion(interaction.user.id, name, given, str(question))
             words, more = _INK.text(asked.question), {"looks": Looks(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
             words, more = error_sentence(error), {"looks": NO}
@@ -245,7 +245,7 @@ class Commands(Struct, frozen=True):
         return known
 
 
-async def open_form(interaction: Interaction, form: Opening, given: Mapping[str, Any]) -> None:
+async def open_form(interaction: Interaction, form: OpenForm, given: Mapping[str, Any]) -> None:
     """A form has to be the first answer, so what it needs is read before anything is said."""
     try:
         await interaction.response.send_modal(await form.make(interaction, given))

@@ -43,7 +43,7 @@ LONGEST_FIELD = 4_000
 """Characters that Discord takes in one field."""
 
 
-class Opening(Struct, frozen=True):
+class OpenForm(Struct, frozen=True):
     """A form that a command opens instead of doing something; who hears the form calls an operation."""
 
     make: Callable[[Interaction, Mapping[str, Any]], Awaitable[discord.ui.Modal]]
@@ -162,7 +162,7 @@ Confirmed: TypeAlias = Callable[..., Awaitable[None]]
 """Does an operation for somebody who is sure: the interaction, its name, what was given, and the question, `shown`."""
 
 
-class Asked(Struct, frozen=True):
+class OpenQuestion(Struct, frozen=True):
     """What would be done for whom, and what they are asked before."""
 
     person: int
@@ -176,9 +176,9 @@ class Questions:
     """Those that stand. Each is answered once, by who asked for it."""
 
     clock: Callable[[], float] = time.monotonic
-    _open: dict[str, tuple[float, Asked]] = field(default_factory=dict, init=False)
+    _open: dict[str, tuple[float, OpenQuestion]] = field(default_factory=dict, init=False)
 
-    def ask(self, asked: Asked) -> list[discord.ui.Button[Any]]:
+    def ask(self, asked: OpenQuestion) -> list[discord.ui.Button[Any]]:
         now, token = self.clock(), secrets.token_hex(8)
         for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
             del self._open[old]
@@ -194,7 +194,7 @@ class Questions:
             buttons.append(discord.ui.Button(label=label, style=style, custom_id=custom_id))
         return buttons
 
-    def take(self, token: str, person: int) -> Asked | None:
+    def take(self, token: str, person: int) -> OpenQuestion | None:
         """What was asked, where it stands still; from now on it does not."""
         until, asked = self._open.get(token, (0.0, None))
         if asked is None or asked.person != person or until <= self.clock():

@@ -13,7 +13,7 @@ from bot.interfaces.discord.blocks import block_form, entry_form, hear_block_for
 from bot.interfaces.discord.callers import barred
 from bot.interfaces.discord.chat import install_talking
 from bot.interfaces.discord.commands import Commands, keeping
-from bot.interfaces.discord.components import Opening, install_approvals, operation_buttons
+from bot.interfaces.discord.components import OpenForm, install_approvals, operation_buttons
 from bot.interfaces.discord.help import install_help
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import install_settings
@@ -33,7 +33,7 @@ from sources.base import Front
 from sources.discord.client import Commands as Offered
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 from sources.discord.source import DiscordSource
-from sources.discord.wiring import Known, Wiring
+from sources.discord.wiring import StoredMessage, Wiring
 from texts import _
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away
@@ -48,9 +48,9 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     front_ends, community, places, access = services.front_ends, services.community, services.places, services.access
     ignored, keeps = community.privacy.choices.ignored, keeping(services.registry)
 
-    async def recent(place: PlaceId) -> Sequence[Known]:
+    async def recent(place: PlaceId) -> Sequence[StoredMessage]:
         found = await front_ends.recent(place, _COMPARED)
-        return [Known(row.external_id or "", text_mark(row.text)) for row in found]
+        return [StoredMessage(row.external_id or "", text_mark(row.text)) for row in found]
 
     async def listens_from() -> int:
         """When the bot first set out to connect, as Discord writes times."""
@@ -124,7 +124,7 @@ def _install(
     install_help(tree)
     install_approvals(tree, served)
     registry = ServedRegistry(served, operations)
-    forms = {"archival.add": Opening(entry_form), "memory.edit": block_form(registry, settings)}
+    forms = {"archival.add": OpenForm(entry_form), "memory.edit": block_form(registry, settings)}
     commands = Commands(registry, titles(), settings, forms, ITEMS)
     commands.install(tree)
     hear_entry_form(tree, commands)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.components import Entry, Opening, hear_button, hear_choice, hear_form, modal
+from bot.interfaces.discord.components import Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, defer, shown, tell
 from bot.interfaces.discord.steps import menu
 from bot.services.caller import Caller
@@ -142,7 +142,7 @@ class SettingsPages(Struct, frozen=True):
         await self._show(interaction, *await self.page(interaction, place, done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
-        await open_form(interaction, Opening(_clocks_form), {})
+        await open_form(interaction, OpenForm(_clocks_form), {})
 
     async def clocks_sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
         """Keep what was written; what was left empty stays."""

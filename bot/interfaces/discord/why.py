@@ -15,9 +15,9 @@ from bot.agents.permissions.policy import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.components import LONGEST_FIELD, Entry, Opening, hear_button, hear_choice, hear_form, modal
+from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, tell
-from bot.services.memory.why import Correctable, Explained, MemoryRow, OneExplained
+from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
 
@@ -69,7 +69,7 @@ def install_why(tree: Tree, commands: Commands) -> None:
     hear_form(tree, _FORM, sent)
 
 
-def _offered(found: Explained | OneExplained) -> list[discord.ui.Item[Any]]:
+def _offered(found: Explanation | ItemExplanation) -> list[discord.ui.Item[Any]]:
     """Buttons for the only memory that can be changed, else the choice among them."""
     rows = found.changeable
     return _offers(rows[0]) if len(rows) == 1 else _choice(rows)
@@ -97,7 +97,7 @@ def _choice(memories: Sequence[MemoryRow]) -> list[discord.ui.Item[Any]]:
     return [select] if options else []
 
 
-def _form(commands: Commands) -> Opening:
+def _form(commands: Commands) -> OpenForm:
     async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         caller = await caller_of(interaction, commands.settings, "button")
         found = cast("Correctable", await commands.registry.call("why.form", caller, given))
@@ -113,4 +113,4 @@ def _form(commands: Commands) -> Opening:
         entry = Entry("text", _("What it should say"), text=cleaned(interaction, found.text), required=True, lines=True)
         return modal(_("Correct what I remember"), f"carina:why:correct:{found.id}:{found.mark}", entry)
 
-    return Opening(made)
+    return OpenForm(made)

@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, Response
 from bot.interfaces.web.context import FAILURES, Context, outcome
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import MOST_WITH_FILES, Refusal
-from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
-from bot.services.caller import Spoken
+from bot.interfaces.web.talk import Answer, AnswerStage, Conversation, Line, Partial
+from bot.services.caller import PlaceScope
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
 from memory.store.records import replace
@@ -96,9 +96,9 @@ async def answer(ctx: Context) -> Response:
 async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[str]:
     async for each in ctx.web.talk.follow(to.place.id, said):
         match each:
-            case Writing(text=text):
+            case Partial(text=text):
                 yield event("text", text)
-            case Doing(what=what):
+            case AnswerStage(what=what):
                 yield event("doing", what)
             case Answer(texts=texts, error=error, messages=messages):
                 lines = [line for line in await _lines(ctx, to) if line.id in messages]
@@ -122,7 +122,7 @@ async def why(ctx: Context) -> Response:
     name = ctx.request.path_params["name"]
     to = await ctx.web.talk.conversation(WHO, name)
     done, message = await outcome(ctx, _MEMORY_ACTIONS), ctx.query("message")
-    caller = replace(ctx.caller(), alone=Spoken(to.place.id, Scope(OWNER)))
+    caller = replace(ctx.caller(), alone=PlaceScope(to.place.id, Scope(OWNER)))
     explained: Result | str
     try:
         explained = await ctx.web.services.registry.call("why", caller, {"message": message} if message else {})

@@ -12,9 +12,9 @@ from bot.agents.permissions.policy import Approver
 from bot.errors import CallError, UserError
 from bot.interfaces.web.render import render
 from bot.interfaces.web.server import WebServer
-from bot.services.caller import Caller, Spoken, Unconfirmed, Via, is_offered, owner_at_terminal
+from bot.services.caller import Caller, PlaceScope, Unconfirmed, Via, is_offered, owner_at_terminal
 from bot.services.names import where
-from bot.services.people.privacy_results import Seen
+from bot.services.people.privacy_results import PersonCounts
 from bot.services.registry import Operation, Parameter
 from bot.services.results import Result
 from memory.people.audience import Audience, Scope, Trust, person_audience
@@ -47,7 +47,7 @@ def on_own_page(person: PersonId, others: tuple[Audience, ...]) -> Caller:
     `others` is what was said alone to their other accounts.
     """
     scope = Scope(person_audience(person), frozenset(others))
-    alone = Spoken(PlaceId(f"{SOURCE}:page/{person}"), scope)
+    alone = PlaceScope(PlaceId(f"{SOURCE}:page/{person}"), scope)
     return Caller(Approver(person, door="own page"), Via.PAGE, scope, alone, Trust.STRANGER)
 
 
@@ -141,7 +141,7 @@ class Context(Struct, frozen=True):
             return "\n".join(result.lines(await self.web.services.registry.plain(self.caller())))
         return result.words if isinstance(result, Question) else result
 
-    async def kept(self, seen: Seen) -> list[str]:
+    async def kept(self, seen: PersonCounts) -> list[str]:
         """What is kept about somebody, as lines below a heading that names them."""
         markup = await self.web.services.registry.plain(self.caller())
         return [line.removeprefix("- ") for line in (*seen.held(markup)[1:], *seen.decided(markup))]

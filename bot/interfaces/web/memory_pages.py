@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from bot.interfaces.web.context import FAILURES, Context, outcome, told
 from bot.interfaces.web.render import colors
-from bot.services.memory.block_results import Edited
+from bot.services.memory.block_results import EditResult
 from texts import _, error_text, gettext_noop
 
 _CHANGES = 500
@@ -115,7 +115,7 @@ async def _edited(ctx: Context, label: str, form: dict[str, str]) -> tuple[dict[
     seen = form.get("seen", "")
     given = {"label": label, "text": text, **({"seen": int(seen)} if seen.isdecimal() else {})}
     result = await ctx.act("memory.edit", given, form)
-    if isinstance(result, Edited):
+    if isinstance(result, EditResult):
         return await told(ctx, result), None, result.text if result.merged else None
     return await told(ctx, result), text, None
 

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import Refusal
-from bot.interfaces.web.talk import Answer, Conversation, Writing
+from bot.interfaces.web.talk import Answer, Conversation, Partial
 from memory.people.web_keys import WebKey
 from memory.store.records import replace
 from sources.attachments import received
@@ -66,7 +66,7 @@ class StreamOptions(BaseModel):
     include_usage: bool | None = None
 
 
-class Asked(BaseModel):
+class ChatRequest(BaseModel):
     """A request for an answer."""
 
     model_config = ConfigDict(strict=True, extra="allow", hide_input_in_errors=True)
@@ -117,7 +117,7 @@ async def completions(ctx: Context) -> Response:
     return JSONResponse({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
-async def _begun(ctx: Context, asked: Asked) -> tuple[Conversation, str]:
+async def _begun(ctx: Context, asked: ChatRequest) -> tuple[Conversation, str]:
     """Say it: to whom, and its id. Raises Unusable, UserError."""
     key: WebKey = ctx.request.state.key
     text, files = _said(asked.messages[-1].get("content"))
@@ -145,7 +145,7 @@ async def _pieces(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
     async for each in ctx.web.talk.follow(to.place.id, said):
         if isinstance(each, Answer) and each.error:
             raise Unusable(each.error, status=500)
-        text = each.text if isinstance(each, Writing) else "\n\n".join(each.texts) if isinstance(each, Answer) else ""
+        text = each.text if isinstance(each, Partial) else "\n\n".join(each.texts) if isinstance(each, Answer) else ""
         more = _more(sent, last, text)
         if more:
             sent, last = sent + more, text
@@ -181,10 +181,10 @@ def _more(sent: str, last: str, text: str) -> str:
     return f"\n\n{text}"
 
 
-def _asked(given: dict[str, Any]) -> Asked:
+def _asked(given: dict[str, Any]) -> ChatRequest:
     """What a request asks for. Raises Unusable."""
     try:
-        asked = Asked.model_validate(given)
+        asked = ChatRequest.model_validate(given)
     except ValidationError as error:
         first, *_rest = error.errors()
         name = str(first["loc"][0])

@@ -17,7 +17,7 @@ from bot.services.agents.task_lists import as_tree
 from bot.services.memory.context_preview import Preview
 from bot.services.people.permits import RequestRow
 from bot.services.people.places import MODES
-from bot.services.people.privacy_results import Seen
+from bot.services.people.privacy_results import PersonCounts
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.system.jobs import JobRow
@@ -140,7 +140,7 @@ async def people(ctx: Context) -> Response:
     kept = await ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else None
     return ctx.page(
         "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows, kept=kept,
-        held=await ctx.kept(kept) if isinstance(kept, Seen) else [],
+        held=await ctx.kept(kept) if isinstance(kept, PersonCounts) else [],
         names={each.person: each.name for each in known.rows}, **done,
     )  # fmt: skip
 

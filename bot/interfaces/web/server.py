@@ -57,7 +57,7 @@ _NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it"
 _log = Log("carina.web")
 
 
-class Listening(Struct):
+class WebState(Struct):
     """Where the server is to answer, and where it does at the moment; `problem` says why it does not."""
 
     wanted: str
@@ -74,12 +74,12 @@ class WebParts(Struct, frozen=True):
 
     front: Front
     source: ApiSource
-    listening: Listening
+    listening: WebState
 
     @classmethod
     def open(cls, config: Config, clock: Clock, *, wanted: bool) -> "WebParts":
         listen = config.web.server.listen
-        listening = Listening(listen, problem="" if listen else _OFF) if wanted else Listening("", problem=_NOT_WANTED)
+        listening = WebState(listen, problem="" if listen else _OFF) if wanted else WebState("", problem=_NOT_WANTED)
         source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
         return cls(Front(source, ApiEndpoint()), source, listening)
 

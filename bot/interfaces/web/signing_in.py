@@ -10,7 +10,7 @@ from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import COOKIE, Refusal, client_of
 from bot.logs import log
-from bot.services.people.privacy_results import Seen
+from bot.services.people.privacy_results import PersonCounts
 from memory.people.web_keys import SESSION_LIFE
 from memory.store.ids import PersonId
 from texts import _
@@ -98,7 +98,7 @@ async def _is_known(ctx: Context, person: PersonId) -> bool:
         found = await ctx.web.services.registry.call("privacy.see", on_own_page(person, ()), {})
     except FAILURES:
         return False
-    return isinstance(found, Seen) and found.known
+    return isinstance(found, PersonCounts) and found.known
 
 
 def _secure(ctx: Context) -> bool:

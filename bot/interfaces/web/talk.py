@@ -52,13 +52,13 @@ class Conversation(Struct, frozen=True):
     """These two if a program sets them for an answer."""
 
 
-class Writing(Struct, frozen=True):
+class Partial(Struct, frozen=True):
     """The answer as far as it is written."""
 
     text: str
 
 
-class Doing(Struct, frozen=True):
+class AnswerStage(Struct, frozen=True):
     """What happens before the answer goes on: a tool that is called, a member that is asked."""
 
     what: str
@@ -162,7 +162,7 @@ class Talk(Struct, frozen=True):
     def _receive(self, heard: Notification) -> None:
         self.router.receive(heard, self.services.runtime.id)
 
-    async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[Writing | Doing | Answer]:
+    async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[Partial | AnswerStage | Answer]:
         """How something that was said is answered, to its end; also after the answer, and after a restart."""
         queue: asyncio.Queue[TurnEvent] = asyncio.Queue()
 
@@ -223,21 +223,21 @@ class Talk(Struct, frozen=True):
         return next((each for number, each in enumerate(_files_in(found)) if number == position), None)
 
 
-def _told(event: TurnEvent) -> Writing | Doing | None:
+def _told(event: TurnEvent) -> Partial | AnswerStage | None:
     """What who waits is told of it; None: look whether it is over."""
     match event:
         case TextChunk(text=text):
-            return Writing(text)
+            return Partial(text)
         case ToolCallStarted(tool=tool):
-            return Doing(_("uses {tool}", tool=tool))
+            return AnswerStage(_("uses {tool}", tool=tool))
         case AgentStarted(name=name):
-            return Doing(_("asks {agent}", agent=name))
+            return AnswerStage(_("asks {agent}", agent=name))
         case OfMember(event=ToolCallStarted(tool=tool)):
-            return Doing(_("uses {tool}", tool=tool))
+            return AnswerStage(_("uses {tool}", tool=tool))
         case Complete() | Failed():
             return None
         case _:
-            return Doing("")
+            return AnswerStage("")
 
 
 def _line(rows: Rows, message: Message) -> Line:

@@ -43,7 +43,7 @@ class Kind(NamedTuple):
     stated: re.Pattern[str]
 
 
-class Spoken(NamedTuple):
+class LanguageMarks(NamedTuple):
     """By what a language is told from others: frequent words, letters of its own."""
 
     code: str
@@ -55,11 +55,11 @@ class Spoken(NamedTuple):
 
 
 @functools.cache
-def spoken() -> tuple[Spoken, ...]:
+def spoken() -> tuple[LanguageMarks, ...]:
     """Every language there is; none of them is loaded for that."""
     listed = tomllib.loads((_FOLDER / "languages.toml").read_text("utf-8"))
     return tuple(
-        Spoken(
+        LanguageMarks(
             code,
             words(each["stops"]),
             words(each["stops"]) | words(each["marks"]),
@@ -80,7 +80,7 @@ def language(code: str) -> "Language":
 class Language:
     """One language. Nothing of it is compiled before it is used."""
 
-    def __init__(self, mark: Spoken, data: Mapping[str, Any]) -> None:
+    def __init__(self, mark: LanguageMarks, data: Mapping[str, Any]) -> None:
         self.code, self.stops, self.spaced = mark.code, mark.stops, mark.spaced
         self.my: str = data["my"]
         self.compounds: bool = data["compounds"]

@@ -14,11 +14,11 @@ from bot.models.base import (
     AssistantMessage,
     Call,
     Event,
+    FailedModel,
     Request,
     TextDelta,
     ToolMessage,
     Trouble,
-    Unanswered,
     Usage,
     UserMessage,
 )
@@ -100,7 +100,7 @@ class OfflineModel:
             return speaks.say("limited") if request.failed else ""
         if not request.failed:
             return speaks.say("no_model", setting="`CARINA_MODEL`")
-        first: Unanswered = request.failed[0]
+        first: FailedModel = request.failed[0]
         setting = key_setting(first.model) if first.trouble is Trouble.KEY else "CARINA_MODEL"
         return speaks.say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")
 

@@ -18,7 +18,7 @@ from bot.services.transactions import MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import NewEvent
-from memory.agenda.reminders import Listed, NewReminder, Reminder
+from memory.agenda.reminders import ListedReminder, NewReminder, Reminder
 from memory.people import quiet_hours
 from memory.people.quiet_hours import Times
 from memory.store.database import Rows, Tx
@@ -257,7 +257,7 @@ class Agenda(MemoryService, frozen=True):
             quiet=quiet,
         )
 
-    def _reminders(self, rows: Rows, caller: Caller) -> list[Listed]:
+    def _reminders(self, rows: Rows, caller: Caller) -> list[ListedReminder]:
         selves = self.people.selves(caller.person)
         return reminders.listing(rows, caller.scope_of_own(selves), selves)
 

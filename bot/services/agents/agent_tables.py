@@ -37,7 +37,7 @@ class ExportTables(Arguments):
     ] = None
 
 
-class Changed(Row):
+class TableChange(Row):
     kind: str
     name: str
     did: str
@@ -46,11 +46,11 @@ class Changed(Row):
         return self.told(markup, "{kind} {name}: {did}", kind=_(self.kind))
 
 
-Changes: TypeAlias = Lines[Changed]
+Changes: TypeAlias = Lines[TableChange]
 
 
 def changed(kind: str, name: str, did: str) -> Changes:
-    return Lines.of([Changed(kind=kind, name=name, did=did)])
+    return Lines.of([TableChange(kind=kind, name=name, did=did)])
 
 
 def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
@@ -71,7 +71,7 @@ class AsToml(Result):
         return self.toml
 
 
-class Exported(AsToml):
+class ExportedTables(AsToml):
     kind: str
     tables: tuple[dict[str, Any], ...]
     file: str
@@ -85,7 +85,7 @@ class Exported(AsToml):
     def terminal(self, _markup: Markup) -> str:
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
 
-    def written(self, path: Path | None) -> "Exported":
+    def written(self, path: Path | None) -> "ExportedTables":
         """Written to a new file, if one is wanted. Raises UserError if the file exists."""
         if path is None:
             return self

@@ -25,13 +25,13 @@ from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_stored
 from bot.services.agents.agent_tables import (
     AsToml,
-    Changed,
     Changes,
     Difference,
-    Exported,
+    ExportedTables,
     ExportTables,
     ImportTables,
     Settings,
+    TableChange,
     beside,
     changed,
     read_settings,
@@ -212,11 +212,11 @@ class Agents(UsesApprovals, frozen=True):
 
     @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(suffix="toml"))
     @reads
-    def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> Exported:
+    def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> ExportedTables:
         names = arguments.names
         read = [find_agent(rows, name) for name in names] if names else agents.agents(rows)
         sections = tuple(agent_section(agent) for agent in read)
-        exported = Exported(kind="agent", tables=sections, toml=write_exchange(sections), file="")
+        exported = ExportedTables(kind="agent", tables=sections, toml=write_exchange(sections), file="")
         return exported.written(arguments.output)
 
     @operation(
@@ -305,7 +305,7 @@ class Agents(UsesApprovals, frozen=True):
         """Create or change agents from these tables, all of them or none. Raises UserError or ConfigError."""
         return Lines.of(self.store(tx, sections, replacing=replacing))
 
-    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
+    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[TableChange]:
         """Create or change agents from these tables. Raises UserError or ConfigError."""
         now, shown = self.approvals.clock(), self.config.discord.show_names
         done = []
@@ -325,7 +325,7 @@ class Agents(UsesApprovals, frozen=True):
                 describe_blocks(tx, there, changed, now)
                 ensure_own_blocks(tx, changed, now)
             did = _("created") if there is None else _("changed")
-            done.append(Changed(kind="agent", name=section.name, did=did))
+            done.append(TableChange(kind="agent", name=section.name, did=did))
         require_stored(tx, self.config, self.answering)
         self._plan(tx, now)
         return done

@@ -18,7 +18,7 @@ from bot.services.registry import KEEPS, Arguments, Param, operation
 from bot.services.results import Did, Listing, Markup, Result, Row, did
 from bot.services.transactions import reads, writes
 from memory import activity, coordination
-from memory.activity import Event, Importance, Kind, Wanted
+from memory.activity import Event, EventFilter, Importance, Kind
 from memory.agenda import tasks
 from memory.agents import Agent
 from memory.coordination import Handoff
@@ -98,7 +98,7 @@ class EventRow(Row):
         return self.told(markup, "{at} {text}") + took + (f": {markup.text(words)}" if words else "")
 
 
-class Present(Row):
+class AgentPresence(Row):
     name: str
     description: str
     last_active: datetime | None
@@ -109,22 +109,22 @@ class Present(Row):
         return markup.text(f"{self.name}{about}") + active
 
 
-class Arranged(Row):
+class LeftNote(Row):
     id: str
     text: str
     phrase = "{text}"
 
 
-class Noted(Arranged):
+class NoteRow(LeftNote):
     importance: str
     by: str = Field(validation_alias="by_name")
 
 
-class Coordinated(Result):
-    agents: tuple[Present, ...]
+class CoordinationStatus(Result):
+    agents: tuple[AgentPresence, ...]
     tasks: tuple[TaskRow, ...]
-    handoffs: tuple[Arranged, ...]
-    notes: tuple[Noted, ...]
+    handoffs: tuple[LeftNote, ...]
+    notes: tuple[NoteRow, ...]
 
     def lines(self, markup: Markup) -> list[str]:
         lines = [each.line(markup) for each in self.agents]
@@ -150,7 +150,7 @@ class Coordination(Struct, frozen=True):
     def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
         since = self.clock() - timedelta(hours=arguments.hours)
         named = _agent(rows, arguments.agent)
-        wanted = Wanted(since, arguments.kind, None if named is None else named.id)
+        wanted = EventFilter(since, arguments.kind, None if named is None else named.id)
         if arguments.text.strip():
             query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
             found = search(rows, query, caller.scope).hits
@@ -162,16 +162,16 @@ class Coordination(Struct, frozen=True):
 
     @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     @reads
-    def show_status(self, rows: Rows, caller: Caller) -> Coordinated:
+    def show_status(self, rows: Rows, caller: Caller) -> CoordinationStatus:
         scope = caller.scope
-        return Coordinated(
-            agents=tuple(map(Present.from_record, activity.others(rows, AgentId(""), scope))),
+        return CoordinationStatus(
+            agents=tuple(map(AgentPresence.from_record, activity.others(rows, AgentId(""), scope))),
             tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
             handoffs=tuple(
-                Arranged.from_record(each, text=_handoff(each)) for each in coordination.handoffs(rows, scope, _LISTED)
+                LeftNote.from_record(each, text=_handoff(each)) for each in coordination.handoffs(rows, scope, _LISTED)
             ),
             notes=tuple(
-                Noted.from_record(each, text=one_line(each.text, _SHOWN))
+                NoteRow.from_record(each, text=one_line(each.text, _SHOWN))
                 for each in coordination.notes(rows, scope, _LISTED)
             ),
         )

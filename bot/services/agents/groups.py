@@ -20,13 +20,13 @@ from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_stored
 from bot.services.agents.agent_tables import (
     AsToml,
-    Changed,
     Changes,
     Difference,
-    Exported,
+    ExportedTables,
     ExportTables,
     ImportTables,
     Settings,
+    TableChange,
     beside,
     read_settings,
     read_tables,
@@ -230,10 +230,10 @@ class Groups(UsesApprovals, frozen=True):
         return await self.save(tables, replacing=arguments.replace)
 
     @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(suffix="toml"))
-    async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
+    async def export(self, _caller: Caller, arguments: ExportTables) -> ExportedTables:
         wanted = await self.database.read(lambda rows: [find_group(rows, name).name for name in arguments.names])
         sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
-        exported = Exported(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
+        exported = ExportedTables(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
         return exported.written(arguments.output)
 
     @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES_AT_TERMINAL)
@@ -287,7 +287,7 @@ class Groups(UsesApprovals, frozen=True):
     def _save(self, tx: Tx, sections: Sequence[Section], replacing: bool) -> Changes:
         return Lines.of(self.store(tx, sections, replacing=replacing))
 
-    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
+    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[TableChange]:
         """Create or change groups from these tables. Raises UserError or ConfigError."""
         done = []
         for section in sections:
@@ -299,7 +299,7 @@ class Groups(UsesApprovals, frozen=True):
                 )
             make_group(tx, section, self.approvals.clock())
             did = _("created") if there is None else _("changed")
-            done.append(Changed(kind="group", name=section.name, did=did))
+            done.append(TableChange(kind="group", name=section.name, did=did))
         require_stored(tx, self.config, self.places.answering, sections)
         return done
 

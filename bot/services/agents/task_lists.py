@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.agenda.tasks import NONE, Wanted, meant, tree
+from bot.agents.agenda.tasks import NONE, TaskChanges, meant, tree
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
@@ -166,7 +166,7 @@ class TaskLists(MemoryService, frozen=True):
         else:
             audience = caller.alone.scope.audience
             task = tasks.add(tx, NewTask(arguments.title, caller.person, audience, caller.trust), now)
-        wanted = Wanted(
+        wanted = TaskChanges(
             priority=arguments.priority, due=arguments.due, under=arguments.under, after=arguments.after,
             fields=_fields(arguments.field),
         )  # fmt: skip
@@ -187,7 +187,7 @@ class TaskLists(MemoryService, frozen=True):
         now, zone = self.clock(), self._zone(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
         task = meant(found, arguments.task)
-        wanted = Wanted(
+        wanted = TaskChanges(
             arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
             under=arguments.under, after=arguments.after, fields=_fields(arguments.field),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.memory.block_results import Widened
+from bot.services.memory.block_results import SharedBlock
 from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row, forgotten
@@ -99,7 +99,7 @@ class WholeEntry(Result):
         return [row.told(markup, named if row.name else plain), markup.text(row.whole)]
 
 
-class Added(Result):
+class AddedEntry(Result):
     row: EntryRow
     already: bool
     """Its words were known."""
@@ -116,7 +116,7 @@ class Added(Result):
         return [" ".join(said)]
 
 
-class WidenedEntry(Widened):
+class WidenedEntry(SharedBlock):
     entry: str
 
 
@@ -176,7 +176,7 @@ class Archive(MemoryService, frozen=True):
 
     @operation("archival.add", "Add an entry, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes
-    def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> Added:
+    def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> AddedEntry:
         origin = Origin(caller.scope, caller.trust, caller.person)
         entry = NewEntry(arguments.text, origin, arguments.label or None, arguments.category, arguments.tag)
         now = self.clock()
@@ -186,7 +186,7 @@ class Archive(MemoryService, frozen=True):
         except Refused as error:
             raise Refused("This cannot be stored: {error}.", error=error) from error
         row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
-        return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
+        return AddedEntry(row=row, already=kept.reinforcement > 0, not_taken=left)
 
     @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, CHANGES)
     @writes

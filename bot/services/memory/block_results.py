@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.services.results import Markup, Result, Row
 from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
-from memory.blocks.revert import Done
+from memory.blocks.revert import RevertResult
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 
@@ -182,7 +182,7 @@ class Blame(Result):
         return [line for each in self.parts if (line := each.line(markup))] or [_("(empty)")]
 
 
-class Edited(Result):
+class EditResult(Result):
     """A block was written; `merged` where something that others wrote stayed."""
 
     block: str
@@ -211,7 +211,7 @@ class WentBack(Result):
     kept: tuple[str, ...]
 
     @classmethod
-    def of(cls, block: str, done: Done) -> "WentBack":
+    def of(cls, block: str, done: RevertResult) -> "WentBack":
         plan = done.plan
         left = {"not_restored": tuple(map(_, plan.lost)), "kept": tuple(map(_, plan.kept))}
         return cls.from_record(done, block=block, changes=tuple(change.seq for change in done.changes), **left)
@@ -256,7 +256,7 @@ class Shares(Result):
         return [line, *(each.told(markup, less) for each in self.shares if each.effective != each.permission)]
 
 
-class Widened(Result):
+class SharedBlock(Result):
     before: str
     after: str
     audience: str
@@ -277,7 +277,7 @@ class Widened(Result):
         return _(text).format_map(dict(self))
 
 
-class WidenedBlock(Widened):
+class WidenedBlock(SharedBlock):
     block: str
 
 

@@ -19,7 +19,7 @@ from bot.services.memory.block_results import (
     ChangeRow,
     CheckRow,
     Diff,
-    Edited,
+    EditResult,
     History,
     PartRow,
     ShownBlock,
@@ -58,7 +58,7 @@ from memory.blocks.edits import addition, end_of
 from memory.blocks.history import Past, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
-from memory.blocks.revert import Edit, Hand, past_of_block
+from memory.blocks.revert import Edit, Hand, block_history
 from memory.blocks.rows import version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.store.database import Rows, Tx
@@ -118,7 +118,7 @@ class Blocks(MemoryService, frozen=True):
         named = find_named(rows, caller.scope, label)
         block, now = named.block, version_of(rows, named.block.id)
         version = now if version is None else version
-        text = block.content if version == now else past_of_block(rows, block.id).text_at(version)
+        text = block.content if version == now else block_history(rows, block.id).text_at(version)
         row = _row(rows, named, caller).model_copy(update={"size": len(text)})
         return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
 
@@ -154,7 +154,7 @@ class Blocks(MemoryService, frozen=True):
 
     @operation("memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN, KEEPS)
     @writes
-    def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> Edited:
+    def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> EditResult:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
         if arguments.text is None:
             raise UserError("The new text is missing. An empty text empties the block.")
@@ -168,17 +168,17 @@ class Blocks(MemoryService, frozen=True):
                 raise UserError("The block no longer has this field, so nothing was changed.")
         block = manual_edits.write(edit, named.block, arguments.text, field, arguments.mark, arguments.seen)
         merged = manual_edits.kept_more(tx, block, field, arguments.text)
-        return Edited(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
+        return EditResult(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
     @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
     @writes
-    def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> Edited:
+    def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> EditResult:
         named = find_named(tx, caller.scope, label)
         path = field or end_of(named.block)
         added = addition(named.block, path, f"{text}\n", person_writer(caller.person), self.clock())
         edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
         block = edit(lambda document: document.change(added))
-        return Edited(block=named.name, field=path, version=block.version, merged=False, text=block.content)
+        return EditResult(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
     @reads
@@ -212,7 +212,7 @@ class Blocks(MemoryService, frozen=True):
         if since and only is not None:
             raise CallError("--since and --only: use one of them")
         named, edit = self._editable(tx, caller, label)
-        past = past_of_block(tx, named.block.id)
+        past = block_history(tx, named.block.id)
         names = writer_names(tx, past, caller.scope, caller.approver, self.people)
         whose = writer_called(names, past, writer, self.people)
         after = version_before(past, since, self.clock()) if only is None else only - 1

@@ -38,7 +38,7 @@ _NAMED = 80  # characters
 _LOOKED = 200  # newest messages of a place that are searched for one by a person
 
 
-class Previewed(Arguments):
+class PreviewArguments(Arguments):
     """Place, writer and a changed block; without one, the block stays as it is."""
 
     place: Annotated[str, Param("ID of the place, such as discord:1234", suggests="places", positional=True)]
@@ -99,7 +99,7 @@ class ContextPreview(Struct, frozen=True):
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads
-    def preview(self, rows: Rows, caller: Caller, arguments: Previewed) -> Preview:
+    def preview(self, rows: Rows, caller: Caller, arguments: PreviewArguments) -> Preview:
         """As if the newest message there came now, and a block had another text. Tools are not counted."""
         place, person, block = arguments.place, arguments.person, arguments.block
         found = inbox.place(rows, PlaceId(place))

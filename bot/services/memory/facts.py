@@ -211,7 +211,7 @@ class LearningRow(Row):
     phrase = "{text}{id}"
 
 
-class Kept(Listing[LearningRow]):
+class Learnings(Listing[LearningRow]):
     left: tuple[str, ...] = Field(default=(), exclude=True)
     """What of a review is not kept."""
 
@@ -237,20 +237,20 @@ class Projects(MemoryService, frozen=True):
         return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects that you can see here."))
 
     @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
-    async def keep_review(self, caller: Caller, text: _Findings) -> Kept:
+    async def keep_review(self, caller: Caller, text: _Findings) -> Learnings:
         kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, text))
         return kept.model_copy(update={"left": projects.read_review(text).left})
 
     @operation("project.prefer", "Record a preference for projects", Action.KEEP, KEEPS)
-    async def keep_preference(self, caller: Caller, text: _Preference) -> Kept:
+    async def keep_preference(self, caller: Caller, text: _Preference) -> Learnings:
         return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, text)])
 
     @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, KEEPS)
-    async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Kept:
+    async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Learnings:
         return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, text, tech)])
 
     @operation("project.rate", "Rate your latest project", Action.KEEP, KEEPS)
-    async def rate(self, caller: Caller, arguments: Ratings) -> Kept:
+    async def rate(self, caller: Caller, arguments: Ratings) -> Learnings:
         given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
         return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
 
@@ -264,11 +264,11 @@ class Projects(MemoryService, frozen=True):
         return _("Forgotten: {text}", text=found.text)
 
     @writes
-    def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:
+    def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Learnings:
         if caller.trust < Trust.APPROVED:
             raise Refused("Only approved people can teach agents about projects, so nothing was saved.")
         by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
-        return Kept.of(map(LearningRow.of, keep(tx, by)), _("Nothing was saved."))
+        return Learnings.of(map(LearningRow.of, keep(tx, by)), _("Nothing was saved."))
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:

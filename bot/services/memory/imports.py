@@ -104,7 +104,7 @@ class Report(Result):
         return [" ".join(head), *(each.line(markup) for each in self.listed), *more]
 
 
-class PastRow(Row):
+class ImportRow(Row):
     constellation: str
     origin: str
     source: str
@@ -162,13 +162,13 @@ class Imports(MemoryService, frozen=True):
         return await self._take("v1", arguments, records.version_1)
 
     @operation("import.report", "List imports and what happened to their records", Action.AGENTS, AT_TERMINAL)
-    async def report(self, _caller: Caller) -> Listing[PastRow]:
+    async def report(self, _caller: Caller) -> Listing[ImportRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
-        rows = list[PastRow]()
+        rows = list[ImportRow]()
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
-                found = await database.read(import_audit.past)
-            rows += [PastRow.from_record(past, constellation=each.name, origin=past.origin[:16]) for past in found]
+                found = await database.read(import_audit.past_imports)
+            rows += [ImportRow.from_record(past, constellation=each.name, origin=past.origin[:16]) for past in found]
         rows.sort(key=lambda row: row.at, reverse=True)
         return Listing.of(rows, _("Nothing was imported."))
 
@@ -198,7 +198,7 @@ class Imports(MemoryService, frozen=True):
 
     @reads
     def _origin(self, rows: Rows, given: str) -> str:
-        found = [each.origin for each in import_audit.past(rows) if each.origin.startswith(given)]
+        found = [each.origin for each in import_audit.past_imports(rows) if each.origin.startswith(given)]
         if len(set(found)) != 1:
             raise UserError("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
         return found[0]

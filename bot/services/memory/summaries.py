@@ -20,15 +20,15 @@ from bot.upkeep.summaries import Period, last_night, night_named, night_of
 from memory import activity, agents, unattended_turns
 from memory import arrangements as arranged
 from memory.activity import Kind, NewEvent
-from memory.arrangements import Arranged
+from memory.arrangements import Arrangement
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import Past
-from memory.blocks.revert import Hand, past_of_block
+from memory.blocks.revert import Hand, block_history
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.knowledge import archival, sessions, summaries
 from memory.knowledge.archival import journal
-from memory.knowledge.archival.journal import Noted
+from memory.knowledge.archival.journal import JournalEntry
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.people.audience import Scope
@@ -162,27 +162,27 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     return sentence(f"{title}: {'; '.join(lines)}") if lines else ""
 
 
-class Written(Struct, frozen=True):
+class TurnWrites(Struct, frozen=True):
     """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
 
     blocks: Sequence[tuple[Named, Past, Sequence[Change]]]
-    entries: Sequence[Noted]
-    arranged: Sequence[Arranged]
+    entries: Sequence[JournalEntry]
+    arranged: Sequence[Arrangement]
     hidden: int = 0
 
-    def only(self, part: str) -> "Written":
+    def only(self, part: str) -> "TurnWrites":
         """One block or one entry of it, as `TurnRow.parts` names them; all without a name."""
         if not part:
             return self
         blocks = [each for each in self.blocks if _block_part(each[0]) == part]
-        return Written(blocks, [each for each in self.entries if _entry_part(each) == part], ())
+        return TurnWrites(blocks, [each for each in self.entries if _entry_part(each) == part], ())
 
 
 def _block_part(named: Named) -> str:
     return f"block {named.name}"
 
 
-def _entry_part(noted: Noted) -> str:
+def _entry_part(noted: JournalEntry) -> str:
     return f"entry {noted.entry}"
 
 
@@ -217,7 +217,7 @@ class UndoneRow(Row):
         return self.told(markup, "{what}: {state} ({text})", state=_(self.state))
 
 
-class Undone(Listing[UndoneRow]):
+class UndoneChanges(Listing[UndoneRow]):
     def lines(self, markup: Markup) -> list[str]:
         return [*super().lines(markup), *([_(_LASTING)] if self.rows else [])]
 
@@ -247,7 +247,7 @@ class ChangeReport(MemoryService, frozen=True):
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
     async def undo(
         self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
-    ) -> Undone:
+    ) -> UndoneChanges:
         """All in one unit of work; what somebody changed since stays, and is named."""
         period = self._period(night)
 
@@ -274,7 +274,7 @@ class ChangeReport(MemoryService, frozen=True):
         back = sum(item.state != "left" for item in done)
         who = caller.approver
         _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
-        return Undone.of(done, _("There is nothing to undo."))
+        return UndoneChanges.of(done, _("There is nothing to undo."))
 
     @suggestions("nights")
     @reads
@@ -315,7 +315,7 @@ class ChangeReport(MemoryService, frozen=True):
             return _item(what, gettext_noop("partly"), "; ".join([counted, *changed, *map(_, plan.kept)]))
         return _item(what, gettext_noop("undone"), counted)
 
-    def _entries(self, tx: Tx, noted: Sequence[Noted]) -> list[UndoneRow]:
+    def _entries(self, tx: Tx, noted: Sequence[JournalEntry]) -> list[UndoneRow]:
         """Restore each entry from before the night, unless somebody has changed it since."""
         now = self.clock()
         by_entry = sorted(noted, key=lambda each: (each.entry, each.id))
@@ -341,11 +341,11 @@ class ChangeReport(MemoryService, frozen=True):
         activity.note(tx, event, self.clock())
 
 
-def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period) -> Written:
+def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period) -> TurnWrites:
     """What turns wrote, found by writer."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
-        return Written((), (), ())
+        return TurnWrites((), (), ())
     named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
     blocks, hidden = [], 0
     for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
@@ -354,17 +354,17 @@ def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period
         if past is not None and changes and identifier in named:
             blocks.append((named[identifier], past, changes))
         hidden += bool(changes) and identifier not in named
-    return Written(blocks, journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden)
+    return TurnWrites(blocks, journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden)
 
 
 def _past(rows: Rows, block: BlockId) -> Past | None:
     try:
-        return past_of_block(rows, block)
+        return block_history(rows, block)
     except BlockCorrupt:  # `memory verify` reports damage
         return None
 
 
-def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> UndoneRow:
+def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> UndoneRow:
     first, last = noted[0], noted[-1]
     if not journal.as_left(tx, last):
         return _item(_("entry {entry}", entry=entry), gettext_noop("left"), _("somebody has changed it since"))
@@ -393,7 +393,7 @@ _ARRANGED = {
 }
 
 
-def _back(tx: Tx, found: Arranged) -> UndoneRow:
+def _back(tx: Tx, found: Arrangement) -> UndoneRow:
     done, words = arranged.take_back(tx, found)
     return _item(_(_ARRANGED[found.what], id=found.id), "undone" if done else "left", _(words))
 
@@ -402,7 +402,7 @@ def _item(what: str, state: str, text: str) -> UndoneRow:
     return UndoneRow(what=what, state=state, text=text)
 
 
-def _turn_row(rows: Rows, turn: NightTurn, found: Written, scope: Scope) -> TurnRow:
+def _turn_row(rows: Rows, turn: NightTurn, found: TurnWrites, scope: Scope) -> TurnRow:
     why = [line[2:] for line in turn.why.splitlines() if line.startswith("- ")]
     of = [(_block_part(each[0]), line) for each in found.blocks for line in _block_lines(turn, *each)]
     of += [(_entry_part(each), _entry_line(rows, each)) for each in found.entries if each.turn in turn.all]
@@ -431,7 +431,7 @@ def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Ch
     return [_("wrote in block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
 
 
-def _entry_line(rows: Rows, noted: Noted) -> str:
+def _entry_line(rows: Rows, noted: JournalEntry) -> str:
     row = rows.one("SELECT content FROM archival_entries WHERE id = ?", (noted.entry,))
     text = (noted.before or {}).get("content", "") if row is None else row["content"]
     done = _(_DEEDS[noted.deed], entry=noted.entry)

@@ -134,7 +134,7 @@ class MemoryRow(Row):
                 return _("Block “{label}”{of} in its current version", label=self.label, of=of)
 
 
-class Explained(Result):
+class Explanation(Result):
     """What one answer used: each memory with its origin, then what ran, and what is only counted."""
 
     turn: str
@@ -177,7 +177,7 @@ class Explained(Result):
         return [*lines, _("Tools used: {tools}.", tools=tools) if tools else _("No tools were used.")]
 
 
-class OneExplained(Result):
+class ItemExplanation(Result):
     row: MemoryRow
 
     @property
@@ -200,7 +200,7 @@ class Correctable(Result):
 
 class Why(MemoryService, frozen=True):
     @operation("why", "Show what my last answer here was based on", Action.WHY)
-    async def explain(self, caller: Caller, message: _Message = "") -> Explained:
+    async def explain(self, caller: Caller, message: _Message = "") -> Explanation:
         if not (message := _LINK.sub("", message.strip())):
             return await self.database.read(lambda rows: self._newest(rows, caller))
         for _look in range(_LOOKS):
@@ -212,8 +212,8 @@ class Why(MemoryService, frozen=True):
 
     @operation("why.memory", "Show one memory that an answer used", Action.WHY, Options(offered=False))
     @reads
-    def show_memory(self, rows: Rows, caller: Caller, arguments: OneMemory) -> OneExplained:
-        return OneExplained(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
+    def show_memory(self, rows: Rows, caller: Caller, arguments: OneMemory) -> ItemExplanation:
+        return ItemExplanation(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
 
     @operation("why.forget", "Forget a memory that an answer used", Action.CHANGE_OWN, _CHANGES)
     @writes
@@ -287,13 +287,13 @@ class Why(MemoryService, frozen=True):
 
     # ------------------------------------------------------------------ the answer
 
-    def _newest(self, rows: Rows, caller: Caller) -> Explained:
+    def _newest(self, rows: Rows, caller: Caller) -> Explanation:
         turn = why.newest_answer(rows, caller.place, caller.scope)
         if turn is None:
             raise UserError(_(_NO_ANSWER))
         return self._explain(rows, turn, caller)
 
-    def _of_message(self, rows: Rows, caller: Caller, external_id: str) -> Explained | None:
+    def _of_message(self, rows: Rows, caller: Caller, external_id: str) -> Explanation | None:
         """The answer in a message; None while it may be in progress."""
         place = caller.place
         said = outbox.said_by_us(rows, place_source(place), external_id)
@@ -308,10 +308,10 @@ class Why(MemoryService, frozen=True):
             raise UserError(_(_UNDER_WAY))
         return self._explain(rows, turn, caller)
 
-    def _explain(self, rows: Rows, turn: TurnId, caller: Caller) -> Explained:
+    def _explain(self, rows: Rows, turn: TurnId, caller: Caller) -> Explanation:
         account = why.account(rows, turn, caller.scope)
         memories = tuple(self._row(memory, caller) for memory in account.memories)
-        return Explained.from_record(account, memories=memories)
+        return Explanation.from_record(account, memories=memories)
 
     def _row(self, memory: Memory, caller: Caller) -> MemoryRow:
         held = _held(memory)

@@ -114,7 +114,7 @@ class WaitingRow(Row):
     phrase = gettext_noop("{person} as {name}, until {until}")
 
 
-class Waiting(Listing[WaitingRow]):
+class WaitingPeople(Listing[WaitingRow]):
     def lines(self, markup: Markup) -> list[str]:
         full = [
             _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=access.MOST_OPEN)
@@ -219,8 +219,8 @@ class Access:
     # ------------------------------------------------------------------ those in charge
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
-    async def list_waiting(self, _caller: Caller) -> Waiting:
-        return Waiting.of(map(WaitingRow.from_record, await self._waiting()), _("There are no pairing requests."))
+    async def list_waiting(self, _caller: Caller) -> WaitingPeople:
+        return WaitingPeople.of(map(WaitingRow.from_record, await self._waiting()), _("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> Did:

@@ -18,7 +18,7 @@ from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
 from memory.erasure import stores
-from memory.erasure.person import Erased, compact, empty_log, erase_here
+from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
 from memory.people import privacy
 from memory.people.privacy import Erasure
 from memory.queue import outbox
@@ -158,7 +158,7 @@ class Eraser:
         receipt["stores"].append(await self._erase_identities(person))
         await self.erased()
         words = await self._telling(constellations, words)
-        searched = await byte_search.search_apart(self.folder, words)
+        searched = await byte_search.search_in_process(self.folder, words)
         now = self.clock()
         receipt |= {
             "words": len(words),
@@ -193,7 +193,7 @@ class Eraser:
     async def _erase_in(self, constellation: Constellation, erasure: Erasure) -> dict[str, Any]:
         now = self.clock()
 
-        def work(tx: Tx) -> Erased:
+        def work(tx: Tx) -> ErasureResult:
             self.unshow(tx, erasure.person, now)
             return erase_here(tx, erasure.id, erasure.person, now)
 

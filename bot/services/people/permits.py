@@ -126,7 +126,7 @@ class GrantRow(Row):
         return f"{self.agent}: {self.subject} ({bound})"
 
 
-class Permitted(Result):
+class PermitList(Result):
     """What waits for the caller, and what was allowed for longer, where they may see that."""
 
     requests: tuple[RequestRow, ...]
@@ -150,7 +150,7 @@ class WholeRequest(Result):
         return [markup.text(self.text), markup.text(self.arguments)]
 
 
-class Answered(Result):
+class PermitAnswer(Result):
     id: str
     text: str
 
@@ -192,14 +192,14 @@ class Permits(UsesApprovals, frozen=True):
     tools: Callable[[Agent], Toolset]
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)
-    async def list_permits(self, caller: Caller) -> Permitted:
+    async def list_permits(self, caller: Caller) -> PermitList:
         return await self._permitted(caller, await self.approvals.waiting(caller.approver))
 
     @reads
-    def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> Permitted:
+    def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> PermitList:
         whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
         held = requests.active_grants(rows, self.approvals.clock()) if whole else []
-        return Permitted(
+        return PermitList(
             requests=tuple(RequestRow.of(rows, each) for each in waiting),
             grants=tuple(GrantRow.of(rows, each) for each in held),
             whole=whole,
@@ -214,14 +214,14 @@ class Permits(UsesApprovals, frozen=True):
     @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
     async def approve(
         self, caller: Caller, request: _Request, length: _Length = "once", hour: _Hour = False, always: _Always = False
-    ) -> Answered:
+    ) -> PermitAnswer:
         if hour and always:
             raise CallError("--hour and --always: use one of them, or neither to allow it once")
         length = "always" if always else "hour" if hour else length
         return await self._answer(caller, request, Verdict(length))
 
     @operation("deny", "Deny a request", Action.ANSWER, Options(changes=True, formerly=("permits.deny",)))
-    async def deny(self, caller: Caller, request: _Request) -> Answered:
+    async def deny(self, caller: Caller, request: _Request) -> PermitAnswer:
         return await self._answer(caller, request, Verdict.DENY)
 
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
@@ -298,14 +298,14 @@ class Permits(UsesApprovals, frozen=True):
     def _request(self, rows: Rows, which: str) -> int:
         return ending(rows, "permission_requests", which)
 
-    async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
+    async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:
         number = await self._request(request)
         ruling = await self.approvals.answer(number, caller.approver, verdict)
         if not ruling.counted:
             # A person who is not asked does not learn whether there is one.
             asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
             raise UserError(ruling.words if asked else _("There is no such request for you to answer."))
-        return Answered(id=str(number), text=ruling.words)
+        return PermitAnswer(id=str(number), text=ruling.words)
 
     def _subject(self, agent: Agent, wanted: GrantPermit) -> tuple[Kind, str, dict[str, Any]]:
         pattern = _pattern(wanted.arguments)

@@ -127,7 +127,7 @@ class PlaceSetting(Result):
         return [self.done + sentence(f"{self.words.format(f'**{markup.text(self.value)}**')} ({origin})")]
 
 
-class Configured(Struct, frozen=True):
+class ConfiguredModes(Struct, frozen=True):
     """The configured modes of places without a setting by command."""
 
     modes: Mapping[str, str] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Places:
     resume: Callable[[], None]
     sources: tuple[str, ...]
     accounts: AccountSettings
-    configured: Configured = dataclasses.field(default_factory=Configured)
+    configured: ConfiguredModes = dataclasses.field(default_factory=ConfiguredModes)
     models: tuple[str, ...] = (OFFLINE,)
     """The configured models, starting with the one of most agents."""
     _held: StoredSettings = dataclasses.field(default_factory=dict, init=False)
@@ -430,7 +430,7 @@ async def open_places(
         resume,
         tuple(config.sources),
         accounts,
-        Configured(modes, config.discord.default_mode),
+        ConfiguredModes(modes, config.discord.default_mode),
         _models(config),
     )
     await made.load()

@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts
-from bot.services.people.privacy_results import Export, Receipt, Seen
+from bot.services.people.privacy_results import Export, PersonCounts, Receipt
 from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Plain
 from bot.services.transactions import commit
@@ -130,7 +130,7 @@ class Privacy(Struct, frozen=True):
     clock: Clock
 
     @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
-    async def see(self, caller: Caller, person: _Person = "") -> Seen:
+    async def see(self, caller: Caller, person: _Person = "") -> PersonCounts:
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
         seen = await self._seen(_meant(caller, person), yours=not person)
         if person and not seen.known:
@@ -207,7 +207,7 @@ class Privacy(Struct, frozen=True):
             erase=caller.command(f"privacy erase{of}"),
         )
 
-    async def _seen(self, person: PersonId, *, yours: bool) -> Seen:
+    async def _seen(self, person: PersonId, *, yours: bool) -> PersonCounts:
         def read(rows: Rows) -> dict[str, int]:
             found = [persons.count_all(rows, each) for each in self.people.selves(person)]
             return {store: sum(counts[store] for counts in found) for store in found[0]}
@@ -216,7 +216,7 @@ class Privacy(Struct, frozen=True):
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
                 counts[each.name] = await database.read(read)
-        return Seen(person=person, stores=counts, yours=yours, **await self._global(person))
+        return PersonCounts(person=person, stores=counts, yours=yours, **await self._global(person))
 
     async def _global(self, person: PersonId) -> dict[str, Any]:
         registry, selves = self.constellations.registry, self.people.selves(person)

@@ -170,7 +170,7 @@ class Receipt(Result):
         return looked + _(" and found some in {left} of {files}.", left=len(self.left), files=self.files)
 
 
-class Seen(Result):
+class PersonCounts(Result):
     """How much is kept about a person: counts by constellation and store, their choice, their erasures."""
 
     person: str

@@ -14,7 +14,7 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError
-from bot.services.agents.agent_tables import Changed, Changes, Difference
+from bot.services.agents.agent_tables import Changes, Difference, TableChange
 from bot.services.agents.agents import Agents
 from bot.services.agents.groups import Groups
 from bot.services.caller import Caller
@@ -52,10 +52,10 @@ class ConfigurationFile(Struct, frozen=True):
         agents = [each for each in file.agents if ("agent", each.name) in differing]
         groups = [each for each in file.groups if ("group", each.name) in differing]
 
-        def work(tx: Tx) -> tuple[Changed, ...]:
+        def work(tx: Tx) -> tuple[TableChange, ...]:
             return (*self.agents.store(tx, agents), *self.groups.store(tx, groups))
 
-        done: tuple[Changed, ...] = ()
+        done: tuple[TableChange, ...] = ()
         if differing:
             done = await commit(self.agents.approvals.database, work)
             await self.groups.place(groups)

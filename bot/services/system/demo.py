@@ -14,7 +14,7 @@ from memory.agents import Agent, Group
 from memory.blocks import NewBlock, edits
 from memory.blocks.changes import agent_writer
 from memory.blocks.records import Author
-from memory.budgets import Spent
+from memory.budgets import ModelCost
 from memory.knowledge import archival, graph
 from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.consolidation.run_records import begin_run
@@ -83,7 +83,7 @@ _PEOPLE = {"Robin": PERSON, "Mika": PersonId("discord:2001"), "Jonas": PersonId(
 _UPKEEP_DAYS = 30
 
 
-class _Writing(Struct):
+class _DemoWriter(Struct):
     tx: Tx
     now: datetime
     dice: random.Random
@@ -100,7 +100,7 @@ class _Writing(Struct):
 
 def write_demo(tx: Tx, now: datetime) -> None:
     data = _data()
-    writing = _Writing(tx, now, random.Random(7))  # the same demo every time
+    writing = _DemoWriter(tx, now, random.Random(7))  # the same demo every time
     for number, each in enumerate(data["talk"]):
         _say(writing, number, each)
     _know(writing, data["known"])
@@ -129,7 +129,7 @@ def _moment(now: datetime, told: Mapping[str, Any]) -> datetime:
     )
 
 
-def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
+def _say(writing: _DemoWriter, number: int, told: Mapping[str, Any]) -> None:
     tx, dice = writing.tx, writing.dice
     at = _moment(writing.now, told)
     agent = writing.agent(told.get("to", "Carina"))
@@ -158,7 +158,7 @@ def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
     _remember(tx, turn, agent, told, ended)
 
 
-def _work(writing: _Writing, turn: Turn, tools: list[str]) -> datetime:
+def _work(writing: _DemoWriter, turn: Turn, tools: list[str]) -> datetime:
     """Model calls with tool calls in between; returns the end of the last one."""
     tx, dice, at = writing.tx, writing.dice, turn.started_at
     size = dice.randint(2_600, 4_800)
@@ -168,7 +168,7 @@ def _work(writing: _Writing, turn: Turn, tools: list[str]) -> datetime:
         written = dice.randint(30, 240)
         price = (0.25, 2.0) if model == _MODELS[0] else (1.25, 10.0)
         cost = (size * price[0] + written * price[1]) / 1e6
-        budgets.record(tx, turn, Spent(model, size, written, size * 2 // 3, 0, cost * 4), at)
+        budgets.record(tx, turn, ModelCost(model, size, written, size * 2 // 3, 0, cost * 4), at)
         size += dice.randint(150, 900)
         if tool:
             at += timedelta(milliseconds=dice.randint(8, 1_900))
@@ -178,7 +178,7 @@ def _work(writing: _Writing, turn: Turn, tools: list[str]) -> datetime:
     return at
 
 
-def _answer(writing: _Writing, turn: Turn, agent: Agent, text: str, source: str, at: datetime) -> None:
+def _answer(writing: _DemoWriter, turn: Turn, agent: Agent, text: str, source: str, at: datetime) -> None:
     tx, sent = writing.tx, at + timedelta(milliseconds=writing.dice.randint(15, 420))
     said = messages.Said(
         turn.id, 0, turn.place, agent.id, turn.person, agent.name, "assistant", text, source,
@@ -205,7 +205,7 @@ def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: dat
         edits.write_block(tx, author, label, text)
 
 
-def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:
+def _know(writing: _DemoWriter, known: list[dict[str, Any]]) -> None:
     """Add the graph, read out of stored entries as a nightly run would."""
     tx, agent, at = writing.tx, writing.agent("Carina"), writing.now - timedelta(hours=8)
     run = begin_run(tx, at, "done", ())
@@ -219,7 +219,7 @@ def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:
         graph.put(tx, run, entry, triples, at)
 
 
-def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
+def _ask(writing: _DemoWriter, asked: Mapping[str, str]) -> None:
     """A waiting request, in a turn that waits for it."""
     tx, agent = writing.tx, writing.agent(asked["agent"])
     group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
@@ -240,7 +240,7 @@ def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
     )  # fmt: skip
 
 
-def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
+def _dream(writing: _DemoWriter, told: Mapping[str, Any]) -> None:
     """A nightly turn, with its answer."""
     tx, agent, group = writing.tx, writing.agent("Carina"), writing.group("Nightwatch")
     night = (writing.now - timedelta(days=told["ago"])).replace(hour=3, minute=writing.dice.randint(0, 59))
@@ -253,12 +253,12 @@ def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
     _remember(tx, turn, agent, told, ended)
 
 
-def _keep_up(writing: _Writing, ago: int) -> None:
+def _keep_up(writing: _DemoWriter, ago: int) -> None:
     """The daily costs of summaries and the like."""
     dice, at = writing.dice, writing.now - timedelta(days=ago, minutes=90)
     for name in ("Carina", "Anchor"):
         for _call in range(dice.randint(2, 9)):
             size, written = dice.randint(3_000, 16_000), dice.randint(200, 1_100)
             cost = (size * 0.25 + written * 2) / 1e6 * dice.uniform(2, 5)
-            spent = Spent(_MODELS[0], size, written, size // 3, 0, cost)
+            spent = ModelCost(_MODELS[0], size, written, size // 3, 0, cost)
             budgets.record_upkeep(writing.tx, writing.agent(name).id, None, spent, at)

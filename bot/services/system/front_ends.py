@@ -100,7 +100,7 @@ class Addressee(Struct, frozen=True):
     group: GroupId
 
 
-class Talking(UsesApprovals, frozen=True):
+class AgentChats(UsesApprovals, frozen=True):
     """Direct messages to agents in one constellation; `receive` accepts them like any other."""
 
     places: Places

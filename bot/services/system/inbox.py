@@ -183,7 +183,7 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
     return row
 
 
-class Unanswered(MemoryService, frozen=True):
+class GivenUpMessages(MemoryService, frozen=True):
     """Messages that one constellation gave up. `queued` handles what waits for an answer, unless all is `halted`."""
 
     queued: Callable[[], None]

@@ -79,7 +79,7 @@ class Entry(Struct, frozen=True):
     last_seen: datetime | None
 
 
-class Deleted(NamedTuple):
+class DeletedEntry(NamedTuple):
     """A deleted entry, and the messages that also hold its words."""
 
     entry: Entry

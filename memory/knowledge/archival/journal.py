@@ -33,7 +33,7 @@ class By(NamedTuple):
     now: datetime
 
 
-class Noted(Struct, frozen=True):
+class JournalEntry(Struct, frozen=True):
     """One change: `before` is the row before it, None if there was none; `after` is a digest of the result."""
 
     id: int
@@ -82,7 +82,7 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
     )
 
 
-def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Noted]:
+def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[JournalEntry]:
     """The changes by these turns of entries that the scope may know, in order; without undone ones."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_journal WHERE turn_id IN (SELECT value FROM json_each(?)) AND undone_at IS NULL
@@ -90,13 +90,13 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Noted]:
     return _noted.all(rows, sql, (json.dumps(list(turns)), *parameters))
 
 
-def as_left(rows: Rows, noted: Noted) -> bool:
+def as_left(rows: Rows, noted: JournalEntry) -> bool:
     """Whether an entry is unchanged since that change."""
     row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (noted.entry,))
     return ("" if row is None else _digest(_image(row))) == noted.after
 
 
-def mark_undone(tx: Tx, noted: Iterable[Noted], now: datetime) -> None:
+def mark_undone(tx: Tx, noted: Iterable[JournalEntry], now: datetime) -> None:
     """Mark changes as undone: only that they happened is kept."""
     named = json.dumps([each.id for each in noted])
     sql = """UPDATE archival_journal SET undone_at = ?, before = '' WHERE id IN (SELECT value FROM json_each(?))"""
@@ -122,4 +122,4 @@ def _digest(found: dict[str, Any]) -> str:
     return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()
 
 
-_noted = RowMapper(Noted, before=lambda row: json.loads(row["before"]) if row["before"] else None)
+_noted = RowMapper(JournalEntry, before=lambda row: json.loads(row["before"]) if row["before"] else None)

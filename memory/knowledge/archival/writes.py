@@ -10,7 +10,7 @@ from memory.knowledge.archival.entries import (
     LIVING,
     MAX_TAGS,
     USUAL_IMPORTANCE,
-    Deleted,
+    DeletedEntry,
     Entry,
     NewEntry,
     Origin,
@@ -132,7 +132,7 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     return store(tx, with_origin(longer, origin), origin.turn, now)
 
 
-def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> Deleted:
+def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> DeletedEntry:
     """Delete an entry, its chunks, what it superseded and what was expanded from it, with index and use records.
 
     If an unattended turn deletes it (`by`), it is kept for a while, so that it can be restored. Raises `EntryNotFound`
@@ -143,11 +143,11 @@ def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.B
     wholes = {each: journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
     if by is None or not any(wholes.values()):
         remove(tx, family)
-        return Deleted(entry, messages)
+        return DeletedEntry(entry, messages)
     _take_away(tx, family)
     for each, before in wholes.items():
         journal.note(tx, by.turn, each, before, by.now)
-    return Deleted(entry, messages)
+    return DeletedEntry(entry, messages)
 
 
 def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:

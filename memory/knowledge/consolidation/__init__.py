@@ -11,8 +11,8 @@ from memory.knowledge.consolidation.apply import undo as undo
 from memory.knowledge.consolidation.candidates import Choice as Choice
 from memory.knowledge.consolidation.candidates import choose as choose
 from memory.knowledge.consolidation.candidates import fresh as fresh
-from memory.knowledge.consolidation.plan import Learned as Learned
-from memory.knowledge.consolidation.plan import Linked as Linked
+from memory.knowledge.consolidation.plan import Learn as Learn
+from memory.knowledge.consolidation.plan import Link as Link
 from memory.knowledge.consolidation.plan import Mark as Mark
 from memory.knowledge.consolidation.plan import Merge as Merge
 from memory.knowledge.consolidation.plan import Part as Part

@@ -17,7 +17,7 @@ from memory.knowledge.archival.entries import MAX_TAGS, checked
 from memory.knowledge.archival.writes import made_new
 from memory.knowledge.consolidation import run_records
 from memory.knowledge.consolidation.candidates import LONGEST
-from memory.knowledge.consolidation.plan import Item, Learned, Linked, Merge, Plan, Refine, Retire, digest_of, kin_of
+from memory.knowledge.consolidation.plan import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
 from memory.knowledge.consolidation.run_records import Item as Noted
 from memory.knowledge.consolidation.run_records import Run
 from memory.knowledge.consolidation.specifics import invented, lost
@@ -74,7 +74,7 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
     course = _Course(tx, run, now)
     for item in plan.items:
         course.tally(_agent_of(item))
-    for item in sorted(plan.items, key=lambda each: not isinstance(each, Linked)):
+    for item in sorted(plan.items, key=lambda each: not isinstance(each, Link)):
         _do(course, item)  # relations come first, so that a merge takes them over
     for mark in plan.marks:
         run_records.put_mark(tx, mark, now)
@@ -104,7 +104,7 @@ def _agent_of(item: Item) -> AgentId:
     match item:
         case Merge(sources=sources):
             return sources[0].agent
-        case Learned(part=part):
+        case Learn(part=part):
             return part.agent
         case _:
             return item.entry.agent
@@ -118,9 +118,9 @@ def _do(course: _Course, item: Item) -> None:
             _retire(course, item)
         case Refine():
             _refine(course, item)
-        case Learned():
+        case Learn():
             _learn(course, item)
-        case Linked():
+        case Link():
             _link(course, item)
 
 
@@ -213,7 +213,7 @@ def _refine(course: _Course, item: Refine) -> None:
     course.note(item, "refined", refined, before=before)
 
 
-def _link(course: _Course, item: Linked) -> None:
+def _link(course: _Course, item: Link) -> None:
     _require(all(graph.says(item.entry, each) for each in item.triples), "a name would be noted that no entry says")
     entry = item.entry
     sql = """SELECT 1 FROM archival_entries WHERE id = ? AND content = ? AND audience = ? AND trust = ?
@@ -224,7 +224,7 @@ def _link(course: _Course, item: Linked) -> None:
         course.linked += graph.put(course.tx, course.run, entry, item.triples, course.now)
 
 
-def _learn(course: _Course, item: Learned) -> None:
+def _learn(course: _Course, item: Learn) -> None:
     origin = item.new.origin
     _require((origin.scope.audience, origin.trust) == (item.part.audience, item.part.trust), "learned across audiences")
     named = json.dumps(item.messages)
@@ -290,7 +290,7 @@ def _require(holds: object, why: str) -> None:
 # --------------------------------------------------------------------------------------------------- taking a run back
 
 
-class Undone(Struct, frozen=True):
+class UndoneRun(Struct, frozen=True):
     """A run that was undone; `gone` entries were deleted since and `allowed` ones approved since."""
 
     run: Run
@@ -298,7 +298,7 @@ class Undone(Struct, frozen=True):
     allowed: int
 
 
-def undo(tx: Tx, now: datetime) -> Undone:
+def undo(tx: Tx, now: datetime) -> UndoneRun:
     """Undo the newest run that changed something. What a person has approved since is theirs and stays.
 
     Raises Refused if there is nothing to undo, or if an entry was changed since: then nothing is undone.
@@ -329,7 +329,7 @@ def undo(tx: Tx, now: datetime) -> Undone:
     graph.forget_run(tx, run.id)
     tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (now, run.id))
     _tell(tx, run, {(item.agent, item.audience) for item in items if item.n in allowed}, now)
-    return Undone(run, run.retired + run.made + run.refined - len(items), len(allowed))
+    return UndoneRun(run, run.retired + run.made + run.refined - len(items), len(allowed))
 
 
 def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime) -> None:

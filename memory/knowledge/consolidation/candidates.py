@@ -227,7 +227,7 @@ REACH = timedelta(days=30)
 _MOST_READ, _MOST_SHOWN = 1_000, 120
 
 
-class Saying(Struct, frozen=True):
+class AnsweredMessage(Struct, frozen=True):
     """A person's message that an agent answered."""
 
     id: MessageId
@@ -236,7 +236,7 @@ class Saying(Struct, frozen=True):
     text: str
 
 
-def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Saying]]:
+def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[AnsweredMessage]]:
     """Recent messages to an agent, by part, oldest first; only parts with something new."""
     found = rows.all(
         """SELECT m.id, m.person_id, m.speaker, m.content, m.audience, m.trust
@@ -245,13 +245,13 @@ def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence
            AND m.created_at >= ? ORDER BY m.id DESC LIMIT +?""",
         (agent, now - REACH, _MOST_READ),
     )
-    parts: dict[Part, list[Saying]] = {}
+    parts: dict[Part, list[AnsweredMessage]] = {}
     for row in found:
         text = unquoted(row["content"])
         part = Part(agent, Audience(row["audience"]), Trust(row["trust"]))
         said = parts.setdefault(part, [])
         if text and len(said) < _MOST_SHOWN:
-            said.append(Saying(MessageId(row["id"]), PersonId(row["person_id"]), row["speaker"], text))
+            said.append(AnsweredMessage(MessageId(row["id"]), PersonId(row["person_id"]), row["speaker"], text))
     return {
         part: list(reversed(said))
         for part, said in parts.items()

@@ -73,7 +73,7 @@ class Refine(Struct, frozen=True):
     tags: tuple[str, ...]
 
 
-class Learned(Struct, frozen=True):
+class Learn(Struct, frozen=True):
     """A new entry from what one person said; a `waiting` one is not used before they approve it."""
 
     by: Pass
@@ -83,7 +83,7 @@ class Learned(Struct, frozen=True):
     waiting: bool = False
 
 
-class Linked(Struct, frozen=True):
+class Link(Struct, frozen=True):
     """The relations between things that an entry mentions."""
 
     by: Pass
@@ -91,7 +91,7 @@ class Linked(Struct, frozen=True):
     triples: tuple[Triple, ...]
 
 
-Item: TypeAlias = Merge | Retire | Refine | Learned | Linked
+Item: TypeAlias = Merge | Retire | Refine | Learn | Link
 
 
 class Mark(Struct, frozen=True):

@@ -336,25 +336,25 @@ def _is_meant(said: Statement, fact: Fact) -> bool:
     return fact.category is said.category and speaks_of_the_same(said.text, fact.text)
 
 
-class Learned(Struct, frozen=True):
+class LearnedFact(Struct, frozen=True):
     """The result of a statement: the fact that holds it, or that blocks it."""
 
     step: Step
     fact: FactId | None
 
 
-def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> list[Learned]:
+def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> list[LearnedFact]:
     """Store statements, in the caller's transaction. Each message is learned from once."""
     return [_learn(tx, each, source, now) for each in said]
 
 
-def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> Learned:
+def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> LearnedFact:
     found = decide(said, source, of_subject(tx, source))
     match found.step:
         case Step.SKIP:
-            return Learned(Step.SKIP, None)
+            return LearnedFact(Step.SKIP, None)
         case Step.REFUSE:
-            return Learned(Step.REFUSE, None if found.fact is None else found.fact.id)
+            return LearnedFact(Step.REFUSE, None if found.fact is None else found.fact.id)
         case Step.ADD:
             identifier = add(tx, said, source, now)
         case Step.REINFORCE:
@@ -362,7 +362,7 @@ def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> Learned:
     supersede(tx, found.replaces, identifier)
     if found.step is Step.ADD:
         remove(tx, victims(of_agent(tx, source.agent, source.audience), identifier, KNOWN))
-    return Learned(found.step, identifier)
+    return LearnedFact(found.step, identifier)
 
 
 def _reinforce(tx: Tx, found: Decision, said: Statement, source: Source, now: datetime) -> FactId:

@@ -305,7 +305,7 @@ class _Field(NamedTuple):
     whole: memoryview
 
 
-class Rewritten(NamedTuple):
+class RewrittenModel(NamedTuple):
     """A model that is given the vectors of words, `input`, instead of selecting them from its table.
 
     `table` has a row of int8 numbers for each word, and `scales` a float for each row.
@@ -317,7 +317,7 @@ class Rewritten(NamedTuple):
     scales: memoryview
 
 
-def rewritten(model: bytes) -> Rewritten:
+def rewritten(model: bytes) -> RewrittenModel:
     """The model without its table of words, which is a half of it. Raises ValueError for another kind of file."""
     fields = list(_fields(memoryview(model)))
     graphs = [field for field in fields if field.number == _GRAPH]
@@ -326,7 +326,7 @@ def rewritten(model: bytes) -> Rewritten:
     graph, selected, table, scales = _graph(graphs[0].value)
     parts = [piece for each in fields for piece in (_written(_GRAPH, graph) if each is graphs[0] else [each.whole])]
     own = b"".join([*_written(_INPUT, [_OWN]), _integer(2, 1)])  # the first version of onnxruntime's own operations
-    return Rewritten(b"".join([*parts, *_written(_OPERATIONS, [own])]), selected.decode(), table, scales)
+    return RewrittenModel(b"".join([*parts, *_written(_OPERATIONS, [own])]), selected.decode(), table, scales)
 
 
 def _graph(graph: memoryview) -> tuple[list[bytes | memoryview], bytes, memoryview, memoryview]:

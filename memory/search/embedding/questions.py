@@ -17,7 +17,7 @@ _REMEMBERED = 256
 _AT_ONCE = 4
 
 
-class Asked(Struct, frozen=True):
+class QuestionVector(Struct, frozen=True):
     """The embedding of a question and its model, or the reason why there is none."""
 
     model: str
@@ -34,29 +34,29 @@ class Questions:
         self._known: Recent[str, Embedding] = Recent(_REMEMBERED)
         self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
 
-    async def ask(self, text: str, seconds: float | None = None) -> Asked:
+    async def ask(self, text: str, seconds: float | None = None) -> QuestionVector:
         """The vector of a text, within `seconds` (default 0.3). Never raises an embedder's error."""
         limit = self._seconds if seconds is None else seconds
         text = " ".join(text[:MAX_CHARACTERS].split())
         if self._embedder is None:
-            return Asked("", None, "no embedder is configured")
+            return QuestionVector("", None, "no embedder is configured")
         name = self._embedder.name
         if not text:
-            return Asked(name, None, "there are no words")
+            return QuestionVector(name, None, "there are no words")
         if (known := self._known.get(text)) is not None:
-            return Asked(name, self._known.put(text, known))
+            return QuestionVector(name, self._known.put(text, known))
         limit = max(limit, _AGAIN_SECONDS) if text in self._running else limit
         task = self._started(text, self._embedder)
         if task is None:
-            return Asked(name, None, "the embedder has too much to do")
+            return QuestionVector(name, None, "the embedder has too much to do")
         await asyncio.wait({task}, timeout=limit)
         if not task.done():
-            return Asked(name, None, f"the embedder took more than {limit:g} s")
+            return QuestionVector(name, None, f"the embedder took more than {limit:g} s")
         if task.cancelled():
-            return Asked(name, None, "the service is stopping")
+            return QuestionVector(name, None, "the service is stopping")
         if error := task.exception():
-            return Asked(name, None, str(error))
-        return Asked(name, task.result()[0])
+            return QuestionVector(name, None, str(error))
+        return QuestionVector(name, task.result()[0])
 
     async def aclose(self) -> None:
         for task in list(self._running.values()):

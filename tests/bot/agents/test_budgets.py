@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.budgets import Budgets, BudgetThresholds
-from bot.models.base import Answer, Request, Trouble, Unanswered, Usage
+from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
 from memory import budgets
 from memory.budgets import Filter, Limit, Period
 from memory.store.ids import AgentId, TurnId
@@ -73,7 +73,7 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
     async with serving(tmp_path, limited(limit, model=model)) as service:
         await service.heard(said("hello", 1))
         assert asked_of(service) == ["offline"]
-        assert service.model.requests[0].failed == (Unanswered("", Trouble.BUDGET),), "a model is configured"
+        assert service.model.requests[0].failed == (FailedModel("", Trouble.BUDGET),), "a model is configured"
     refusing = limited(limit, model=model, ladder=BudgetThresholds(when_spent="refuse"))
     async with serving(tmp_path, refusing) as service:
         await service.heard(said("hello again", 2))

@@ -9,7 +9,7 @@ from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.services.agents.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination
-from memory.activity import Event, Kind, Neighbor, Wanted
+from memory.activity import Event, EventFilter, Kind, Neighbor
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.agents import Agent
@@ -69,7 +69,7 @@ async def events(service: Service, scope: Scope) -> list[tuple[Kind, str]]:
 
 
 def recent(rows: Rows, scope: Scope) -> list[Event]:
-    return activity.recent(rows, scope, 200, Wanted(NOON - timedelta(days=9)))
+    return activity.recent(rows, scope, 200, EventFilter(NOON - timedelta(days=9)))
 
 
 async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> None:

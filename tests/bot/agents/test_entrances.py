@@ -19,8 +19,8 @@ import mcp_types
 import pytest
 from msgspec import Struct
 
-from bot.agents.mcp.connection import Given, text_of
-from bot.agents.mcp.offers import Listed, Offer, offers
+from bot.agents.mcp.connection import CallResult, text_of
+from bot.agents.mcp.offers import ListedTool, Offer, offers
 from bot.agents.mcp.servers import GivenArguments, McpTool
 from bot.agents.permissions.policy import People
 from bot.agents.tools.base import ToolContext
@@ -236,10 +236,10 @@ PARTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("ok", [True, False])
 @pytest.mark.parametrize("kind", get_args(mcp_types.ContentBlock))
 async def test_nothing_that_a_server_for_tools_says_speaks_for_anybody(kind: type[Any], *, ok: bool) -> None:
-    async def call(_offer: Offer, _given: Mapping[str, Any]) -> Given:
-        return Given(text_of([kind(**PARTS[kind.__name__])], {TEXT: TEXT}), ok)
+    async def call(_offer: Offer, _given: Mapping[str, Any]) -> CallResult:
+        return CallResult(text_of([kind(**PARTS[kind.__name__])], {TEXT: TEXT}), ok)
 
-    listed = Listed("look", TEXT, {"properties": {"a": {"type": "string", "description": TEXT}}}, {"title": TEXT})
+    listed = ListedTool("look", TEXT, {"properties": {"a": {"type": "string", "description": TEXT}}}, {"title": TEXT})
     ((offer,), _) = offers("shop", "http://x.test", [listed], (), ())
     tool = McpTool("shop", offer, call, "never", read_only=True)
     outcome = await tool.run(CONTEXT, GivenArguments.model_validate({}))

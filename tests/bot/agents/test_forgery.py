@@ -41,7 +41,7 @@ from memory.store.records import replace
 from sources.api import ApiSource, place_of, user_of
 from sources.base import Attachment
 from sources.feeds import Item
-from sources.web.fetch import Found, PageText, Searching
+from sources.web.fetch import Found, PageText, WebSearch
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running, until
 
@@ -206,7 +206,7 @@ class SkyTool(BlueskyReadTool):
     caution = Caution()
 
 
-class Hits(Searching):
+class Hits(WebSearch):
     def __init__(self, text: str) -> None:
         super().__init__("http://127.0.0.1:9/")
         self._text = text

@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Rank
 from bot.errors import UserError
 from bot.interfaces.discord import components, responses
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.components import Asked, Questions
+from bot.interfaces.discord.components import OpenQuestion, Questions
 from bot.interfaces.discord.responses import Interaction
 from bot.services import services, titles
 from bot.services.caller import Via
@@ -120,7 +120,7 @@ def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_
     asked = Questions(lambda: now[0])
 
     def token(file: str) -> str:
-        first, _ = asked.ask(Asked(1, "files.remove", {"file": file}, "Sure?"))
+        first, _ = asked.ask(OpenQuestion(1, "files.remove", {"file": file}, "Sure?"))
         return str(first.custom_id).rpartition(":")[2]
 
     monkeypatch.setattr(components, "_MOST", 2)

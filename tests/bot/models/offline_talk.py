@@ -11,12 +11,12 @@ from bot.models.base import (
     Answer,
     AssistantMessage,
     Call,
+    FailedModel,
     Message,
     Request,
     TextDelta,
     ToolMessage,
     ToolSpec,
-    Unanswered,
     UserMessage,
 )
 from bot.models.offline import OfflineModel
@@ -120,7 +120,7 @@ class Talk:
     memory: Memory = field(default_factory=Memory)
     messages: list[Message] = field(default_factory=list)
     tools: tuple[ToolSpec, ...] = TOOLS
-    failed: tuple[Unanswered, ...] = ()
+    failed: tuple[FailedModel, ...] = ()
     agent: str = ""
     owner: bool = True
     zone: str = ""

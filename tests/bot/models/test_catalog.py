@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bot.errors import ConfigError
-from bot.models.base import Limits, ToolSpec, Trouble, Unanswered
+from bot.models.base import FailedModel, Limits, ToolSpec, Trouble
 from bot.models.catalog import ModelCatalog
 from bot.models.health import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, last, says
@@ -90,7 +90,7 @@ async def test_the_offline_model_is_told_why_it_answers(
     server.default = lambda _: reply
     async with catalog(server, offline, limits=Limits(attempt=1, silence=0.5, chain=2, tries=1)) as models:
         await last(models.model("openai:scripted"))
-    assert offline.requests[0].failed == (Unanswered("openai:scripted", trouble),)
+    assert offline.requests[0].failed == (FailedModel("openai:scripted", trouble),)
 
 
 async def test_the_standing_of_every_model_is_known(server: ModelServer, offline: ScriptedModel) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from bot.models.base import (
     ContextTooLong,
+    FailedModel,
     ModelBusy,
     ModelError,
     ModelGarbage,
@@ -14,7 +15,6 @@ from bot.models.base import (
     Restarted,
     TextDelta,
     Trouble,
-    Unanswered,
 )
 from bot.models.chain import FallbackModel
 from memory.store.records import replace
@@ -52,13 +52,13 @@ async def test_a_link_is_told_who_did_not_answer_and_why_also_at_the_next_step_o
     offline = ScriptedModel(says("offline"), name="offline")
     chain = FallbackModel([first, second, offline])
     await last(chain)
-    key, gone = Unanswered("openai:a", Trouble.KEY), Unanswered("openai:b", Trouble.UNREACHABLE)
+    key, gone = FailedModel("openai:a", Trouble.KEY), FailedModel("openai:b", Trouble.UNREACHABLE)
     assert [model.requests[0].failed for model in (first, second, offline)] == [(), (key,), (key, gone)]
     await last(chain, replace(HELLO, begun_by="offline"))
     assert (len(first.requests), offline.requests[1].failed) == (1, (key, gone))
     await last(chain)  # the second one is well now
     await last(chain, replace(HELLO, begun_by="offline"))
-    assert offline.requests[2].failed == (key, Unanswered("openai:b", Trouble.FAILING))
+    assert offline.requests[2].failed == (key, FailedModel("openai:b", Trouble.FAILING))
 
 
 async def test_what_can_be_compacted_is_given_back_to_who_asks_and_no_other_model_is_asked() -> None:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from bot.models.base import (
     Answer,
     AssistantMessage,
+    FailedModel,
     Message,
     Request,
     ToolMessage,
     ToolSpec,
     Trouble,
-    Unanswered,
     UserMessage,
 )
 from bot.models.offline import OfflineModel
@@ -31,7 +31,7 @@ NAMED = ("CARINA_MODEL", "OPENAI_API_KEY", "openai", "gpt-5-mini")
 
 
 def failing(trouble: Trouble, *, owner: bool = True) -> Talk:
-    return Talk(failed=(Unanswered(MODEL, trouble), Unanswered("anthropic:spare", Trouble.UNREACHABLE)), owner=owner)
+    return Talk(failed=(FailedModel(MODEL, trouble), FailedModel("anthropic:spare", Trouble.UNREACHABLE)), owner=owner)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.supervision import Supervisor
-from bot.services.caller import Caller, Location, Spoken, Via
+from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.composition import ServedConstellations, Services
 from bot.services.sharing import ServedRegistry, open_shared
 from bot.services.system.halt import Restart
@@ -101,7 +101,7 @@ def owner(at: Place | None, *, sure: bool = False) -> Caller:
     scope = Scope(OWNER)
     via = Via.TERMINAL if at is None else Via.DISCORD
     return Caller(
-        Approver(PERSON), via, scope, Spoken(place_id("own"), scope), Trust.OWNER, sure=sure, location=location
+        Approver(PERSON), via, scope, PlaceScope(place_id("own"), scope), Trust.OWNER, sure=sure, location=location
     )
 
 

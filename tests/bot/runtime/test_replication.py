@@ -69,7 +69,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
     replica = configured(tmp_path)
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         await constellations.ensure("home", ANN)
-        following = Replication(replica, constellations, utc_now)
+        following = Replication(replica, constellations, utc_now, str)
         running = asyncio.create_task(following.run())
         await until(lambda: _said(following, "synced"))
         await note(constellations.registry, "first")
@@ -103,7 +103,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
 
 async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_path: Path) -> None:
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
-        following = Replication(configured(tmp_path), constellations, utc_now)
+        following = Replication(configured(tmp_path), constellations, utc_now, str)
         running = asyncio.create_task(following.run())
         await until(lambda: _said(following, "synced"))
         assert not following.failing
@@ -131,7 +131,7 @@ async def test_nobody_has_the_files_while_it_begins(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Replication, "_begin", slow)
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
-        following = Replication(configured(tmp_path), constellations, utc_now)
+        following = Replication(configured(tmp_path), constellations, utc_now, str)
         running = asyncio.create_task(following.run())
         await asyncio.sleep(0)
         async with following.paused():
@@ -146,7 +146,7 @@ async def test_what_is_far_behind_or_not_installed_fails_and_says_so(
     (tmp_path / "replica").write_text("no folder", "utf-8")
     monkeypatch.setattr(replication, "_LATE", -replication._LATE)
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
-        following = Replication(configured(tmp_path), constellations, utc_now)
+        following = Replication(configured(tmp_path), constellations, utc_now, str)
         with pytest.raises(StoreError, match="seconds behind"):
             await following.run()
         assert following.failing
@@ -170,7 +170,7 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
     replica = configured(tmp_path)
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         await constellations.ensure("home", ANN)
-        following = Replication(replica, constellations, utc_now)
+        following = Replication(replica, constellations, utc_now, str)
         running = asyncio.create_task(following.run())
         await until(lambda: _said(following, "synced"))
         begun = await constellations.registry.write(NOTE, lambda tx: privacy.begin_erasure(tx, ANN, ANN, utc_now()))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.agents.permissions.policy import Approver, People
-from bot.services.caller import Caller, Spoken, Via
+from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.registry import Clocks, Guard, Registry
 from memory.people.audience import Scope, Trust, person_audience
 from memory.store.ids import PersonId, PlaceId
@@ -17,7 +17,7 @@ PEOPLE = People((PERSON,))
 def somebody(person: PersonId, trust: Trust = Trust.STRANGER) -> Caller:
     """A person on Discord, in their direct messages."""
     scope = Scope(person_audience(person))
-    return Caller(Approver(person), Via.DISCORD, scope, Spoken(PlaceId(f"{person}/direct"), scope), trust)
+    return Caller(Approver(person), Via.DISCORD, scope, PlaceScope(PlaceId(f"{person}/direct"), scope), trust)
 
 
 def registry(*services: object, people: People = PEOPLE, ignored: bool = False) -> Registry:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from bot.services.caller import Spoken, Unconfirmed, owner_at_terminal
+from bot.services.caller import PlaceScope, Unconfirmed, owner_at_terminal
 from bot.services.memory.block_settings import (
     BlockSettings,
     ChangeBlock,
@@ -190,7 +190,7 @@ async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
 ) -> None:
     admin = somebody(PersonId("discord:9"), trust)
     scope = replace(admin.scope, within=frozenset({GUILD}))
-    admin = replace(admin, scope=scope, here=Spoken(PlaceId("discord:11"), Scope(GUILD)))
+    admin = replace(admin, scope=scope, here=PlaceScope(PlaceId("discord:11"), Scope(GUILD)))
     new = NewBlock(ADA.id, "rules", "The rules", audience, Trust.SYSTEM, kind)
     made = await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
     if not words:
@@ -211,7 +211,7 @@ async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
 
 async def test_only_who_may_change_a_core_block_makes_one(settings: BlockSettings) -> None:
     admin = somebody(PersonId("discord:9"), Trust.STRANGER)
-    admin = replace(admin, scope=Scope(GUILD), here=Spoken(PlaceId("discord:11"), Scope(GUILD)))
+    admin = replace(admin, scope=Scope(GUILD), here=PlaceScope(PlaceId("discord:11"), Scope(GUILD)))
     with pytest.raises(UserError, match="Only the owner"):
         await settings.create(admin, CreateBlock(label="rules", description="Obey", type="core"))
     await settings.create(admin, CreateBlock(label="notes", description="Ours"))

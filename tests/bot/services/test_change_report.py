@@ -11,7 +11,7 @@ import pytest
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import UserError
 from bot.models.base import Answer, Request
-from bot.services.caller import Caller, Spoken, Via
+from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.memory.blocks import Blocks
 from bot.services.memory.summaries import ChangeReport
 from bot.services.results import Listing
@@ -72,7 +72,7 @@ EVENING = NOON.replace(hour=20)
 DEN = channel("den")
 SCOPE = Scope(OWNER)
 ANN_IN_DEN = replace(somebody(ANN.id), scope=Scope(DEN.audience))
-BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, Spoken(PlaceId("discord:user:olga"), SCOPE), Trust.OWNER)
+BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:olga"), SCOPE), Trust.OWNER)
 
 
 @dataclass

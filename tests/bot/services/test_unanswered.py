@@ -9,7 +9,7 @@ from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller
 from bot.services.registry import Registry
 from bot.services.results import Markdown
-from bot.services.system.inbox import Unanswered
+from bot.services.system.inbox import GivenUpMessages
 from memory.store.ids import PersonId
 from sources.base import ANSWERED, Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, deleted, said, says
@@ -20,7 +20,7 @@ from tests.bot.stage import Service, Setting, running
 def offered(service: Service, *, halted: bool = False) -> Registry:
     """The operation, for people as they are here."""
     people = service.approvals.people
-    unanswered = Unanswered(service.database, people, service.clock, service.resume, lambda: halted)
+    unanswered = GivenUpMessages(service.database, people, service.clock, service.resume, lambda: halted)
     return registry(unanswered, people=people)
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import UserError
-from bot.services.caller import Caller, Location, Spoken, Via
-from bot.services.memory.why import Explained, Why
+from bot.services.caller import Caller, Location, PlaceScope, Via
+from bot.services.memory.why import Explanation, Why
 from bot.services.results import Plain
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
@@ -37,11 +37,11 @@ class Answers:
     async def _call(self, name: str, asker: Caller, **given: str) -> Any:
         return await self._registry.call(name, asker, given)
 
-    async def newest(self, asker: Caller) -> Explained:
-        return cast("Explained", await self._call("why", asker))
+    async def newest(self, asker: Caller) -> Explanation:
+        return cast("Explanation", await self._call("why", asker))
 
-    async def of_message(self, asker: Caller, message: str) -> Explained:
-        return cast("Explained", await self._call("why", asker, message=message))
+    async def of_message(self, asker: Caller, message: str) -> Explanation:
+        return cast("Explanation", await self._call("why", asker, message=message))
 
     async def memory(self, asker: Caller, kind: str, identifier: str) -> Any:
         return await self._call("why.memory", asker, kind=kind, id=identifier)
@@ -69,10 +69,10 @@ def curious(speaker: Speaker = ANN, place: Place = HALL) -> Caller:
     own = Scope(person_audience(speaker.id), here)
     scope, at = Scope(OWNER) if speaker is OLGA else own, Location(place.id, place.audience, (), ())
     who = Approver(speaker.id, speaker.name, door="why")
-    return Caller(who, Via.DISCORD, scope, Spoken(place.id, scope), speaker.trust, location=at)
+    return Caller(who, Via.DISCORD, scope, PlaceScope(place.id, scope), speaker.trust, location=at)
 
 
-def text_of(explained: Explained) -> str:
+def text_of(explained: Explanation) -> str:
     return "\n".join(explained.lines(Plain("UTC", NOON)))
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from memory.blocks import Block, find_block, set_field
 from memory.blocks.changes import agent_writer, person_writer
 from memory.blocks.history import blame
-from memory.blocks.revert import past_of_block
+from memory.blocks.revert import block_history
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.store.database import Tx
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
@@ -23,7 +23,7 @@ def row(tx: Tx) -> Block:
 
 
 def blamed(tx: Tx) -> list[tuple[str, str]]:
-    pieces = blame(past_of_block(tx, row(tx).id))
+    pieces = blame(block_history(tx, row(tx).id))
     assert "".join(piece.text for piece in pieces) == row(tx).content
     return [(piece.text, piece.change.writer if piece.change else "") for piece in pieces]
 

@@ -23,7 +23,7 @@ from memory.blocks.document import SYSTEM, person_writer
 from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import Hand, by_agent, by_hand, past_of_block, redo, revert, roll_back, undo
+from memory.blocks.revert import Hand, block_history, by_agent, by_hand, redo, revert, roll_back, undo
 from memory.blocks.rows import version_of
 from memory.blocks.targets import PLAIN
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
@@ -121,12 +121,12 @@ def test_what_was_undone_is_done_again_beside_what_others_wrote_there(tx: Tx) ->
     append_block(tx, author(), "notes", "the agent writes")
     done = redo(mias, MIA)
     assert (content(tx), done.plan.lost) == ("Base\nMia writes\nthe agent writes", ())
-    blamed = [(each.text, each.change.seq) for each in blame(past_of_block(tx, block.id)) if each.change]
+    blamed = [(each.text, each.change.seq) for each in blame(block_history(tx, block.id)) if each.change]
     assert blamed[1:] == [("Mia writes\n", 2), ("the agent writes", 4)]
     undo(mias, MIA)
     assert content(tx) == "Base\nthe agent writes"
     redo(mias, MIA)
-    revert(by_agent(tx, author(JOB), "notes"), past_of_block(tx, block.id), MIA, 1)
+    revert(by_agent(tx, author(JOB), "notes"), block_history(tx, block.id), MIA, 1)
     assert content(tx) == "Base\nthe agent writes"
     undo(by_agent(tx, author(JOB), "notes"), JOB)
     assert content(tx) == "Base\nMia writes\nthe agent writes"
@@ -170,7 +170,7 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
         assert done.plan.lost == ()
         assert "".join(char for char in again if char not in f"{others}\n") == wanted.replace("\n", "")
         assert set(others) <= set(again)
-        blamed = blame(past_of_block(tx, block.id))
+        blamed = blame(block_history(tx, block.id))
         first = {char: piece.change.seq for piece in blamed if piece.change for char in piece.text}
         assert {first[char] for char in written} == {changed + 1}
         assert verify_block(tx, block.id) == []
@@ -227,14 +227,14 @@ def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     replace_in_block(tx, author(JOB, at=NOW + timedelta(hours=1)), "notes", "tea", "coffee")
     append_block(tx, author(MIA, at=NOW + timedelta(hours=2)), "notes", "She has a cat.\n")
     append_block(tx, author(JOB, at=NOW + timedelta(hours=3)), "notes", "She is tired.\n")
-    past = past_of_block(tx, block.id)
+    past = block_history(tx, block.id)
     done = revert(by_hand(tx, hand(), block), past, JOB, past.since(NOW + timedelta(minutes=30)))
     assert done.block.content == content(tx) == "Ana likes tea.\nShe has a cat.\n"
     assert ([each.seq for each in done.changes], done.plan.lost) == ([2, 4], ())
-    change = past_of_block(tx, block.id).change(5)
+    change = block_history(tx, block.id).change(5)
     assert (change.writer, change.note.deed, change.note.whose) == (person_writer(OWNER_ID), Deed.REVERT, JOB)
     with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
-        revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 0)
+        revert(by_hand(tx, hand(), block), block_history(tx, block.id), JOB, 0)
     with pytest.raises(Refused, match="job:other has changed nothing here since version 0"):
         revert(by_hand(tx, hand(), block), past, Writer("job:other"), 0)
     with pytest.raises(Refused, match="it is at version 5 now"):
@@ -262,7 +262,7 @@ def test_a_revert_leaves_nothing_of_the_writer_and_loses_nothing_of_others(edits
                 if number and version_of(tx, block.id) > after:
                     theirs |= set(new)
             text = wanted
-        past = past_of_block(tx, block.id)
+        past = block_history(tx, block.id)
         try:
             revert(by_hand(tx, hand(), block), past, JOB, min(after, past.version))
         except Refused:
@@ -279,7 +279,7 @@ def test_what_others_wrote_does_not_run_into_the_line_before_what_goes(tx: Tx) -
     block = made(tx, "Ana")
     append_block(tx, author(JOB), "notes", "likes tea\n", own_line=True)
     append_block(tx, author(MIA), "notes", "has a cat\n", own_line=True)
-    revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 1)
+    revert(by_hand(tx, hand(), block), block_history(tx, block.id), JOB, 1)
     assert content(tx) == "Ana\nhas a cat\n"
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory.blocks import Author, NewBlock, append_block, create_block, write_block
 from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.history import Past, blame, past_of
+from memory.blocks.history import Past, blame, history_of
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.rows import archives_of, load_block
 from memory.blocks.store import CheckpointPolicy, Limits
@@ -29,7 +29,7 @@ def author(writer: Writer = WRITERS[0], policy: CheckpointPolicy = SMALL, at: da
 
 
 def past(tx: Tx, block: BlockId) -> Past:
-    return past_of(load_block(tx, block, None).document, archives_of(tx, block))
+    return history_of(load_block(tx, block, None).document, archives_of(tx, block))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
@@ -156,4 +156,4 @@ def test_a_document_whose_changes_do_not_give_its_text_is_corrupt_and_not_misrea
     document = load_block(tx, filled(tx, 26), None).document
     document.base = replace(document.base, text="x")
     with pytest.raises(BlockCorrupt, match="do not add up to its text"):
-        past_of(document)
+        history_of(document)

@@ -12,7 +12,7 @@ from memory.blocks import Block, find_block
 from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.history import blame
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import by_agent, past_of_block, revert, roll_back
+from memory.blocks.revert import block_history, by_agent, revert, roll_back
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, author, blocks_store
@@ -51,7 +51,7 @@ def test_every_version_reads_as_it_did_and_is_blamed_on_who_wrote_it(
     tx: Tx, recorded: dict[str, Any], label: str
 ) -> None:
     expected, found = recorded["expected"][label], block(tx, label)
-    past = past_of_block(tx, found.id)
+    past = block_history(tx, found.id)
     assert (found.content, past.range) == (expected["content"], expected["range"])
     assert {str(each): past.text_at(each) for each in range(past.start, past.version + 1)} == expected["texts"]
     assert [[each.text, each.change and each.change.writer] for each in blame(past)] == expected["blame"]
@@ -61,9 +61,9 @@ def test_every_version_reads_as_it_did_and_is_blamed_on_who_wrote_it(
 @pytest.mark.parametrize("label", ["long", "longbook", "tasks"])
 def test_they_are_gone_back_in_and_one_writer_is_reverted(tx: Tx, recorded: dict[str, Any], label: str) -> None:
     found = block(tx, label)
-    past = past_of_block(tx, found.id)
+    past = block_history(tx, found.id)
     revert(by_agent(tx, author(writer=SYSTEM), label), past, JOB, past.start)
-    assert JOB not in {each.change and each.change.writer for each in blame(past_of_block(tx, found.id))}
+    assert JOB not in {each.change and each.change.writer for each in blame(block_history(tx, found.id))}
     for version in (past.start + 1, past.version // 2):
         done = roll_back(by_agent(tx, author(), label), version)
         assert done.block.content == recorded["expected"][label]["texts"][str(version)]
@@ -73,4 +73,4 @@ def test_they_are_gone_back_in_and_one_writer_is_reverted(tx: Tx, recorded: dict
 def test_entries_of_a_log_stay(tx: Tx) -> None:
     found = block(tx, "log")
     with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
-        revert(by_agent(tx, author(writer=SYSTEM), "log"), past_of_block(tx, found.id), JOB, 0)
+        revert(by_agent(tx, author(writer=SYSTEM), "log"), block_history(tx, found.id), JOB, 0)

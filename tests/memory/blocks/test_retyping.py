@@ -20,7 +20,7 @@ from memory.blocks.history import blame
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.repair import verify_block
 from memory.blocks.retraction import forget_past
-from memory.blocks.revert import by_agent, past_of_block, roll_back, undo
+from memory.blocks.revert import block_history, by_agent, roll_back, undo
 from memory.blocks.schemas import TEXT, Field, ListSchema, LogSchema, MapSchema, Schema, dump_schema
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.blocks.targets import target_of
@@ -39,7 +39,7 @@ def retype(tx: Tx, schema: Schema) -> Block:
 
 
 def sound(tx: Tx, block: Block) -> None:
-    now, past = find_block(tx, ADA, "notes", IN_GUILD), past_of_block(tx, block.id)
+    now, past = find_block(tx, ADA, "notes", IN_GUILD), block_history(tx, block.id)
     assert past.text_at(past.version) == now.content == "".join(each.text for each in blame(past))
     assert past.held.schema == now.schema
     assert not verify_block(tx, block.id)
@@ -71,7 +71,7 @@ def test_its_changes_since_are_taken_back_and_those_before_are_only_read(tx: Tx)
     with pytest.raises(BlockChanged, match="its type changed"):
         set_field(tx, author(shown={block.id: 1}), "notes", "", ["bread"])
     add_item(tx, author(), "notes", "", "eggs")
-    assert past_of_block(tx, block.id).text_at(1) == "milk\n"
+    assert block_history(tx, block.id).text_at(1) == "milk\n"
     edit = by_agent(tx, author(), "notes")
     with pytest.raises(Refused, match="what the block held at version 1 is not stored"):
         roll_back(edit, 1)

@@ -20,9 +20,9 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, Splice, Writer, agent_writer, person_writer
 from memory.blocks.containers import by_items
-from memory.blocks.history import past_of
+from memory.blocks.history import history_of
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import by_agent, past_of_block, redo, revert, undo
+from memory.blocks.revert import block_history, by_agent, redo, revert, undo
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from memory.blocks.store import CheckpointPolicy, Limits
@@ -152,7 +152,7 @@ def test_a_reverted_writer_was_never_there(schema: CompositeSchema, acts: list[A
         for writer, kind, where, what in acts:
             world.act(writer, kind, where, what)
         before = world.values
-        past = past_of_block(tx, world.id)
+        past = block_history(tx, world.id)
         try:
             done = revert(by_agent(tx, author(writer=SYSTEM, policy=policy), "notes"), past, JOB, 1)
         except Refused:
@@ -187,7 +187,7 @@ def test_of_what_is_older_than_the_history_nothing_of_others_goes(schema: Compos
         for writer, kind, where, what in acts:
             world.act(writer, kind, where, what)
         tx.run("DELETE FROM memory_block_archives")
-        past = past_of(load_block(tx, world.id, None).document)
+        past = history_of(load_block(tx, world.id, None).document)
         before = world.values
         try:
             revert(by_agent(tx, author(writer=SYSTEM, policy=policy), "notes"), past, JOB, 0)
@@ -231,7 +231,7 @@ def row(tx: Tx) -> Block:
 
 def reverted(tx: Tx, whose: Writer = JOB, after: int = 1) -> Any:
     edit = by_agent(tx, author(writer=SYSTEM), "notes")
-    return revert(edit, past_of_block(tx, row(tx).id), whose, after)
+    return revert(edit, block_history(tx, row(tx).id), whose, after)
 
 
 def tasks(tx: Tx, *given: str) -> None:

@@ -20,7 +20,7 @@ from memory.blocks import (
 from memory.blocks.changes import Writer
 from memory.blocks.lifecycle import share_block, shares_of
 from memory.blocks.manual_edits import write
-from memory.blocks.revert import Hand, by_hand, past_of_block
+from memory.blocks.revert import Hand, block_history, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
@@ -53,7 +53,7 @@ def turn(tx: Tx, number: int, person: PersonId, audience: Audience = DM) -> Auth
 
 
 def widened(tx: Tx, block: Block, to: Audience = PUBLIC, hand: Hand = HERS) -> Block:
-    return widen_block(tx, hand, block, past_of_block(tx, block.id), to)
+    return widen_block(tx, hand, block, block_history(tx, block.id), to)
 
 
 def of_hers(tx: Tx, **more: Any) -> Block:
@@ -72,7 +72,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_
         assert (seen.id, seen.content, seen.audience) == (found.id, "She likes tea.\n", GUILD)
     assert (found.about, found.pinned, found.trust) == (MIA, True, Trust.APPROVED)
     assert [(each.agent, each.given) for each in shares_of(tx, found)] == [("Bea", Permission.APPEND)]
-    past = past_of_block(tx, found.id)
+    past = block_history(tx, found.id)
     assert (past.version, past.text_at(0), past.change(1).writer) == (1, "", f"person:{MIA}")
     assert not visible_blocks(tx, ADA, Scope(ELSEWHERE))
     assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH '4711'") == []
@@ -158,7 +158,7 @@ def test_parts_are_taken_along() -> None:
             before = find_block(tx, ADA, "notes", IN_DM)
             found = widened(tx, block)
             assert (found.content, found.schema) == (before.content, schema)
-            assert past_of_block(tx, found.id).version == 1
+            assert block_history(tx, found.id).version == 1
 
 
 def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_changes(tx: Tx) -> None:
@@ -166,7 +166,7 @@ def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_cha
     append_block(tx, turn(tx, 1, MIA), "notes", "tea\n")
     with pytest.raises(BlockRefused, match="is a log"):
         widened(tx, block._replace(type=BlockType.LOG))
-    past = past_of_block(tx, block.id)
+    past = block_history(tx, block.id)
     with pytest.raises(BlockRefused, match=MORE):
         widen_block(tx, HERS, block, dataclasses.replace(past, start=1, text="tea\n", steps=()), PUBLIC)
     assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.knowledge import archival, consolidation
-from memory.knowledge.consolidation import Linked, Merge, Pass, Plan, Refine, Retire
+from memory.knowledge.consolidation import Link, Merge, Pass, Plan, Refine, Retire
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope
 from memory.store.database import Tx
@@ -28,7 +28,7 @@ def tidy(tx: Tx) -> None:
     merge = Merge(Pass.CONSOLIDATION, (first, second), first.content, "", ())
     retire, refine = Retire(Pass.CONSOLIDATION, third), Refine(Pass.CONSOLIDATION, fourth, "food", ("tea",))
     ann, tram = Entity("Ann", Kind.PERSON), Entity("tram 71", Kind.THING)
-    linked = Linked(Pass.ENTITIES, second, (Triple(ann, "goes by", tram),))
+    linked = Link(Pass.ENTITIES, second, (Triple(ann, "goes by", tram),))
     mark = consolidation.Mark(Pass.CONSOLIDATION, consolidation.kin_of(first).part, 9)
     consolidation.apply(tx, Plan((merge, retire, refine, linked), (mark,), (fourth,), ("something was left",)), NOON)
 

@@ -11,7 +11,7 @@ import pytest
 from memory.erasure import retraction
 from memory.knowledge import archival, consolidation, graph
 from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.knowledge.consolidation import Broken, Linked, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.consolidation import Broken, Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
@@ -104,7 +104,7 @@ def known(tx: Tx) -> list[str]:
 def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_back(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71 to Graz"), kept(tx, "Ann goes by tram 71 to Graz")
     graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
-    said = Linked(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
+    said = Link(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
     consolidation.apply(tx, Plan((merge(first, second), said)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
     assert sorted(known(tx)) == ["Graz", "Tram 71", "tram 71"], "each relation once, also what was read in the same run"

@@ -115,7 +115,7 @@ def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_promp
     own = person_audience(ANN)
     projects.prefer(tx, by(audience=own), "a secret wish")
     projects.prefer(tx, By(Scope(GUILD), Trust.STRANGER, NOON, person=BOB), "a stranger's wish")
-    assert lessons(tx, HERE, NOON) == projects.Learned()
+    assert lessons(tx, HERE, NOON) == projects.ProjectLearnings()
     assert [each.text for each in projects.listing(tx, HERE)] == ["a stranger's wish"]
     assert [each.text for each in lessons(tx, Scope(own), NOON).wishes] == ["a secret wish"]
     assert lessons(tx, Scope(OWNER), NOON).wishes == ()

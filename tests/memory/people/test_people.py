@@ -12,7 +12,7 @@ from memory.agenda.reminders import NewReminder
 from memory.agenda.tasks import NewTask
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.budgets import Spent
+from memory.budgets import ModelCost
 from memory.erasure import stores
 from memory.jobs import NewJob
 from memory.knowledge import (
@@ -158,7 +158,7 @@ def answered(tx: Tx, turn: Turn, text: str) -> None:
     row = NewRow(f"turn/{turn.id}/0", turn.place, text, turn.scope.audience, turn=turn.id, person=turn.person)
     outbox.add(tx, row, NOON)
     turns.note_use(tx, turn, "message", str(message))
-    budgets.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)
+    budgets.record(tx, turn, ModelCost("scripted:one", 1, 1, 0, 0, None), NOON)
 
 
 def asked(tx: Tx, turn: Turn) -> None:
@@ -296,7 +296,7 @@ def tidied(tx: Tx, scope: Scope) -> None:
     refine = consolidation.Refine(by, third, f"words/{SECRET}", (SECRET,))
     part = consolidation.Part(STAR, scope.audience, Trust.APPROVED)
     entity = graph.Entity(SECRET, graph.Kind.THING)
-    linked = consolidation.Linked(consolidation.Pass.ENTITIES, fourth, (graph.Triple(entity, f"is {SECRET}", entity),))
+    linked = consolidation.Link(consolidation.Pass.ENTITIES, fourth, (graph.Triple(entity, f"is {SECRET}", entity),))
     assert consolidation.apply(
         tx, consolidation.Plan((merge, refine, linked), (consolidation.Mark(by, part, 9),)), NOON
     )

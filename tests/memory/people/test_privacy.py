@@ -19,7 +19,7 @@ from memory.blocks import (
 from memory.blocks.document import SYSTEM, agent_writer, unpack
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import stores
-from memory.erasure.person import Erased, compact, empty_log, erase_here
+from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
@@ -92,7 +92,7 @@ def text_of(tx: Tx, message: MessageId) -> str:
     return str(row["text"])
 
 
-def erase(tx: Tx) -> Erased:
+def erase(tx: Tx) -> ErasureResult:
     return erase_here(tx, ONE, ANN, NOON)
 
 

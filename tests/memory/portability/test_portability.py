@@ -32,7 +32,7 @@ from memory.portability.car import (
     write_header,
 )
 from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
-from memory.portability.export import Exported, Origin, export
+from memory.portability.export import ExportedFile, Origin, export
 from memory.portability.load import Import, opener, stage, verify
 from memory.portability.tables import Part, conditions, tables
 from memory.store import erasure_ledger
@@ -84,7 +84,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "data"
 
 
-def write(home: Path, target: Path, part: Part = WHOLE, passphrase: str = "", **about: Any) -> Exported:
+def write(home: Path, target: Path, part: Part = WHOLE, passphrase: str = "", **about: Any) -> ExportedFile:
     path = file_in(home)
     said = {
         "kind": "constellation",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory import budgets
-from memory.budgets import Spent
+from memory.budgets import ModelCost
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import steps, turns
 from memory.queue.steps import (
@@ -147,7 +147,7 @@ def test_an_ended_turn_keeps_no_steps(tx: Tx, ending: turns.Ended) -> None:
 def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> None:
     row = taken(tx, 1)
     mine, other = begun(tx, row), begun(tx, person=BOB, scope=Scope(OWNER))
-    spent = Spent("scripted:one", 10, 5, 0, 0, None)
+    spent = ModelCost("scripted:one", 10, 5, 0, 0, None)
     for turn in (mine, other):
         turns.note_use(tx, turn, "entry", "ent_1")
         budgets.record(tx, turn, spent, NOON)

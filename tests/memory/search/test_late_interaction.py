@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
 from memory.search.embedding import Embedding, Tokens, to_vector
-from memory.search.query import Among, Close, Surroundings
+from memory.search.query import Among, Close, RowWindows
 from memory.search.similarity import MOST_WORDS, SIMILAR, Meaning, interact
 from memory.search.vectors import Embedded, Question, tokens_of
 from memory.store.database import Rows, Tx
@@ -107,7 +107,7 @@ def test_words_that_are_names_of_speakers_are_not_compared(world: World) -> None
 
     class Watched(Meaning, frozen=True):
         def close(
-            self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+            self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: frozenset[str]
         ) -> Mapping[int, Close]:
             seen.append(without)
             return super().close(rows, among, around, without)

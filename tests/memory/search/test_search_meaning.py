@@ -11,7 +11,7 @@ from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.search.embedding import to_vector
-from memory.search.query import Among, Close, Near, Surroundings, Usual
+from memory.search.query import Among, Close, Near, RowWindows, Usual
 from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from tests.memory.parts import delete_message
@@ -42,7 +42,7 @@ class Liar:
     def usual(self, rows: Rows, among: Among, count: int) -> Usual:
         return Usual(0.0, 0.1, 3.0)
 
-    def close(self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: Any) -> Mapping[int, Close]:
+    def close(self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: Any) -> Mapping[int, Close]:
         return {number: Close(0.9, 0.9, 0.9) for number in around}
 
 

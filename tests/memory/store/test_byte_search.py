@@ -36,7 +36,7 @@ async def test_a_search_leaves_the_locks_of_an_open_database_alone(tmp_path: Pat
         await database.write(_WRITE, lambda tx: tx.run("INSERT INTO said VALUES ('a quokka')"))
         log = path.with_name("home.db-wal")
         before = log.stat().st_ino
-        assert (await byte_search.search_apart(tmp_path, ["quokka"])).left != ()
+        assert (await byte_search.search_in_process(tmp_path, ["quokka"])).left != ()
         assert read_elsewhere(path) == "[('a quokka',)]"
         assert log.exists()
         assert log.stat().st_ino == before
@@ -51,7 +51,7 @@ async def test_both_ways_find_the_same(tmp_path: Path) -> None:
     (tmp_path / "backups").mkdir()
     (tmp_path / "backups" / "old.db").write_bytes(b"quokka")
     words = ["quokka", "Größer als Öl", "\ud800 is no word"]
-    found = await byte_search.search_apart(tmp_path, words)
+    found = await byte_search.search_in_process(tmp_path, words)
     assert found == byte_search.search(tmp_path, words)
     assert [(left.file, left.samples, left.copy) for left in found.left] == [
         ("backups/old.db", 1, True),
@@ -71,4 +71,4 @@ async def test_a_search_that_breaks_or_does_not_end_says_so(
 ) -> None:
     monkeypatch.setattr(name, value)
     with pytest.raises(StoreError, match=said):
-        await byte_search.search_apart(tmp_path, ["quokka"])
+        await byte_search.search_in_process(tmp_path, ["quokka"])

@@ -130,7 +130,7 @@ _Application = Annotated[
     ]  # fmt: skip
 
 
-class Written(Result):
+class SetupFiles(Result):
     file: str
     starter: Starter
     before: str = Field(exclude=True)
@@ -157,7 +157,7 @@ class Written(Result):
         ]
 
 
-class Beginning(Struct, frozen=True):
+class Setup(Struct, frozen=True):
     config: Config
 
     @operation(
@@ -166,7 +166,7 @@ class Beginning(Struct, frozen=True):
         Action.EXAMINE,
         CHANGES_AT_TERMINAL,
     )
-    async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
+    async def write(self, _caller: Caller, arguments: WriteFile) -> SetupFiles:
         path, home = self.config.file, self.config.home
         toml, variables = arguments.toml(starter_text(arguments.starter)), arguments.environment()
         try:
@@ -176,7 +176,7 @@ class Beginning(Struct, frozen=True):
         write_both(path, toml, path.with_name(".env"), variables)
         used = home.joinpath("global.db").exists()
         unset = frozenset(load_here().unset())
-        return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "", unset=unset)
+        return SetupFiles(file=str(path), starter=arguments.starter, before=str(home) if used else "", unset=unset)
 
     @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, AT_TERMINAL)
     async def invite(self, _caller: Caller, application: _Application) -> str:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.reminders import Planned, ReminderJob
+from bot.agents.agenda.reminders import PlannedReminder, ReminderJob
 from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
 from memory import jobs
@@ -73,11 +73,11 @@ def wanted(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> NewR
     return NewReminder("call mum", ANN, place, audience, Trust.APPROVED)
 
 
-def planned(tx: Tx, when: str = "in 20 minutes", given: NewReminder | None = None) -> Planned:
+def planned(tx: Tx, when: str = "in 20 minutes", given: NewReminder | None = None) -> PlannedReminder:
     return reminding.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
 
 
-def firing(tx: Tx, kept: Planned, now: datetime | None = None, suffix: str = "") -> Firing:
+def firing(tx: Tx, kept: PlannedReminder, now: datetime | None = None, suffix: str = "") -> Firing:
     job = jobs.get(tx, reminders.job_id(kept.reminder.id, suffix))
     assert job is not None
     assert job.next_at is not None

@@ -10,7 +10,7 @@ from bot.agents.groups.settings import Trigger
 from bot.agents.groups.sleeptime import Facts, exceeding, holding, look_all, number_of
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
-from memory.queue.messages import Spoken
+from memory.queue.messages import Utterance
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
@@ -63,8 +63,8 @@ DEN = channel("77")
 ANNS = "discord:user:ann"
 
 
-def ago(minutes: float) -> Spoken:
-    return Spoken(NOON - timedelta(minutes=minutes), f"said {minutes:g} minutes ago")
+def ago(minutes: float) -> Utterance:
+    return Utterance(NOON - timedelta(minutes=minutes), f"said {minutes:g} minutes ago")
 
 
 def trigger(on: str, **more: object) -> Trigger:
@@ -104,10 +104,10 @@ def test_a_number_fires_when_it_rises_above_and_again_only_after_it_was_below() 
 
 def test_words_count_since_the_last_run_and_own_predicates_are_asked() -> None:
     words = trigger("pattern_detected", words=["hyperfocus", "lost track"])
-    said_before = [Spoken(NOON - timedelta(minutes=5), "I LOST track again")]
+    said_before = [Utterance(NOON - timedelta(minutes=5), "I LOST track again")]
     assert fires(words, Facts(NOON, NOON - timedelta(minutes=6), said_before))
     assert not fires(words, Facts(NOON, NOON - timedelta(minutes=4), said_before))
-    assert not fires(words, Facts(NOON, LONG_AGO, [Spoken(NOON, "hyperfocused")]))
+    assert not fires(words, Facts(NOON, LONG_AGO, [Utterance(NOON, "hyperfocused")]))
     custom = trigger("custom", predicate="often")
     assert fires(custom, Facts(NOON, LONG_AGO, [ago(2), ago(1)]))
     assert not fires(custom, Facts(NOON, LONG_AGO, [ago(1)]))
@@ -278,9 +278,9 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         assert await looked("stress: 9", OWNER, 93) == [], "it did not fall since"
 
 
-def stretch(name: str, first: int, last: int, step: int = 10) -> list[Spoken]:
+def stretch(name: str, first: int, last: int, step: int = 10) -> list[Utterance]:
     """What one person said every so many minutes, from so many minutes ago on."""
-    return [Spoken(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
+    return [Utterance(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
 
 
 CHECK_IN = """

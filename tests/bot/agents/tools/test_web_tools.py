@@ -14,7 +14,7 @@ from bot.models.base import Call
 from memory.people.audience import PUBLIC, Trust
 from memory.store.records import replace
 from sources.base import Place
-from sources.web import Reader, Searching
+from sources.web import Reader, WebSearch
 from tests.bot.parts import HALL, OLGA, call, private, results, said, says
 from tests.bot.stage import Service, Setting, running
 from tests.sources.web_server import here_or_public, small_web
@@ -25,7 +25,7 @@ PUBLIC_PLACE = replace(HALL, audience=PUBLIC, within=())
 
 
 def tools(base: str, ask: Asks) -> tuple[Tool, ...]:
-    return WebFetchTool(fetching(Reader(here_or_public)), ask), WebSearchTool(Searching(base), ask)
+    return WebFetchTool(fetching(Reader(here_or_public)), ask), WebSearchTool(WebSearch(base), ask)
 
 
 async def asked(service: Service, *calls: Call, place: Place = HALL) -> list[tuple[str, bool]]:
