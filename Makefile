@@ -105,10 +105,11 @@ $(VENV)/.docs: requirements-docs.lock $(VENV)/.dev
 docs: $(VENV)/.docs     ## the documentation as a site: .venv/site; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, docs/settings.md
+generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, docs/settings.md, docs/architecture.svg
 	$(BIN)/python -m bot.interfaces.cli.generate
 	$(BIN)/python -m docs.text_catalog
 	$(BIN)/python -m docs.settings_reference
+	$(BIN)/python -m docs.architecture_picture
 
 bench: $(VENV)/.dev     ## print the benchmark tables
 	$(BIN)/python -m tests.benchmarks

@@ -12,7 +12,7 @@ import pytest
 from bot.config import load_config
 from bot.interfaces.cli.commands import Commands, manifest
 from bot.interfaces.cli.long_running import commands
-from docs import settings_reference
+from docs import architecture_picture, settings_reference
 from tests.processes import run
 
 ROOT = Path(__file__).parent.parent
@@ -130,3 +130,8 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
 def test_the_reference_of_settings_is_current_and_explains_each() -> None:
     written = settings_reference.REFERENCE.read_text("utf-8")
     assert written == settings_reference.reference_text(), "write it again: make generate"
+
+
+def test_the_picture_of_the_packages_is_what_the_code_imports() -> None:
+    picture = architecture_picture.draw(architecture_picture.imports())
+    assert architecture_picture.PICTURE.read_text("utf-8") == picture, "draw it again: make generate"
