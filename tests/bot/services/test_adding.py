@@ -1,5 +1,6 @@
 """CONTRIBUTING.md, "How to add a command", followed: one method is a command everywhere."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -164,6 +165,14 @@ async def test_an_argument_can_take_a_right_and_is_given_only_where_it_is_offere
         await stands.call("cards.clean", somebody(PersonId("discord:1")), {"folder": "/etc"})
 
 
-def test_the_guide_is_short() -> None:
-    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## How to add a command\n")[2].strip()
-    assert len(guide.splitlines()) <= 10
+@pytest.mark.parametrize("what", ["tool", "source", "migration", "command"])
+def test_the_guide_is_short_and_names_what_there_is(what: str) -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition(f"## How to add a {what}\n")[2].partition("## ")[0]
+    assert 1 < len(guide.strip().splitlines()) <= 10
+    named = [each for each in re.findall(r"`([^`]+)`", guide) if "NNNN" not in each]
+    assert [each for each in named if "/" in each and not list(ROOT.glob(each.rstrip("/")))] == []
+    code = "\n".join(
+        path.read_text("utf-8") for top in ("bot", "sources", "tests") for path in (ROOT / top).rglob("*.py")
+    )
+    words = {each.rpartition(".")[2] for each in re.findall(r"`([A-Z][\w.]+)[\[`]", guide)} - {"Annotated"}
+    assert [each for each in words if not re.search(rf"(?m)\b(class|def) {each}\b|^ *{each}\b.* = ", code)] == []
