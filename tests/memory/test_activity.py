@@ -49,10 +49,10 @@ def test_of_its_own_only_the_newest_are_looked_at(tx: Tx) -> None:
     happened(tx, "long ago", 0, STAR)
     for minute in range(1, 10):
         happened(tx, "message", minute, STAR)
-    elsewhere = Wanted(DAY, agent=STAR, unless_in=HALL.id)
+    elsewhere = EventFilter(DAY, agent=STAR, unless_in=HALL.id)
     assert words(tx, elsewhere) == ["long ago"]
-    assert words(tx, Wanted(DAY, agent=STAR, unless_in=HALL.id, passed=10)) == ["long ago"]
-    assert words(tx, Wanted(DAY, agent=STAR, unless_in=HALL.id, passed=9)) == []
+    assert words(tx, EventFilter(DAY, agent=STAR, unless_in=HALL.id, passed=10)) == ["long ago"]
+    assert words(tx, EventFilter(DAY, agent=STAR, unless_in=HALL.id, passed=9)) == []
 
 
 def test_only_what_is_not_found_itself_is_in_the_index(tx: Tx) -> None:
