@@ -287,7 +287,7 @@ async def _bluesky_alone(config: Config) -> Any:
     module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
     with tempfile.TemporaryDirectory(prefix="carina-") as elsewhere:
         home = config.home if config.home.exists() else Path(elsewhere)
-        return await module.standing_alone(config.model_copy(update={"home": home}), "bluesky.status", {})
+        return await module.run_without_service(config.model_copy(update={"home": home}), "bluesky.status", {})
 
 
 async def _clock(config: Config) -> list[Finding]:

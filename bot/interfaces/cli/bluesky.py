@@ -61,5 +61,5 @@ class BlueskyAccount(Struct, frozen=True):
             found = await holder.ask(operation, **arguments)
         else:
             module = loaded("bot.interfaces.bluesky")  # loads the library
-            found = await module.standing_alone(self.config, operation, arguments)
+            found = await module.run_without_service(self.config, operation, arguments)
         return AccountFound(words=tuple(found.pop("lines")), found=found)

@@ -277,7 +277,7 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
             raise BlockRefused("no")
         return whole(rows, block)
 
-    monkeypatch.setattr("memory.blocks.retraction.past_of_block", past)
+    monkeypatch.setattr("memory.blocks.retraction.block_history", past)
     with capture_logs() as logged:
         delete(tx, 1)
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
