@@ -147,7 +147,7 @@ def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown(tx: T
     assert [each.text for each in projects.listing(tx, HERE)] == ["Three.js"]
     for number in range(4):
         projects.prefer(tx, by(minutes=2 + number), f"wish {number}")
-    assert lessons(tx, HERE, NOON - timedelta(days=1)) == projects.Learned()  # a turn that began before
+    assert lessons(tx, HERE, NOON - timedelta(days=1)) == projects.ProjectLearnings()  # a turn that began before
     assert [each.text for each in lessons(tx, HERE, NOON + timedelta(days=1)).wishes] == [
         "wish 3", "wish 2", "wish 1"
     ]  # fmt: skip
