@@ -358,9 +358,9 @@ def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
         append_block(tx, author(), "notes", word)
     done = roll_back(by_agent(tx, author(JOB), "notes"), 2)
     assert (done.block.content, done.plan.removed, content(tx)) == ("one\ntwo\n", 6, "one\ntwo\n")
-    change = past_of_block(tx, block.id).change(4)
+    change = block_history(tx, block.id).change(4)
     assert (change.writer, change.note.deed, change.note.of) == (JOB, Deed.ROLLBACK, 2)
-    assert past_of_block(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
+    assert block_history(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
     with pytest.raises(Refused, match="it already reads as it did at version 2"):
         roll_back(by_agent(tx, author(), "notes"), 2)
     with pytest.raises(Refused, match="there is no version 9: there are versions 0 to 4"):
