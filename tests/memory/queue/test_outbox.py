@@ -245,3 +245,10 @@ def test_a_row_that_was_looked_for_in_vain_begins_anew(tx: Tx) -> None:
     pending = queued(tx, "b")
     outbox.restart_sending(tx, pending.id, LATER)
     assert known(tx, pending.id).sending_at is None
+
+
+def test_a_preview_is_no_answer(tx: Tx) -> None:
+    turn = begun(tx)
+    preview_of(tx, turn)
+    assert outbox.anything_said(tx, turn.id) is False
+    assert [row.kind for row in outbox.of_turn(tx, turn.id)] == ["preview"]
