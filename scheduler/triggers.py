@@ -16,7 +16,7 @@ from memory.store.errors import Refused
 from memory.store.records import asdict
 from scheduler.cron import Crontab, read_crontab
 from scheduler.descriptions import crontab_words, rule_words
-from scheduler.recurrence import Rule, check_rule
+from scheduler.rrules import Rule, check_rule
 from scheduler.zones import instant, zone_of
 from texts import _, ngettext
 

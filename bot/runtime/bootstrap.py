@@ -5,10 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct, field
-
 from bot.agents.groups.settings import with_agents
-from bot.agents.groups.speaker import Selves, addressed, group_for, mentioned_words, signed
 from bot.agents.seeds import new_agent_id, seed_agent, seed_common
 from bot.config import Config
 from bot.config.agent_files import read_agent, read_group, require_sound
@@ -18,94 +15,23 @@ from bot.config.tables import TOOLS
 from bot.config.tables import Agent as AgentSettings
 from bot.config.tables import Group as GroupSettings
 from bot.errors import ConfigError
+from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from memory import agents, data_sources
 from memory.agents import Agent, Group, Member
 from memory.blocks.configured import Common
 from memory.blocks.schemas import TEXT, dump_schema
 from memory.data_sources import Subscription
-from memory.people.audience import OWNER, Scope
+from memory.people.audience import OWNER
 from memory.queue import inbox
-from memory.queue.inbox import Arrival
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GroupId, PersonId
 from memory.store.records import replace
-from sources.base import Kind, Notification, Place
-
-EVERYWHERE_ELSE = "default"
-"""The key, among routing set by command, for places without a rule of their own."""
 
 _SEED = commit_point("constellation.seed")
 _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "blocks"}
-
-
-class RoutingTable(Struct, frozen=True):
-    """Which group answers a message: the one that it names, else the one with a keyword in it, else (`for_state`) the
-    one for its person's state, else that of the place's first binding with a rule, else the default. If "@name" is an
-    agent outside that group, a group in which this agent speaks.
-
-    Routing set by command takes precedence over the configuration and changes while the service runs.
-    """
-
-    places: dict[str, GroupId]
-    default: GroupId
-    decided: dict[str, GroupId] = field(default_factory=dict)
-    groups: list[Group] = field(default_factory=list)
-    """With the names and keywords that address them; `heed` reloads them from the store."""
-    names: dict[str, AgentId] = field(default_factory=dict)
-    """Agents by name, reloaded likewise."""
-
-    def heed(self, rows: Rows) -> None:
-        """Reload names and keywords of groups, and names of agents."""
-        self.groups[:] = agents.groups(rows)
-        self.names.clear()
-        self.names.update({agent.name: agent.id for agent in agents.agents(rows)})
-
-    def __call__(self, place: Place, text: str) -> GroupId:
-        called = self._called(text) if text and len(self.groups) > 1 else None
-        if called is not None:
-            return called
-        said = {**self.places, **self.decided}
-        bindings = (str(place.id), *place.bindings, EVERYWHERE_ELSE)
-        chosen = next((said[binding] for binding in bindings if binding in said), self.default)
-        return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
-
-    def group_of(self, notification: Notification) -> GroupId:
-        """The group that is to answer: the one that the notification names, else that of the place."""
-        if notification.to:
-            return GroupId(notification.to)
-        return self(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
-
-    def for_state(self, rows: Rows, said: Arrival, selves: Selves) -> Arrival:
-        """The arrival with the group for its person's state; unchanged if the message names who is to answer."""
-        there = [group for group in self.groups if group.states]
-        if not there or said.group is None or said.person is None or said.kind != Kind.MESSAGE:
-            return said
-        if self._called(said.text) or signed(said.text, list(self.names)):
-            return said
-        scope = Scope(said.place.audience, frozenset(said.place.within))
-        return replace(said, group=group_for(rows, there, selves(said.person), scope, said.at) or said.group)
-
-    def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
-        """The chosen group, unless the message names an agent that speaks only in another one."""
-        spoken = signed(text, list(self.names))
-        if len(spoken) != 1:
-            return chosen
-        named = self.names[spoken[0]]
-        having = [
-            group.id
-            for group in self.groups
-            if group.speaks(named) and (group.id == chosen or (group.mention and group.pattern != "sleeptime"))
-        ]
-        return chosen if chosen in having or not having else having[0]
-
-    def _called(self, text: str) -> GroupId | None:
-        names = {group.name: group.id for group in self.groups if group.mention}
-        if spoken := addressed(text, list(names), everybody=False):
-            return names[spoken[0]]
-        return next((group.id for group in self.groups if mentioned_words(text, group.keywords)), None)
 
 
 async def configured_constellation(config: Config, constellations: Constellations, owner: PersonId) -> Constellation:

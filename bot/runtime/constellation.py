@@ -17,10 +17,10 @@ from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.transcript import queue_preview
 from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
-from bot.runtime.bootstrap import RoutingTable
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
 from bot.runtime.follow_ups import follow
+from bot.runtime.group_routing import RoutingTable
 from bot.runtime.intake import Gate, Intake, tell_lost
 from bot.runtime.supervision import Work
 from bot.runtime.turn_retries import Patience

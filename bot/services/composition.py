@@ -30,8 +30,9 @@ from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
 from bot.config import Config
 from bot.models.catalog import ModelSelection
-from bot.runtime.bootstrap import RoutingTable, known_routing, seeded_routing
+from bot.runtime.bootstrap import known_routing, seeded_routing
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
+from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations

@@ -18,10 +18,10 @@ from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import Deliver, Notification, Readiness, SourceRefused
-from sources.bluesky.acts import Acts
 from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
+from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
 from sources.bluesky.filters import Us, Why, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.keys import person_id, thread_place
@@ -102,7 +102,7 @@ class BlueskySource:
         self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
         of_stream = wiring, self.hurry, self._watched.knows
         self.subscription = Subscription(settings, self.session, lambda: self.us, *of_stream)
-        self._acts = Acts(settings, self.session, lambda: self.us, wiring)
+        self._engagement = Engagement(settings, self.session, lambda: self.us, wiring)
         self._pace = Pace(settings.poll_seconds)
         self._decisions = Decisions(wiring)
         self._windows: Recent[str, float] = Recent(2_000)
@@ -161,7 +161,7 @@ class BlueskySource:
     async def _turn(self, deliver: Deliver) -> float:
         """One look; returns the seconds to wait before the next. An unexpected error does not affect other parts."""
         hearing = (functools.partial(each, deliver) for each in (self.look, self._watched.look, self.direct.look))
-        looks: tuple[Callable[[], Awaitable[None]], ...] = (self.session.open, *hearing, self._acts.look)
+        looks: tuple[Callable[[], Awaitable[None]], ...] = (self.session.open, *hearing, self._engagement.look)
         failed, asked = "", None
         for look in looks:
             try:

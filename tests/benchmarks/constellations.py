@@ -14,8 +14,8 @@ from typing import Any
 
 from bot.agents.notices import Notices
 from bot.config import Config, load_config
-from bot.runtime.bootstrap import RoutingTable
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
+from bot.runtime.group_routing import RoutingTable
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from memory.store.clock import utc_now

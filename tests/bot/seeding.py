@@ -1,7 +1,8 @@
 """The constellation of a configuration as the service makes it, for tests that run no service."""
 
 from bot.config import Config
-from bot.runtime.bootstrap import RoutingTable, configured_constellation, seeded_routing
+from bot.runtime.bootstrap import configured_constellation, seeded_routing
+from bot.runtime.group_routing import RoutingTable
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.ids import ConstellationId

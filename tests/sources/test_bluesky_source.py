@@ -375,15 +375,15 @@ async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here
     mine = here.bot.post("mine")
     here.ana.like(mine)
     source = here.source(poll_seconds=0.0)
-    await source._acts.look()
+    await source._engagement.look()
     assert here.memory.acts == []  # what was there before is not new
     here.bob.like(mine)
     here.bob.like(mine, "repost")
     here.ana.follow(here.bot)
     here.ana.like(here.bob.post("not ours"))
     for _ in range(2):
-        await source._acts.look()
-        await here.source(poll_seconds=0.0)._acts.look()
+        await source._engagement.look()
+        await here.source(poll_seconds=0.0)._engagement.look()
     assert [(each.person, each.words) for each in here.memory.acts] == [
         (PersonId(f"bluesky:{here.bob.did}"), f"liked your post {mine.uri} on Bluesky (bob.test (@bob.test))"),
         (PersonId(f"bluesky:{here.bob.did}"), f"reposted your post {mine.uri} on Bluesky (bob.test (@bob.test))"),
@@ -397,7 +397,7 @@ async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Ground, why: str
     excluded = frozenset({here.ana.did}) if why == "excluded" else frozenset()
     source = here.source({"exclude_dids": excluded}, poll_seconds=0.0)
     mine = here.bot.post("mine")
-    await source._acts.look()
+    await source._engagement.look()
     match why:
         case "opted":
             here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
@@ -412,22 +412,22 @@ async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Ground, why: str
         case "paused":
             here.memory.paused = True
     here.ana.like(mine)
-    await source._acts.look()
+    await source._engagement.look()
     here.memory.paused = False
     here.bob.like(mine)
-    await source._acts.look()
+    await source._engagement.look()
     assert [each.person for each in here.memory.acts] == [PersonId(f"bluesky:{here.bob.did}")]
 
 
 async def test_of_a_storm_of_likes_only_some_are_noted(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.bluesky.acts._PER_HOUR", 5)
+    monkeypatch.setattr("sources.bluesky.engagement._PER_HOUR", 5)
     source = here.source(poll_seconds=0.0)
     mine = here.bot.post("mine")
-    await source._acts.look()
+    await source._engagement.look()
     for _ in range(2):
         for _ in range(4):
             here.ana.like(mine)
-        await source._acts.look()
+        await source._engagement.look()
     assert len(here.memory.acts) == 5
 
 

@@ -22,7 +22,8 @@ from bot.config import Agent as Section
 from bot.config import Config
 from bot.config.agent_files import read_agent, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_stored
+from bot.runtime.bootstrap import agent_row, agent_section, require_stored
+from bot.runtime.group_routing import RoutingTable
 from bot.services.agents.agent_tables import (
     AsToml,
     Changes,

@@ -17,7 +17,8 @@ from bot.config import Config
 from bot.config import Group as Section
 from bot.config.agent_files import read_group, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_stored
+from bot.runtime.bootstrap import group_section, make_group, require_stored
+from bot.runtime.group_routing import EVERYWHERE_ELSE
 from bot.services.agents.agent_tables import (
     AsToml,
     Changes,

@@ -18,7 +18,7 @@ from bot.agents.permissions.policy import Action, Approver, People
 from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError
-from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
+from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, StoredSettings, stored_settings

@@ -11,7 +11,7 @@ import pytest
 
 from bot.config import load_config
 from bot.interfaces.cli import streams
-from bot.runtime.bootstrap import RoutingTable
+from bot.runtime.group_routing import RoutingTable
 from memory.people.audience import OWNER, Trust
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Place

@@ -6,7 +6,7 @@ import pytest
 
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
-from bot.runtime.bootstrap import RoutingTable
+from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal
 from bot.services.people.account_settings import AccountSettings
 from bot.services.people.places import Places

@@ -23,12 +23,12 @@ _PAGE = 50
 _SELDOM = 30
 """How many checks for posts there are for each look at these."""
 _PER_HOUR = 30
-"""Acts that are recorded per hour; whoever looks at the account sees the others anyway."""
+"""Engagement that are recorded per hour; whoever looks at the account sees the others anyway."""
 _MARK = "bluesky.acts"
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
-class Acts:
+class Engagement:
     """Reads what was done to the account's posts, and who follows it."""
 
     def __init__(
