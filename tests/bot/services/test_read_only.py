@@ -36,7 +36,9 @@ def dumped(folder: Path) -> dict[str, list[str]]:
     found = {}
     for path in sorted(folder.rglob("*.db")):
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as raw:
-            found[path.name] = list(raw.iterdump())
+            names = [str(name) for (name,) in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            rows = (row for name in names for row in raw.execute(" ".join(("SELECT * FROM", name))))
+            found[path.name] = [*names, *map(str, rows)]
     return found
 
 
