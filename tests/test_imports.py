@@ -127,3 +127,7 @@ def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later
     assert found.isdisjoint(
         {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"} - needed
     )
+    assert found.isdisjoint({"cryptography", "feedparser", "libipld", "markdown_it", "mcp", "tomlkit"})
+    rare = ["bot.interfaces.cli.wizard", "bot.interfaces.diagnostics", "bot.interfaces.mcp", "bot.interfaces.web.site"]
+    rare += ["memory.portability.export", "memory.portability.load", "sources.bluesky.lookups", "sources.feeds.formats"]
+    assert [name for name in found if name.startswith(tuple(rare))] == []

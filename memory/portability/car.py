@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-import libipld
 from msgspec import Struct
 
 from memory.store.errors import StoreError
@@ -51,16 +50,20 @@ class Block(Struct, frozen=True):
         return _decoded(self.data, self.offset)
 
 
+def _dag_cbor() -> Any:
+    return importlib.import_module("libipld")  # a service needs it only to read or write a file
+
+
 def cid_of(data: bytes) -> bytes:
     return _DAG_CBOR_SHA256 + hashlib.sha256(data).digest()
 
 
 def shown(cid: bytes) -> str:
-    return libipld.encode_cid(cid)
+    return str(_dag_cbor().encode_cid(cid))
 
 
 def encoded(content: Any) -> bytes:
-    return libipld.encode_dag_cbor(content)
+    return bytes(_dag_cbor().encode_dag_cbor(content))
 
 
 def write_header(sink: Sink, root: bytes) -> int:
@@ -147,7 +150,7 @@ def _write_framed(sink: Sink, data: bytes) -> int:
 
 def _decoded(data: bytes, offset: int) -> Any:
     try:
-        return libipld.decode_dag_cbor(data)
+        return _dag_cbor().decode_dag_cbor(data)
     except (ValueError, RecursionError) as error:
         raise CarError("the block at byte {offset} is not DAG-CBOR: {error}", offset=offset, error=error) from error
 
