@@ -14,7 +14,7 @@ from memory.people.access import Rule
 from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.queue.message_files import File
 from memory.queue.payloads import Quotation
-from memory.store.ids import OutboxId
+from memory.store.ids import OutboxId, PlaceId
 from memory.store.records import replace
 from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
@@ -32,11 +32,13 @@ from sources.discord.notifications import (
 from sources.discord.payloads import forwarded_lines, from_discord
 from sources.discord.places import (
     ChannelInfo,
+    channel_number,
     guild_id,
     person_id,
     place_id,
     place_of,
     shortened,
+    user_number,
 )
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 
@@ -339,3 +341,9 @@ def test_nothing_but_the_named_persons_is_parsed() -> None:
     assert some["users"] == [2]
     merged = discord.AllowedMentions.none().merge(allowed_mentions(())).to_dict()
     assert not any(merged.get(key) for key in ("parse", "users", "roles", "replied_user"))
+
+
+def test_places_and_persons_are_read_back_from_their_ids() -> None:
+    assert (channel_number(place_id(5)), channel_number(PlaceId("bluesky:5"))) == (5, None)
+    assert user_number(person_id(5)) == user_number("discord:user:5") == 5
+    assert user_number("bluesky:5") is user_number("discord:x") is None

@@ -11,7 +11,7 @@ import pytest
 
 from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
-from sources.base import Delivery, SourceRefused
+from sources.base import Delivery, Endpoint, Source, SourceRefused
 from sources.discord import channel_lookup
 from sources.discord.client import Commands, Tree, intents
 from sources.discord.markup import application_of, invite_url
@@ -175,3 +175,16 @@ def test_the_application_is_read_off_the_token() -> None:
     assert application_of("MTIz.x.y") == 123
     assert application_of("garbage") is None
     assert application_of("") is None
+
+
+async def test_the_status_tells_how_the_connection_stands(server: DiscordServer) -> None:
+    server.guild("Home")
+    async with connected(server) as running:
+        assert running.source.readiness.ready
+        assert running.source.words.startswith("connected as carina")
+        assert not running.source.missing_intents
+        source: Source = running.source
+        endpoint: Endpoint = running.endpoint
+        assert (source.name, endpoint.max_length, endpoint.nonce_seconds) == ("discord", 2000, 60)
+    assert not running.source.readiness.ready
+    await server.wait_disconnected()

@@ -199,3 +199,10 @@ def test_the_journal_stays_small_and_keeps_the_newest(path: Path) -> None:
 def test_what_nobody_sees_is_not_shown() -> None:
     said = replace(delivery(7, "a\u202eb\x1b[2J\u200bc"), files=(File("a.txt", "d\x07e"),))
     assert shown_as(said).text == "abc\n\na.txt:\nde"
+
+
+def test_a_text_is_not_split_and_nothing_is_not_sent(endpoint: TerminalEndpoint) -> None:
+    text = "long\n" * 50_000
+    assert endpoint.split(text) == [text]
+    assert endpoint.split(" \n") == []
+    assert endpoint.nonce_seconds == 0

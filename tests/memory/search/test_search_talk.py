@@ -256,3 +256,9 @@ def test_a_search_takes_the_same_few_looks_however_much_it_finds(world: World) -
         assert len(search(counting, Query(QUESTION, STAR, limit=count, domains=MESSAGES), HERE).hits) == count
         looks.append(counting.looks)
     assert looks[0] == looks[1] < 25
+
+
+def test_an_agent_that_is_addressed_is_not_taken_for_the_one_who_said_it(world: World) -> None:
+    world.say("a hamster, you said", **at(-60))
+    world.hear("my hamster is called Bolt", **at(0))
+    assert [hit.named for hit in look(world, "Star, what about the hamster?").hits] == [False, False]
