@@ -68,7 +68,7 @@ class Holder(Struct, frozen=True):
                 yield reply["data"]
                 within = later
         except ConnectionError:
-            raise ServiceEnded("The service stopped before it answered.") from None
+            raise ServiceEnded("The service stopped. What it accepted is answered when it runs again.") from None
         finally:
             writer.close()
             with suppress(ConnectionError):

@@ -144,7 +144,8 @@ def relative(moment: datetime, now: datetime) -> str:
         days = (away + timedelta(hours=1)) // unit if unit == timedelta(days=1) else round(away / unit)
         if count := days if away >= unit else 0:
             return ngettext(*(ahead if later else ago), count)
-    return _("now")
+    # `now` may be the beginning of the call in which this was decided.
+    return _("in less than a minute") if moment - now > timedelta(seconds=5) else _("now")
 
 
 def forgotten(count: int) -> str:

@@ -17,7 +17,7 @@ from bot.interfaces.discord.steps import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of, parameters
-from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did
+from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did, relative
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
@@ -319,3 +319,8 @@ def test_people_read_as_each_interface_shows_them() -> None:
 def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> None:
     shown = {"use `/x_y` *now*": "use `/x_y` \\*now\\*", "``<@1>`": "\\`\\`\\<@1\\>\\`", "a ` b": "a \\` b"}
     assert {text: Markdown().text(text) for text in shown} == shown
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(50, "in less than a minute"), (1, "now"), (-20, "now")])
+def test_a_time_that_is_near_is_now_only_if_it_has_come(seconds: int, said: str) -> None:
+    assert relative(NOW + timedelta(seconds=seconds), NOW) == said
