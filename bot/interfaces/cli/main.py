@@ -6,9 +6,10 @@ runs, `bot.interfaces.cli.here` does the work in this process.
 
 import functools
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,15 @@ class Failed(Exception):
 
 def main() -> None:
     streams.be_lenient()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if "bot.interfaces.cli.long_running" in sys.modules:
+        sys.exit(code)
+    # Everything is closed by now, and taking hundreds of modules apart would be a tenth of the work of a command.
+    with suppress(OSError, ValueError):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
