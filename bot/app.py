@@ -27,6 +27,7 @@ from memory import agents
 from memory.store.clock import Clock, utc_now
 from memory.store.database import Database
 from memory.store.faults import commit_point
+from memory.store.heap import give_back
 from sources.base import Endpoint, Front
 from sources.terminal import PERSON
 from texts import gettext_noop, speak
@@ -110,6 +111,7 @@ class App(Struct, frozen=True):
             await asyncio.sleep(0.1)
         named = await self.database.read(lambda rows: [each.model for each in agents.agents(rows)])
         await self.served.shared.models.load(named)
+        give_back()  # the start is over
 
     def handlers(self) -> dict[str, control.Handler]:
         """The handlers by their names on the control socket, which only the owner can reach."""

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import ctypes
-import platform
 import signal
 import tempfile
 import webbrowser
@@ -23,6 +21,7 @@ from bot.services.people.web_access import sign_in_words
 from bot.services.registry import Registry
 from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from bot.services.system.halt import begin_anew
+from memory.store import heap
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.logs import Log
@@ -31,14 +30,12 @@ from scheduler.zones import zone_of
 from texts import _, error_text, show_times
 
 _log = Log("bot.interfaces.cli.serve")
-_ARENA_MAX = -8  # of glibc's mallopt
 _BEGINNING = 600_000_000  # microseconds that a new start may take
 
 
 async def serve(config: Config) -> None:
     """Serve until SIGTERM, SIGINT or a restart by the owner, then drain."""
-    if platform.libc_ver()[0] == "glibc":  # one heap for all threads: what each would keep for itself is 4 MB
-        ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
+    heap.share_heap()
     zone = config.schedule.zone_name()
     show_times(lambda moment: f"{clock_words(moment, zone)} {moment.astimezone(zone_of(zone)):%Z}")
     manager = ServiceManager.of_process()

@@ -6,12 +6,10 @@ the tokens of one run: with 256 the whole process stays below 275 MB, with 2,048
 """
 
 import asyncio
-import ctypes
 import importlib
 import importlib.util
 import json
 import os
-import platform
 import tempfile
 import threading
 import unicodedata
@@ -27,6 +25,7 @@ import regex
 
 from memory.search.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Embedding, Tokens, to_vector
 from memory.store.fulltext import content_words
+from memory.store.heap import give_back
 from texts import gettext_lazy
 
 NAME = "all-MiniLM-L6-v2-int8"
@@ -92,18 +91,18 @@ class PackagedEmbedder:
             timer.cancel()
         later = asyncio.get_running_loop().call_later
         unloading = later(self._idle_seconds, self._threads.submit, self._rest)
-        self._later = later(_QUIET_SECONDS, _give_back), unloading
+        self._later = later(_QUIET_SECONDS, give_back), unloading
 
     def _rest(self) -> None:
         with self._loading:
             self._loaded = None
-        _give_back()
+        give_back()
 
     def _embed(self, texts: list[str], given_up: threading.Event) -> list[Embedding]:
         with self._loading:
             if self._loaded is None:
                 self._loaded = _Model()
-                _give_back()
+                give_back()
             model = self._loaded
         encoded = [model.words.encode(text[:MAX_CHARACTERS], MAX_TOKENS) for text in texts]
         found: dict[int, Embedding] = {}
@@ -112,7 +111,7 @@ class PackagedEmbedder:
                 break
             found |= zip(run, model.run([encoded[number] for number in run]), strict=True)
         if len(texts) > 1:  # a question is urgent: what it took is given back later
-            _give_back()
+            give_back()
         return [found[number] for number in range(len(texts))] if len(found) == len(texts) else []
 
 
@@ -178,12 +177,6 @@ class _Model:
 @lru_cache(maxsize=5_000)
 def _has_content(word: str) -> bool:
     return bool(content_words(word))
-
-
-def _give_back() -> None:
-    """Return freed memory to the system: after loading, glibc would keep 80 of 200 MiB."""
-    if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _runs(encoded: Sequence[list[int]]) -> Iterator[list[int]]:
