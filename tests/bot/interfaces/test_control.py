@@ -142,7 +142,7 @@ async def test_a_service_that_stops_says_so_to_those_who_wait(folder: DataFolder
         await asyncio.Event().wait()
 
     async def asking() -> None:
-        with pytest.raises(ServiceFailed, match="before it answered"):
+        with pytest.raises(ServiceFailed, match="The service stopped"):
             await Holder(folder).ask("slow")
 
     async with asyncio.TaskGroup() as group, serve(folder, {"slow": slow}):
