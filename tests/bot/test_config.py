@@ -85,6 +85,45 @@ def test_secrets_are_hidden_in_every_representation(tmp_path: Path) -> None:
     assert SECRET not in f"{shown!r} {shown} {shown.model_dump()} {shown.model_dump_json()}"
 
 
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    toml = """
+    [constellation]
+    name = "garden"
+    [[agents]]
+    name = "Iris"
+    model = "offline"
+    [[agents.blocks]]
+    label = "rules"
+    description = "What to keep to"
+    type = "working"
+    content = "Be kind."
+    pinned = true
+    [[agents]]
+    name = "Moth"
+    [[groups]]
+    name = "Day"
+    members = ["Iris"]
+    default = true
+    [[groups]]
+    name = "Night"
+    members = ["Moth"]
+    places = ["discord:123", "discord:guild:456", "terminal:local"]
+    [discord]
+    modes = { 12 = "open", "34" = "off" }
+    merge_seconds = 0
+    [discord.allow]
+    persons = [12, "34"]
+    """
+    config = loaded(tmp_path, toml)
+    assert [agent.name for agent in config.agents] == ["Iris", "Moth"]
+    assert [block.char_limit for block in config.agents[0].blocks] == [5000]
+    assert "Moth" in config.agents[1].blocks[0].content
+    assert config.default_group.names == ("Iris",)
+    assert config.groups[1].places == ("discord:123", "discord:guild:456", "terminal:local")
+    assert dict(config.discord.modes) == {"12": "open", "34": "off"}
+    assert config.discord.allow.persons == frozenset({"12", "34"})
+
+
 @pytest.mark.parametrize(
     ("toml", "expected"),
     [

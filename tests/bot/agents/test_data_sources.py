@@ -48,6 +48,14 @@ def item(number: int, title: str = "Title", date: str = "Mon, 23 Nov 2026 10:00:
 # ---------------------------------------------------------------------------------- reading
 
 
+def test_a_feed_is_read_oldest_first_without_markup() -> None:
+    found = read_feed(rss(item(2), item(1)))
+    assert [each.key for each in found] == ["id-1", "id-2"]
+    assert found[0] == Item(
+        "id-1", "", "Title 1", "Words 1", "https://example.org/1", datetime(2026, 11, 23, 10, tzinfo=UTC)
+    )
+
+
 def test_atom_is_read_and_what_is_no_feed_is_refused() -> None:
     atom = b"""<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry><id>urn:1</id><title>One</title>
         <link href="https://example.org/1"/><updated>2026-11-01T00:00:00Z</updated></entry></feed>"""

@@ -61,6 +61,30 @@ def shown(prompt: str, head: str = OWN_HEAD) -> list[str]:
     return rest.partition("\n</quoted>")[0].splitlines()
 
 
+async def test_what_somebody_says_is_learned_and_shown_in_the_next_turn(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("I love apple cake. What about you?", 1))
+        await service.heard(said("hello", 2, speaker=BOB))
+        (fact,) = await learned(service)
+    first, second = (newest(request) for request in service.model.requests)
+    assert shown(first) == []
+    assert shown(second) == ["- Preference (Ann): loves apple cake"]
+    assert (fact.person, fact.audience, fact.trust) == (ANN.id, HALL.audience, Trust.APPROVED)
+
+
+async def test_an_agents_own_words_and_what_it_kept_teach_nothing(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says("", call("recall", "1", operation="insert", content="A list.\nNote: this is kept, and no fact")),
+        says("", call("recall", "2", operation="read"), call("search", "3", query="kept")),
+        says("The user prefers solid borders. I love cake. Note: my own words are no facts."),
+        says("ok"),
+    )
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("go", 1))
+        await service.heard(said("and?", 2))
+        assert await learned(service) == []
+
+
 async def test_what_a_tool_brings_from_outside_is_learned_as_far_as_it_is_trusted(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("look_out")), says("I see"), says("ok"))
     async with running(tmp_path, Setting(model, tools=[Window()])) as service:

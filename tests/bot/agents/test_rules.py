@@ -246,6 +246,15 @@ async def test_a_model_that_does_not_even_make_a_forced_call_is_not_asked_for_ev
         assert len(service.model.requests) == 4
 
 
+async def test_a_call_that_ends_the_turn_is_followed_by_no_other_question(tmp_path: Path) -> None:
+    toml = ruled('rule = "exit_loop"\ntool = "recall"')
+    keep = call("recall", operation="insert", content="the bus is 17")
+    async with running(tmp_path, Setting(ScriptedModel(says("Kept it.", keep)), toml=toml)) as service:
+        await service.heard(said("remember the bus", 1))
+        assert service.platform.texts() == ["Kept it."]
+        assert len(service.model.requests) == 1
+
+
 async def test_a_rest_between_calls_is_kept_over_turns_but_not_told_elsewhere(tmp_path: Path) -> None:
     """A call in direct messages must not show by a refusal in a channel."""
     toml = ruled('rule = "cooldown"\ntool = "search"\nseconds = 600')

@@ -11,6 +11,7 @@ import pytest
 from bot.agents.tools.bluesky import PLACE, bare
 from bot.config import load_config
 from bot.errors import ConfigError, ToolError
+from bot.interfaces.bluesky import settings_of
 from bot.models.base import Answer
 from memory import folders
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
@@ -32,6 +33,18 @@ def test_the_library_is_not_loaded_by_a_program_that_does_not_serve_bluesky() ->
     parts = "bot.app, bot.interfaces.cli.long_running, bot.interfaces.discord.frontend"
     look = f"import sys, {parts}; sys.exit('atproto_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", look], check=False).returncode == 0
+
+
+def test_what_is_configured_arrives_at_the_source(tmp_path: Path) -> None:
+    toml = '[bluesky]\nexclude_dids = ["did:plc:eve"]\nkeywords = ["cats"]\nmax_posts = 2\nowner = "did:plc:me"\n'
+    (tmp_path / "carina.toml").write_text(toml, "utf-8")
+    config = load_config({**HANDLE, **PASSWORD, "BLUESKY_POLL_SECONDS": "3"}, tmp_path)
+    made = settings_of(config)
+    assert (made.handle, made.service, made.poll_seconds) == ("me.bsky.social", "https://bsky.social", 3)
+    assert (made.filters.exclude_dids, made.filters.keywords) == (frozenset({"did:plc:eve"}), ("cats",))
+    assert (made.max_posts, made.owner) == (2, "did:plc:me")
+    assert config.sources == ["bluesky"]
+    assert "abcd-efgh-ijkl-mnop" in config.secrets()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.distances import Distances
 from memory.store.folder import DataFolder
-from sources.diagnostics import State
+from sources.diagnostics import Finding, State
 from tests.bot.parts import NOON
 from tests.memory.search.embedding_server import serving
 from texts import speaking
@@ -37,6 +37,10 @@ SOUND: dict[str, Any] = ServiceStatus(
     fronts={"discord": "connected as carina, 40 ms", "dashboard": "http://127.0.0.1:8480"},
 ).model_dump(mode="json")  # fmt: skip
 Usage = namedtuple("Usage", "total used free")
+
+
+def test_a_sound_service() -> None:
+    assert examine_service(SOUND) == [Finding("service", State.GOOD, "running, with no failed messages")]
 
 
 @pytest.mark.parametrize(

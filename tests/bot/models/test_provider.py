@@ -71,11 +71,64 @@ async def model(server: ModelServer) -> AsyncIterator[HttpModel]:
         yield model
 
 
+async def test_text_is_streamed_in_order_and_comes_whole_at_the_end(server: ModelServer, model: HttpModel) -> None:
+    server.script(wire.Answer("one two three", chunks=3, tokens=wire.Tokens(900, 30, cached=700, written=50)))
+    *pieces, answer = await events(model)
+    assert pieces == [TextDelta("one "), TextDelta("two "), TextDelta("three")]
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.model, answer.finish, answer.degraded) == (
+        "one two three",
+        "openai:scripted",
+        "stop",
+        "",
+    )
+    usage = answer.usage
+    assert (usage.input_tokens, usage.output_tokens) == (900, 30)
+    assert (usage.cache_read_tokens, usage.cache_write_tokens, usage.cost_usd) == (700, 50, None)
+
+
+async def test_settings_reach_the_server(server: ModelServer, model: HttpModel) -> None:
+    server.script(wire.Answer("hi"), wire.Answer("hi"))
+    await last(model, replace(TOOLS, temperature=0.25, max_tokens=77, force_tool="search"))
+    await last(model, replace(TOOLS, force_tool="no_such_tool"))
+    first, second = (request.body for request in server.requests)
+    assert (first["model"], first["temperature"], first["max_tokens"]) == ("scripted", 0.25, 77)
+    assert first["tool_choice"] == {"type": "function", "function": {"name": "search"}}
+    assert first["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello?"},
+    ]
+    assert second["tool_choice"] == "auto"
+    assert "temperature" not in second
+    sent = [tool["function"] for tool in second["tools"]]
+    assert [(tool["name"], tool["description"]) for tool in sent] == [
+        (tool.name, tool.description) for tool in TOOLS.tools
+    ]
+    assert sent[0]["parameters"]["properties"] == RECALL.parameters["properties"]
+
+
 async def test_the_same_request_is_sent_the_same_byte_for_byte(server: ModelServer, model: HttpModel) -> None:
     server.script(wire.Answer("hi"), wire.Answer("hi"))
     await last(model, TOOLS)
     await last(model, TOOLS)
     assert json.dumps(server.requests[0].body) == json.dumps(server.requests[1].body)
+
+
+async def test_calls_come_back_and_their_results_are_sent(server: ModelServer, model: HttpModel) -> None:
+    server.script(
+        wire.Calls(wire.Call("recall", {"query": "x"}, id="c1"), wire.Call("search", id="c2"), text="Wait.", chunks=2),
+        wire.Answer("It is on Elm Street."),
+    )
+    first = await last(model, TOOLS)
+    assert first.calls == (Call("c1", "recall", '{"query": "x"}'), Call("c2", "search", "{}"))
+    assert (first.text, first.finish) == ("Wait.", "stop")
+    said = AssistantMessage(first.text, first.calls)
+    results = (ToolMessage("c1", "recall", "on Elm Street"), ToolMessage("c2", "search", "no index", ok=False))
+    await last(model, replace(TOOLS, messages=(*TOOLS.messages, said, *results)))
+    request = server.requests[1]
+    assert [message["role"] for message in request.messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert request.results[0] == "on Elm Street"
+    assert "no index" in request.results[1]
 
 
 @pytest.mark.parametrize("call", [wire.Call("recall", '{"query": '), wire.Call("unknown tool!", {"a": 1})])

@@ -208,6 +208,21 @@ async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> 
     assert alone.count("poison") == 2 + 4  # the try in which it joined is the other row's
 
 
+async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) -> None:
+    held = HeldReply(says("To Ann."))
+    model = ScriptedModel(held, says("To Bob."))
+    async with running(tmp_path, Setting(model)) as service:
+        service.hear(said("from Ann", 1))
+        await held.begun.wait()
+        service.hear(said("from Bob", 2, speaker=BOB))
+        await service.router._intake.join()
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["To Ann.", "To Bob."]
+    assert texts(model.requests[0]) == ["from Ann"]
+    assert texts(model.requests[1]) == ["from Ann", "from Bob"]
+
+
 async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
     model = ScriptedModel()
     patience = replace(AT_ONCE, merge=0.05)

@@ -8,12 +8,14 @@ import pytest
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
-from memory.queue import inbox
-from memory.store.ids import GroupId
+from memory.queue import inbox, payloads
+from memory.queue.payloads import BlockNote, Brought, Quotation
+from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect
-from sources.base import DeliveryFailed, Kind, Place
+from sources.base import Attachment, DeliveryFailed, Kind, Place
 from tests.bot.parts import (
+    ANN,
     BOB,
     HALL,
     HeldReply,
@@ -192,6 +194,32 @@ async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_tim
         assert [log["event"] for log in service.logs if log["event"] == "drain_timed_out"]
         assert await service.column("SELECT content FROM messages ORDER BY id") == ["hello", "late"]
         service.crash()
+
+
+def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
+    heard = said(
+        "look",
+        1,
+        quoted=Quotation("Bob", "before", by_us=True, external_id="0"),
+        background=("Bob: earlier",),
+        attachments=(
+            Attachment("a.txt", "text/plain", 5, text="words"),
+            Attachment("b.png", "image/png", 9, url="https://files.example/b.png"),
+        ),
+        blocks=(BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
+        mentioned={PersonId("discord:bob"): "Bob"},
+    )
+    arrival = to_arrival(heard, GroupId("g"))
+    assert (arrival.text, arrival.group, arrival.person, arrival.trust) == ("look", "g", ANN.id, Trust.APPROVED)
+    assert "look" not in str(arrival.payload)
+    assert arrival.payload == Brought(
+        (BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
+        ("Bob: earlier",),
+        Quotation("Bob", "before", True, "0"),
+        (payloads.Attachment("a.txt", "text/plain", 5, "words"), payloads.Attachment("b.png", "image/png", 9)),
+        ("https://files.example/b.png",),
+        {PersonId("discord:bob"): "Bob"},
+    )
 
 
 @pytest.mark.parametrize(

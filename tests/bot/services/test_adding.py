@@ -5,16 +5,22 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import click
+import discord
 import pytest
+from discord import app_commands
+from pydantic import SecretStr
 
 from bot.agents.permissions.policy import Action
 from bot.errors import CallError, UserError
+from bot.interfaces import socket
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import Commands
+from bot.interfaces.discord import commands as slash
 from bot.services.caller import Caller, Location, Via
 from bot.services.registry import Arguments, Options, Param, Registry, Role, operation
 from bot.services.results import Sentence
 from memory.store.ids import PersonId
+from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry, somebody
 
 ROOT = Path(__file__).parents[3]
@@ -87,6 +93,15 @@ def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
         made.main(["greetings", "say"], "carina", standalone_mode=False)
 
 
+async def test_the_socket_does_it_and_says_what_is_wrong(added: Registry) -> None:
+    handler = socket.handlers(added)["greetings.say"]
+    assert [each async for each in handler(arguments={"name": "Ann"}, view={})] == [{"text": "Hello Ann!"}]
+    told = [each async for each in handler(arguments={"name": "Ann"}, view={"as_json": True})]
+    assert told == [{"text": '{\n  "text": "Hello Ann!"\n}'}]
+    wrong = [each async for each in handler(arguments={}, view={})]
+    assert wrong == [{"error": "NAME: field required", "code": 2}]
+
+
 class Cards:
     """A noun whose group itself shows something."""
 
@@ -126,6 +141,17 @@ def test_a_group_does_its_default_and_old_names_work(
     assert "| `carina cards [show]` | Show cards |" in generate.reference_text()
 
 
+async def test_discord_has_it(added: Registry) -> None:
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree = app_commands.CommandTree(client)
+        slash.Commands(added, Greetings.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
+        (group,) = tree.get_commands()
+        shown = group.to_dict(tree)
+        assert (shown["name"], shown["description"]) == ("greetings", "Greet people")
+        (command,) = shown["options"]
+        assert [(each["name"], each["required"]) for each in command["options"]] == [("name", True), ("twice", False)]
+
+
 def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, attended: bool) -> list[dict[str, Any]]:
     """What is sent when the service asks, and somebody at the terminal says yes."""
     sent: list[dict[str, Any]] = []
@@ -154,6 +180,21 @@ def test_the_command_line_asks_whether_it_is_meant(tmp_path: Path, monkeypatch: 
     assert told == [{**given, "sure": False}, {**given, "sure": True}, {"code": 0}]
     assert asking(tmp_path, monkeypatch, ["--yes"], attended=False) == [{"sure": True}, {"code": 0}]
     assert asking(tmp_path, monkeypatch, [], attended=False) == [{"sure": False}, {"code": 2}]
+
+
+async def test_discord_offers_its_own_lists_and_labels_of_choices() -> None:
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree = app_commands.CommandTree(client)
+        slash.Commands(registry(Folders()), Folders.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
+        above = tree.get_command("admin")
+        assert isinstance(above, app_commands.Group), "who gives something secretly is an admin"
+        (group,) = above.to_dict(tree)["options"]
+        (give,) = group["options"]
+    kinds = discord.AppCommandOptionType
+    wanted = [("to", kinds.user), ("color", kinds.string), ("role", kinds.role), ("channel", kinds.channel)]
+    assert [(each["name"], each["type"]) for each in give["options"][:4]] == [(name, of.value) for name, of in wanted]
+    choices = [(each["name"], each["value"]) for each in give["options"][1]["choices"]]
+    assert choices == [("Red, the best", "red"), ("Dark blue", "dark_blue")]
 
 
 async def test_an_argument_can_take_a_right_and_is_given_only_where_it_is_offered() -> None:

@@ -52,6 +52,16 @@ async def told(app: App, name: str, caller: Caller, /, **given: Any) -> tuple[st
     return "\n".join([*found.lines(Markdown()), found.document]), found.data()
 
 
+async def test_everybody_sees_who_there_is_and_only_those_in_charge_how_they_are_set_up(app: App) -> None:
+    words, (row,) = await told(app, "agent.list", ANN)
+    assert words == "- Star: Shines\n"
+    assert (row["model"], row["file"]) == ("", "")
+    _, (row,) = await told(app, "agent.list", EVA)
+    assert (row["model"], row["file"]) == ("offline", "as in carina.toml")
+    assert (await told(app, "group.list", ANN))[0] == "- Main (taking turns): Star\n"
+    assert (await told(app, "group.list", EVA))[1][0]["answers_in"] == "everywhere else"
+
+
 async def test_prompts_are_taken_away_by_the_owner_alone(app: App) -> None:
     for name, given in (("agent.show", {"agent": "star"}), ("group.show", {"group": "main"})):
         with pytest.raises(UserError, match="Only an admin may"):

@@ -15,7 +15,7 @@ from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.schemas import Field, FieldType, MapSchema
+from memory.blocks.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
@@ -123,6 +123,25 @@ async def test_a_wholly_damaged_block_is_edited_by_hand_and_its_past_says_what_m
             seen + 2,
             seen + 1,
         ]
+
+
+async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_written_so(tmp_path: Path) -> None:
+    def a_list(tx: Tx) -> None:
+        block = NewBlock(
+            STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, schema=ListSchema(), values={"items": ["a", "b"]}
+        )
+        blocks.create_block(tx, block, SYSTEM, NOON)
+
+    def meanwhile(tx: Tx) -> None:
+        author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
+        blocks.add_item(tx, author, "notes", "", "c")
+
+    async with opened(tmp_path, a_list) as memory:
+        row = await memory("form", "notes")
+        assert (row["text"], row["version"]) == ("a\nb", 1)
+        await memory.database.write(SETUP, meanwhile)
+        done = await memory("edit", "notes", text="A\nb", seen=row["version"])
+    assert (done["text"], done["merged"]) == ("1. A\n2. b\n3. c\n", True)
 
 
 async def test_a_form_is_for_the_block_that_it_was_opened_for(tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ from bot.services.memory.block_settings import (
 from bot.services.memory.blocks import Blocks
 from memory import agents
 from memory.agents import Agent
-from memory.blocks import BlockType, NewBlock, create_block
+from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
-from memory.people.audience import PUBLIC, Audience, Scope, Trust, guild_audience
+from memory.blocks.schemas import Field, LogSchema
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience
 from memory.store.database import Database
-from memory.store.errors import BlockExists, BlockTooLong, Refused
+from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
@@ -173,6 +174,17 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
         await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))
         await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
     await settings.delete(replace(OLGA, sure=True), label="human")
+
+
+async def test_a_log_of_ones_own_is_appended_by_people(database: Database, blocks: Blocks) -> None:
+    schema = LogSchema(fields=(Field(name="event"),))
+    for label, permission in (("days", Permission.READ_WRITE), ("tool_log", Permission.READ_ONLY)):
+        new = NewBlock(ADA.id, label, "Days", OWNER, Trust.SYSTEM, BlockType.LOG, permission, schema=schema)
+        await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
+    await blocks.append(OLGA, label="days", text="It rained.")
+    assert "It rained." in await text_of(blocks, "days")
+    with pytest.raises(BlockRefused, match="its entries cannot be changed"):
+        await blocks.append(OLGA, label="tool_log", text="x")
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,28 @@ def test_every_text_and_every_kind_of_block_comes_back_from_toml(prompt: str, na
 # ------------------------------------------------------------------------------------------------------------- groups
 
 
+def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Path) -> None:
+    (tmp_path / "day.toml").write_text(
+        '[[groups]]\nname = "Day"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
+    )
+    assert rows(here, f"group import {tmp_path / 'day.toml'}") == [{"kind": "group", "name": "Day", "did": "created"}]
+    found = {row["group"]: (row["answers_in"], row["file"]) for row in rows(here, "group list")}
+    assert found == {
+        "Day": ("discord:8, everywhere else", "not in carina.toml"),
+        "Main": ("", "differs from carina.toml: default"),
+        "Night": ("discord:7", "as in carina.toml"),
+    }
+    assert rows(here, "group status Day") == {
+        "group": "Day",
+        "pattern": "round_robin",
+        "members": [{"agent": "Star", "status": "active", "role": "regular", "model": "offline"}],
+        "state": {},
+        "began": None,
+        "ended": None,
+        "stopped": "",
+    }
+
+
 PLANNING = """
 [[groups]]
 name = "Planning"

@@ -1,5 +1,6 @@
 """What is decided by command: pauses, of which the owner is told what comes true, models of places, and languages."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.people.account_settings import AccountSettings
 from bot.services.people.places import Places
 from bot.services.results import Plain
+from memory import agents
 from memory.erasure.stores import STORES
 from memory.store.database import Tx
 from memory.store.errors import DatabaseBusy
@@ -85,6 +87,20 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
     assert await answered(thread, 5) == "offline", "the narrower place wins"
     await chosen("configured", hall.id)
     assert await answered(hall, 6) == usual
+
+
+async def test_a_group_with_an_archived_member_still_tells_its_model(service: Service) -> None:
+    (group, *_others) = await service.read(agents.groups)
+    offered = registry(dataclasses.replace(places_of(service), answering=RoutingTable({}, group.id)))
+
+    async def told() -> str:
+        found = await offered.call("model", owner_at_terminal(), {"place": channel("1").id})
+        return "".join(found.lines(Plain("UTC", service.clock())))
+
+    assert "**offline** answers here" in await told()
+    (member,) = group.members
+    await service.write(lambda tx: agents.set_status(tx, member.agent, "archived", service.clock()))
+    assert "**nobody** answers here" in await told()
 
 
 async def test_a_chosen_language_is_spoken_from_the_answer_on_and_lasts(service: Service) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from bot.agents.permissions.policy import Approver, People
+from bot.agents.permissions.policy import Approver, Change, People
 from bot.errors import UserError
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.memory.why import Explanation, Why
@@ -95,6 +95,24 @@ async def told(service: Service, place: Place = HALL, speaker: Speaker = ANN) ->
     await service.heard(said("I keep a quagga in the barn", 101, place, speaker))
     await service.heard(said("where is my quagga?", 102, place, speaker))
     return str((await service.column("SELECT id FROM archival_entries"))[0])
+
+
+async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
+    await told(service)
+    explained = await why_of(service).newest(curious())
+    text = text_of(explained)
+    assert f"> {QUAGGA}" in text
+    assert "by Ann in hall; everyone on that server can read it" in text
+    assert (
+        "Block “persona” in its current version, last changed Sun, 22 Nov 2026, 12:00 (now); everyone can read it"
+        in text
+    )
+    assert "Tools used: search." in text
+    kinds = [(memory.kind, memory.changes) for memory in explained.changeable]
+    assert ("entry", tuple(Change)) in kinds
+    assert ("message", (Change.FORGET, Change.NARROW)) in kinds
+    post = service.platform.posts[-1]
+    assert await why_of(service).of_message(curious(), post.external_id) == explained
 
 
 async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> None:

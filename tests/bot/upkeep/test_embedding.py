@@ -24,8 +24,9 @@ from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Choice, missing_words, packaged, to_vector
 from memory.search.hybrid import search
-from memory.search.query import Query
+from memory.search.query import Among, Query
 from memory.search.vector_texts import texts_of
+from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
@@ -99,6 +100,19 @@ async def all_done(made: Embedding, file: Database, count: int) -> None:
 
 async def words(made: Embedding, file: Database) -> str:
     return await file.read(made.words)
+
+
+async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, server: EmbeddingServer) -> None:
+    async with running(tmp_path, **remote(server)) as (made, file):
+        await said(file, "a", "bbb")
+        await all_done(made, file, 2)
+        (later,) = await said(file, "cc")
+        await all_done(made, file, 3)
+        asked = await made.questions.ask("Ann: cc", 5)
+        assert asked.embedding is not None
+        question = Question(asked.model, asked.embedding.vector, Among("message", STAR, Scope(GUILD), None))
+        assert list(await file.read(lambda rows: nearest(rows, question, 1))) == [later]
+        assert await words(made, file) == "openai:small: working"
 
 
 async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_once(
@@ -193,6 +207,18 @@ async def _refused(file: Database) -> bool:
     return standing == vectors.Progress(waiting=0, refused=1)
 
 
+async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Path, server: EmbeddingServer) -> None:
+    async with running(tmp_path, **remote(server, "old")) as (made, file):
+        await said(file, "a", "bbb")
+        await all_done(made, file, 2)
+
+    server.usual = lambda texts: openai(texts, dimension=6)
+    async with running(tmp_path, **remote(server, "new")) as (made, file):
+        await all_done(made, file, 2)
+        lengths = "SELECT DISTINCT length(vector) FROM vectors"
+        await until(file, lambda: file.read(lambda rows: [row[0] for row in rows.all(lengths)] == [6]))
+
+
 async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: EmbeddingServer) -> None:
     async with running(tmp_path, EMBEDDING_MODEL="none") as (_made, file):
         await said(file, "a")
@@ -238,6 +264,23 @@ def test_a_wrong_setting_is_named(tmp_path: Path, environ: dict[str, str], told:
     with pytest.raises(ConfigError) as caught:
         load_config(environ, tmp_path)
     assert told in str(caught.value)
+
+
+async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
+    async with Constellations.open(tmp_path, utc_now) as constellations:
+        home = await constellations.ensure("home", PersonId("owner"))
+        async with constellations.use(home.id) as file, aclosing(Embedders(config)) as shared:
+            made = shared.of(file)
+            await said(file, "apples", "pears")
+            assert (await made.searched("fruit", 3.0)).why == ""
+            await said(file, "plums")
+            server.usual = None
+            late = await made.searched("fruit", 0.1)
+            assert late.meaning is not None  # it was asked before
+            assert late.why == "1 text is waiting"
 
 
 async def test_a_folders_own_model_gets_its_passages_and_nothing_else(tmp_path: Path, server: EmbeddingServer) -> None:

@@ -14,7 +14,7 @@ from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
-from tests.bot.nights import Living, Teller, living, of_day, of_week, setting, shown, tells
+from tests.bot.nights import Living, Teller, living, of_agent, of_day, of_week, setting, shown, tells
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -55,6 +55,24 @@ async def of_days(live: Living, span: str = "day") -> list[ConstellationSummary]
 
 
 # --------------------------------------------------------------------------------------------------------- agents
+
+
+async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_until_something_new_happens(
+    tmp_path: Path,
+) -> None:
+    model = Teller()
+    async with living(tmp_path, setting(model)) as live:
+        await live.say("the boat is called Ada")
+        await live.pass_by(minutes=29)
+        assert await of_agents(live) == []
+        await live.pass_by(minutes=2)
+        (made,) = await of_agents(live)
+        assert (made.agent_name, made.summary, made.messages, made.model) == ("Carina", "Did 1.", 2, "scripted:one")
+        assert (made.audience, made.trust) == (HALL.audience, ANN.trust)
+        assert "the boat is called Ada" in shown(model.told[0])
+        await live.pass_by(hours=5)
+        assert [of_agent(request) for request in model.told] == [True], "nothing new, so nothing is asked or written"
+        assert "nothing new" in (await live.job(OF_AGENTS)).last_detail
 
 
 async def test_no_summary_mixes_audiences_and_none_is_seen_where_its_words_may_not_be(tmp_path: Path) -> None:

@@ -141,3 +141,16 @@ def test_an_event_ends_after_it_begins(tx: Tx) -> None:
     assert event.ends_at == datetime(2026, 3, 2, 19, 30, tzinfo=UTC)
     with pytest.raises(Refused, match="do not understand"):
         kept(tx, "today at 18:00", ends="later")
+
+
+def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their_person(tx: Tx) -> None:
+    quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
+    evening = kept(tx, "every monday at 18:00", ends="at 19:30")
+    night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
+    plain = kept(tx, "today at 20:00")
+    coming = calendar.coming([evening, night, plain], NOW, 1)
+    assert calendar.lines(coming, "Europe/Vienna") == [
+        f"- Mon, 2 Mar 2026, 18:00–19:30 dinner (every Monday) `{evening.id}`",
+        f"- Mon, 2 Mar 2026, 20:00 dinner `{plain.id}`",
+        f"- Mon, 2 Mar 2026, 23:00 to Tue, 3 Mar 2026, 02:00 dinner `{night.id}`",
+    ]

@@ -89,6 +89,16 @@ def out(tx: Tx) -> list[tuple[str, str, str]]:
     return [(row["place_id"], row["content"], row["audience"]) for row in rows]
 
 
+def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(tx: Tx) -> None:
+    kept = planned(tx, given=wanted(HALL, GUILD))
+    quiet_hours.put(tx, (ANN,), Times(reminders="privately"), NOW)
+    job = replace(says(), spoken=lambda person: "de" if person == ANN else "")
+    job.remind(tx, firing(tx, kept))
+    job.remind(tx, firing(tx, kept, suffix="again"))
+    texts = ["⏰ call mum", "⏰ Noch offen: call mum"]
+    assert out(tx) == [(DIRECT, text, ALONE.audience) for text in texts]
+
+
 BLUESKY = PersonId("bluesky:did:plc:7")
 THERE = PlaceId("bluesky:user:did:plc:7")
 
@@ -354,6 +364,12 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
 
 def test_the_terminal_is_where_its_person_is_spoken_to_alone() -> None:
     assert (own_place(PERSON), own_place(PersonId("discord:5"))) == (PLACE.id, "discord:user:5")
+
+
+def test_what_was_set_in_a_direct_message_is_said_there(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
 
 
 def test_when_others_hear_the_place_now_it_is_said_to_its_person_alone(tx: Tx) -> None:

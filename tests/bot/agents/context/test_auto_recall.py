@@ -35,6 +35,15 @@ async def used(service: Service) -> int:
     return int((await service.column(sql))[0])
 
 
+async def test_what_fits_the_words_comes_with_them_and_is_noted_for_why(service: Service) -> None:
+    await told(service, "Ann's dog is called Rufus", "Bob sails on Sundays", "The bridge opens in May")
+    await service.heard(said("What's my dog's name?", 1))
+    assert recalled(service) == ["Ann's dog is called Rufus"]
+    assert await used(service) == 1
+    await service.heard(said("and who sails?", 2))
+    assert recalled(service)[0] == "Bob sails on Sundays"
+
+
 async def test_what_was_said_in_view_is_not_shown_twice_and_comes_back_when_it_has_left(service: Service) -> None:
     insert = call("recall", operation="insert", content="The dog is Rufus")
     service.model.replies.extend([says("", insert), says("Noted.")])
@@ -44,6 +53,13 @@ async def test_what_was_said_in_view_is_not_shown_twice_and_comes_back_when_it_h
     assert recalled(service) == []
     await service.heard(said("what about the dog?", 3, ANNEX))
     assert recalled(service) == ["The dog is Rufus"]
+
+
+async def test_short_words_are_understood_by_those_before_them(service: Service) -> None:
+    await told(service, "Rufus the dog is nine", "Bob sails on Sundays")
+    await service.heard(said("I walked the dog", 1))
+    await service.heard(said("guess his age", 2))
+    assert recalled(service) == ["Rufus the dog is nine"]
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,28 @@ def setting(toml: str = COMMON + AGENTS) -> Setting:
     return Setting(ScriptedModel(), toml=toml)
 
 
+async def test_all_read_and_one_writes(tmp_path: Path) -> None:
+    async with running(tmp_path, setting()) as service:
+        scene = Scene(service)
+        for place in (HERS, THEIRS):
+            shown = await scene.shown(place)
+            assert "<block:partner_profile" in shown
+            assert "name: Olga" in shown
+            assert "Be kind." in shown
+        text, ok = only(await scene.do(NAMED, place=THEIRS))
+        assert (text, ok) == ("block _constellation_/partner_profile is read_only here: no overwrite", False)
+        assert only(await scene.do(NAMED, place=HERS))[1]
+        addressed = call(
+            "context", operation="append", label="_constellation_/partner_profile", field="notes", content="Likes tea."
+        )
+        assert only(await scene.do(addressed, place=HERS))[1]
+        shown = await scene.shown(THEIRS)
+        assert "name: Ann" in shown
+        assert "Likes tea." in shown
+        owners = "SELECT agent_id, count(*) FROM memory_blocks WHERE label = 'partner_profile' GROUP BY agent_id"
+        assert [tuple(row) for row in await service.rows(owners)] == [("_constellation_", 1)]
+
+
 async def test_there_is_one_for_each_audience_and_who_may_not_know_it_sees_none(tmp_path: Path) -> None:
     async with running(tmp_path, setting()) as service:
         scene, ann = Scene(service), direct(ANN, "guild")

@@ -6,15 +6,37 @@ from typing import Any, get_args
 import pytest
 
 from bot.config.values import TemplateName
-from memory.blocks.configured import TEMPLATES, beginning
-from memory.blocks.schemas import TextSchema
+from memory.blocks.configured import TEMPLATES, beginning, described
+from memory.blocks.schemas import LogSchema, TextSchema, dump_schema, parse_schema
 from memory.store.errors import Refused
 from tests.bot.parts import ScriptedModel, call, results, said, says, whole
 from tests.bot.stage import Setting, running
+from tests.memory.blocks.block_parts import blocks_store, made, new
+
+VALUES: dict[str, dict[str, Any]] = {
+    "persona": {"name": "Ada", "traits": ["warm"], "style": "plain", "guidelines": "Be kind."},
+    "human": {"name": "Mia", "preferences": ["tea"], "context": "A gardener."},
+    "scratchpad": {"current_task": "sorting", "notes": "half done"},
+    "organization": {"name": "Guild", "policies": "No spoilers."},
+    "current_state": {"energy": 4, "attention": "low", "mood": "calm", "as_of": "2026-11-22T12:00:00Z"},
+    "task_list": {"items": [{"title": "sweep", "due": "2026-11-23T00:00:00+00:00"}]},
+}
 
 
 def test_configuration_knows_every_template() -> None:
     assert set(get_args(TemplateName)) == set(TEMPLATES)
+
+
+@pytest.mark.parametrize("name", [each for each in TEMPLATES if each != "custom"])
+def test_a_template_makes_a_block_that_says_what_belongs_in_it(name: str) -> None:
+    template = TEMPLATES[name]
+    assert parse_schema(dump_schema(template.schema)) == template.schema
+    description = described(template.description, template.schema)
+    assert description.startswith(template.description + "; ")
+    required = {} if isinstance(template.schema, LogSchema) else VALUES.get(name, {})
+    with blocks_store() as tx:
+        block = made(tx, new(name, schema=template.schema, values=required, description=description))
+    assert block.content == beginning(template.schema, required)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,44 @@
 
 from pathlib import Path
 
+from memory.people.audience import Scope
+from memory.queue import messages
 from memory.store.ids import TurnId
-from tests.bot.parts import HALL, HeldReply, Platform, ScriptedModel, said, says
-from tests.bot.stage import Setting, running
+from tests.bot.parts import HALL, HeldReply, Platform, ScriptedModel, call, said, says
+from tests.bot.stage import Service, Setting, running
 
 SHOWN = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\n[discord]\nshow_names = true\n'
+
+
+async def batch(service: Service) -> list[tuple[str, str, str | None]]:
+    """The rows of the newest turn: role, text, name of the tool."""
+    (turn,) = await service.column("SELECT max(id) FROM turns")
+    scope = Scope(HALL.audience)
+    found = await service.read(lambda rows: messages.of_batch(rows, TurnId(turn), scope))
+    return [(row.role, row.text, row.tool_name) for row in found]
+
+
+async def test_a_turn_becomes_messages_in_the_order_in_which_it_happened(tmp_path: Path) -> None:
+    calls = call("recall", "r", operation="insert", content="Ann has a cat"), call("search", "s", query="zebra")
+    model = ScriptedModel(says("Let me note that.", *calls), says("Noted."))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("I have a cat", 1))
+        rows = await batch(service)
+        assert [(role, tool) for role, _text, tool in rows] == [
+            ("user", None),
+            ("assistant", None),
+            ("assistant", "recall"),
+            ("assistant", "search"),
+            ("tool", "recall"),
+            ("tool", "search"),
+            ("assistant", None),
+        ]
+        assert [text for role, text, _tool in rows if role == "assistant"] == ["Let me note that.", "", "", "Noted."]
+        positions = await service.column(
+            "SELECT sequence_in_batch FROM messages WHERE agent_id IS NOT NULL ORDER BY id"
+        )
+        assert positions == sorted(set(positions))
+        assert await service.column("SELECT count(*) FROM turn_steps") == [0]
 
 
 async def test_a_very_long_answer_goes_out_as_a_file(tmp_path: Path) -> None:

@@ -43,6 +43,25 @@ STANDS_IN = replace(says("I read that, A gave this"), model="offline", degraded=
 """What the offline model says where a member's own gives no answer."""
 
 
+async def test_each_stage_gets_what_the_one_before_gave_and_the_last_one_speaks(tmp_path: Path) -> None:
+    model = Cast(
+        Ant=["Draft about newts."],
+        Bee=[lambda request: says(f"Bee read: {'Draft about newts.' in told(request)}")],
+        Cat=[lambda request: says(f"Cat read: {'Bee read: True' in told(request)} {'Draft' in told(request)}")],
+    )
+    toml = stages(("draft", "Ant", ""), ("check", "Bee", ""), ("polish", "Cat", ""))
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("write about newts", 1))
+        assert service.platform.texts() == ["Cat read: True False"]
+        (row,) = await service.outbox()
+        assert (words_of(row).speaker, words_of(row).reply_to) == ("Cat", "1")
+        assert await service.column("SELECT content FROM messages WHERE role = 'assistant'") == ["Cat read: True False"]
+        assert await service.column("SELECT status FROM group_parts ORDER BY turn_id") == ["done"] * 3
+        assert await service.column("SELECT task || output FROM group_parts") == [""] * 3  # they have served
+    assert all("write about newts" in told(request) for request in model.requests)
+    assert 'You are the stage "draft" of a pipeline' in told(model.requests[0])
+
+
 class Page(ReadTool[Arguments]):
     """Gives words of the web."""
 

@@ -30,6 +30,19 @@ def words(pattern: str, settings: Mapping[str, object], *parts: Part) -> list[st
     return progress_words(run, "Team", parts, NAMES, {each.turn: "words" for each in parts}).splitlines()
 
 
+def test_stages_are_counted_and_named_and_a_second_try_is_said() -> None:
+    first = part("ant", "stage", "late")
+    again = part("ant", "stage", "done", attempt=2)
+    final = part("bee", "stage", "running", stage=1)
+    assert words("pipeline", TWO_STAGES, first, again, final) == [
+        "Team is working on this: stage 2 of 2.",
+        "✗ Ant: draft",
+        "✓ Ant: draft (try 2)",
+        "… Bee: final",
+        "> words",  # the last stage's words are the answer; those of the stages before are not for people
+    ]
+
+
 def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
     together = {**TWO_STAGES, "parallel_stages": True}
     draft, final = part("ant", "stage", "running"), part("bee", "stage", "done", stage=1)
@@ -53,6 +66,25 @@ def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens(
     assert words("dynamic", {}, parts[2]) == []
     with speaking("de"):
         assert words("dynamic", {}, *parts)[0] == "Team arbeitet daran: 0 von 1 Antworten fertig."
+
+
+async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_path: Path) -> None:
+    held = HeldReply(says("a draft"))
+    cast = Cast(Bee=["the answer"])
+    cast.replies.append(held)
+    table = stages(("draft", "Ant", ""), ("final", "Bee", ""))
+    async with running(tmp_path, Setting(cast, toml=table)) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT turn_id FROM group_runs")
+        shown = await service.runtime.preview(turn, HALL.id, "Team is working", progress=True)
+        assert await service.runtime.preview(turn, HALL.id, "other words", progress=True) == shown
+        assert service.platform.texts() == ["Team is working"]
+        held.free.set()
+        await service.settled()
+        await until(lambda: _gone(service))
+        assert service.platform.texts() == ["the answer"]
+        assert await service.runtime.preview(turn, HALL.id, "too late", progress=True) == ""
 
 
 async def _gone(service: Service) -> bool:

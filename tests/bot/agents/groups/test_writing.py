@@ -10,6 +10,7 @@ from memory.people.audience import Trust
 from tests.bot.agents.groups.parts import FOUR, Cast, told
 from tests.bot.parts import (
     ANN,
+    BOB,
     HALL,
     HeldReply,
     MovableClock,
@@ -38,6 +39,28 @@ def writes(kind: str, target: str, content: str, ident: str = "") -> Answer:
 
 def outcome(request: Request) -> tuple[str, bool]:
     return results(request)[-1]
+
+
+async def test_an_agent_takes_up_what_another_wrote_and_answers_where_that_was(tmp_path: Path) -> None:
+    model = Cast(Ant=[writes("agent", "bee", "look into newts"), "I asked Bee."], Bee=["Seven newts."])
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("how many newts?", 1))
+        assert service.platform.texts() == ["I asked Bee.", "Seven newts."]
+        assert {post.place for post in service.platform.posts} == {HALL.id}
+        row = (await service.rows("SELECT * FROM messages WHERE content = 'look into newts'"))[0]
+        assert (row["role"], row["speaker"], row["audience"], row["person_id"]) == (
+            "system",
+            "Ant",
+            HALL.audience,
+            None,
+        )
+        turns = await service.rows("SELECT person_id, audience FROM turns ORDER BY id")
+        assert {(turn["person_id"], turn["audience"]) for turn in turns} == {(ANN.id, HALL.audience)}
+    (asked,) = model.of("Bee")
+    assert "[Ant (an agent, to other agents)" in told(asked)
+    assert "look into newts" in told(asked)
+    assert "Ant, another agent, wrote that to Bee" in told(asked)
+    assert outcome(model.of("Ant")[1]) == ("Bee takes it up here as soon as people are answered", True)
 
 
 async def test_what_is_said_alone_stays_with_who_heard_it(tmp_path: Path) -> None:
@@ -118,6 +141,20 @@ async def test_one_message_causes_only_so_many_turns_however_slowly(tmp_path: Pa
         assert len(service.platform.texts()) == 1
         await service.heard(said("again", 2))
         assert await service.column("SELECT count(DISTINCT root_id) FROM agent_messages") == [2], "each has its own"
+
+
+async def test_people_come_before_agents(tmp_path: Path) -> None:
+    held = HeldReply(says("I asked Bee."))
+    model = Cast(Ant=["To Bob."], Bee=["From Bee."])
+    model.replies.extend([writes("agent", "Bee", "later"), held])
+    together = TWO.replace('members = ["Ant"]', 'members = ["Ant", "Bee"]\npattern = "supervisor"')
+    async with running(tmp_path, Setting(model, toml=together)) as service:
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        service.hear(said("and me?", 2, speaker=BOB))
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts() == ["I asked Bee.", "To Bob.", "From Bee."]
 
 
 async def test_what_was_written_for_a_message_that_is_taken_back_goes_with_it(tmp_path: Path) -> None:

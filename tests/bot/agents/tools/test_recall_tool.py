@@ -46,6 +46,17 @@ async def test_what_an_entry_is_kept_with_is_shown_where_it_is_read(service: Ser
     assert whole.splitlines()[1:] == ["(tags: sea, red)", "(heard from: Bob)", "(page: 3)"]
 
 
+async def test_categories_are_counted_and_hold_what_they_may(service: Service) -> None:
+    scene = Scene(service)
+    for number, category in enumerate(("work", "work/plans", "work/plans")):
+        assert only(await scene.do(insert(f"fact {number}", category=category, metadata={"n": number})))[1]
+    assert only(await scene.do(call("recall", operation="categories")))[0] == "- work: 1\n- work/plans: 2"
+    for category in ("a//b", "/a", "a b", "<b>", "a/"):
+        text, ok = only(await scene.do(insert("x", category=category)))
+        assert (ok, "is not a category" in text) == (False, True)
+    assert await service.column("SELECT json_extract(metadata, '$.n') FROM archival_entries ORDER BY n") == [0, 1, 2]
+
+
 async def test_a_passage_that_was_shown_is_noted_as_the_entry_that_it_is_of(service: Service) -> None:
     scene = Scene(service)
     content = "\n\n".join(f"The {word} stood there. " * 60 for word in ("harbour", "lantern", "tortoise"))

@@ -138,6 +138,27 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
             assert "“Perhaps” marks guesses" in text
 
 
+@pytest.mark.parametrize(
+    ("domain", "searched"),
+    [
+        ("archival_memory", {"archival", "archival_blocks"}),
+        ("constellation_messages", {"messages"}),
+        ("all", {"archival", "messages", "blocks", "activity", "facts", "tasks", "summaries", "files"}),
+        (None, {"archival", "messages", "blocks", "facts", "tasks"}),
+    ],
+)
+async def test_agents_and_people_name_what_they_search_alike(
+    service: Service, domain: str | None, searched: set[str]
+) -> None:
+    named = {} if domain is None else {"domain": domain}
+    assert set((await found(desk(service), "mango", **named)).searched) == searched
+    service.model.replies.extend([looking("search", query="mango", **named), says("No.")])
+    await service.heard(said("look", 1))
+    ((told, _ok),) = results(service.model.requests[-1])[-1:]
+    where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
+    assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
+
+
 # ------------------------------------------------------------------------------------------ where, and what is left out
 
 
