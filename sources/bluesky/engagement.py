@@ -23,7 +23,7 @@ _PAGE = 50
 _SELDOM = 30
 """How many checks for posts there are for each look at these."""
 _PER_HOUR = 30
-"""Engagement that are recorded per hour; whoever looks at the account sees the others anyway."""
+"""Likes, reposts and follows that are recorded per hour; whoever looks at the account sees the others anyway."""
 _MARK = "bluesky.acts"
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 

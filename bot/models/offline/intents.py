@@ -42,7 +42,7 @@ _DAY = timedelta(days=1)
 
 
 class Intent(NamedTuple):
-    """One thing that is wanted, by the name of its act (`engagement.py`); what an act does not need is empty."""
+    """One thing that is wanted, by the name of its act (`acts.py`); what an act does not need is empty."""
 
     act: str
     text: str = ""
