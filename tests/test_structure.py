@@ -175,6 +175,13 @@ def test_arrows_inside_bot_go_down() -> None:
     assert wrong_imports(wrong) == []
 
 
+def test_no_interface_imports_the_command_line() -> None:
+    def wrong(module: Module, name: str) -> bool:
+        return f"{name}.".startswith("bot.interfaces.cli.") and not module.path.startswith(STARTS)
+
+    assert wrong_imports(wrong) == []
+
+
 def test_arrows_inside_memory_go_down() -> None:
     height = {part: number for number, layer in enumerate(MEMORY_LAYERS) for part in layer}
     found = [module for module in modules() if module.name.startswith("memory.")]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bot.errors import ToolError, UserError
-from bot.interfaces.cli.client import LONGEST_REQUEST
+from bot.interfaces.client import LONGEST_REQUEST
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
 from memory.store.logs import Log

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from bot.errors import UserError
-from bot.interfaces.cli.client import CONNECT_SECONDS, LONGEST_REQUEST, no_service, no_sockets, silent, user_of
+from bot.interfaces.client import CONNECT_SECONDS, LONGEST_REQUEST, no_service, no_sockets, silent, user_of
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _

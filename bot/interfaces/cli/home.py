@@ -5,7 +5,6 @@
 
 import importlib
 import os
-import tomllib
 from pathlib import Path
 
 
@@ -32,15 +31,3 @@ def _of_file(path: Path, name: str) -> str:
         return ""
     dotenv = importlib.import_module("dotenv")  # only where it is needed
     return str(dotenv.dotenv_values(path).get(name) or "")
-
-
-_PROJECT = Path(__file__).parents[3] / "pyproject.toml"
-
-
-def version() -> str:
-    """The version of the installed package, or of the checkout if it is not installed."""
-    metadata = importlib.import_module("importlib.metadata")  # no other command needs it
-    try:
-        return str(metadata.version("carina"))
-    except metadata.PackageNotFoundError:
-        return str(tomllib.loads(_PROJECT.read_text("utf-8"))["project"]["version"])

@@ -16,10 +16,12 @@ from typing import Any
 import click
 
 from bot.errors import CallError, UserError
-from bot.interfaces.cli import client, streams
+from bot.interfaces import client
+from bot.interfaces.cli import streams
 from bot.interfaces.cli.commands import Commands, manifest, operation_entry
-from bot.interfaces.cli.home import data_folder, locale, version
+from bot.interfaces.cli.home import data_folder, locale
 from bot.interfaces.cli.loading import loaded
+from bot.interfaces.version import version
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder
 from texts import _, error_text, speak, speak_click

@@ -9,8 +9,8 @@ from starlette.types import Receive, Scope, Send
 
 from bot.errors import UserError
 from bot.interfaces import socket
-from bot.interfaces.cli.home import version
 from bot.interfaces.group_requests import ask_group
+from bot.interfaces.version import version
 from bot.interfaces.web.context import Context
 from texts import error_text
 

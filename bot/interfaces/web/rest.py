@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
-from bot.interfaces.cli.home import version
+from bot.interfaces.version import version
 from bot.interfaces.web.context import FAILURES, Context, fields_of, offered
 from bot.interfaces.web.security import Refusal, problem
 from bot.services.caller import Unconfirmed

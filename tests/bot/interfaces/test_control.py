@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bot.errors import ToolError, UserError
-from bot.interfaces.cli.client import NoService
+from bot.interfaces.client import NoService
 from bot.interfaces.control import serve
 from bot.interfaces.service_client import Holder, ServiceFailed
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError

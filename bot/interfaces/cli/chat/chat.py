@@ -19,10 +19,10 @@ from bot.config import Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.client import NoService
 from bot.interfaces.cli.connection import Line, connect, new_id
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.startup import NOT_RUNNING
+from bot.interfaces.client import NoService
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView

@@ -1,4 +1,4 @@
-"""Calls operations of a running service, using only the standard library."""
+"""Calls operations of a running service without an event loop, which takes a while to load: see `service_client.py`."""
 
 import json
 import socket
