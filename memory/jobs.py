@@ -4,17 +4,18 @@ A row is never deleted before it has run. `wake_at` is when the row must be chec
 somebody asked for a run by hand, or the end of a hold, which is a lease or the pause after a failed attempt.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TypeAlias, TypeVar
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct
 
 from memory.people.audience import OWNER, Audience
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import PersonId
+from memory.store.errors import RowUnreadable
+from memory.store.ids import EntryId, EventId, PersonId, ReminderId
 from memory.store.row_mapper import RowMapper
 from texts import packed, unpacked
 
@@ -26,6 +27,32 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+class NoPayload(Struct, frozen=True):
+    pass
+
+
+class ReminderDue(Struct, frozen=True):
+    reminder: ReminderId
+
+
+class EventDue(Struct, frozen=True, omit_defaults=True):
+    """`sooner`, in stored form: when the first occurrence is announced, if that is later than was wanted."""
+
+    event: EventId
+    sooner: str = ""
+
+
+class EntryDue(Struct, frozen=True, omit_defaults=True):
+    """An archival entry; `words` is the hash of its content."""
+
+    entry: EntryId
+    words: str = ""
+
+
+Payload: TypeAlias = NoPayload | ReminderDue | EventDue | EntryDue
+P = TypeVar("P", bound=Payload)
+
+
 class NewJob(Struct, frozen=True):
     """A job to store. `trigger` is in the scheduler's form; with `grace` None, it runs however late it is."""
 
@@ -33,7 +60,7 @@ class NewJob(Struct, frozen=True):
     kind: str
     trigger: str
     next_at: datetime
-    payload: Mapping[str, Any] = field(default_factory=dict)
+    payload: Payload = NoPayload()
     person: PersonId | None = None
     audience: Audience = OWNER
     grace: timedelta | None = None
@@ -42,7 +69,7 @@ class NewJob(Struct, frozen=True):
 class Job(Struct, frozen=True):
     id: str
     kind: str
-    payload: dict[str, Any]
+    payload: str
     trigger: str
     person: PersonId | None
     audience: Audience
@@ -57,6 +84,13 @@ class Job(Struct, frozen=True):
     last_run_at: datetime | None
     last_outcome: str
     last_detail: str
+
+    def read(self, kind: type[P]) -> P:
+        """The payload, of the type that this kind of jobs has. Raises RowUnreadable."""
+        try:
+            return msgspec.json.decode(self.payload, type=kind)
+        except msgspec.DecodeError as error:
+            raise RowUnreadable(f"The data of a job cannot be read ({error}).") from None
 
 
 def put(tx: Tx, new: NewJob, now: datetime) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.notices import own_place
 from memory import jobs
-from memory.jobs import NewJob
+from memory.jobs import EntryDue, NewJob
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import run_records
 from memory.people.audience import Trust
@@ -34,7 +34,7 @@ _SHOWN = 500
 def plan(tx: Tx, run: str, now: datetime) -> None:
     """Schedule the questions to everybody about whom a run inferred something sensitive."""
     for entry in run_records.pending_of_run(tx, run):
-        trigger, payload = triggers.dump(At(now)), {"entry": entry.id}
+        trigger, payload = triggers.dump(At(now)), EntryDue(entry.id)
         job = NewJob(f"{ASK}:{entry.id}", ASK, trigger, now, payload, entry.people[0], entry.audience)
         jobs.put(tx, job, now)
 
@@ -55,7 +55,7 @@ class ConsentRequests(Struct, frozen=True):
         kinds.add(Queueing(ASK, self.ask))
 
     def ask(self, tx: Tx, firing: Firing) -> Done:
-        entry = run_records.pending_of_id(tx, EntryId(firing.job.payload["entry"]))
+        entry = run_records.pending_of_id(tx, firing.job.read(EntryDue).entry)
         if entry is None:
             return Done(_("it was already decided or withdrawn"))
         person = entry.people[0]

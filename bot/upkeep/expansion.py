@@ -30,7 +30,7 @@ from bot.upkeep.background_calls import (
 from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent
-from memory.jobs import Completion, NewJob, Status
+from memory.jobs import Completion, EntryDue, NewJob, Status
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, is_category
 from memory.knowledge.consolidation.specifics import same_words, unsaid
@@ -70,13 +70,13 @@ def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entr
         return False
     name, words = f"{EXPAND}:{entry.id}", hashlib.sha256(entry.content.encode()).hexdigest()
     known = jobs.get(tx, name)
-    if known is not None and known.payload["words"] == words:
+    if known is not None and known.read(EntryDue).words == words:
         if known.status is Status.ACTIVE:
             return True
         if known.status is Status.PAUSED or archival.made_of(tx, [entry.id]):
             return False
     person = next(iter(entry.people), None)
-    payload = {"entry": entry.id, "words": words}
+    payload = EntryDue(entry.id, words)
     jobs.put(tx, NewJob(name, EXPAND, triggers.dump(At(now)), now, payload, person, entry.audience), now)
     return True
 
@@ -94,7 +94,7 @@ class ExpansionJob(Struct, frozen=True):
         if not self.means.settings.expand:
             return gettext_lazy("turned off ({setting})", setting="dreams.expand")
         await people_first(self.busy)
-        identifier = EntryId(firing.job.payload["entry"])
+        identifier = firing.job.read(EntryDue).entry
         saved = await database.read(lambda rows: _read(rows, identifier))
         if saved is None:
             return gettext_lazy("the entry was forgotten or is no longer used")

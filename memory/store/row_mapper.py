@@ -9,6 +9,9 @@ from inspect import isclass
 from types import NoneType
 from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
+import msgspec
+from msgspec import Struct
+
 from memory.store.clock import from_text
 from memory.store.database import Parameters, Row, Rows, Value
 from memory.store.ids import SHORTEST
@@ -116,6 +119,8 @@ def _stored(value: Any) -> Value:
             return json.dumps(dict(value), ensure_ascii=False)
         case frozenset():
             return json.dumps(sorted(value), ensure_ascii=False)
+        case Struct():
+            return msgspec.json.encode(value).decode()
         case tuple() | list():
             return json.dumps(value, ensure_ascii=False)
     raise TypeError(f"a column holds no {type(value).__name__}")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from memory import jobs
-from memory.jobs import Status
-from memory.store.database import Database
+from memory.jobs import EntryDue, Status
+from memory.store.database import Database, Tx
 from memory.store.errors import EntryNotFound
 from memory.store.ids import ConstellationId
 from memory.store.sqlite import driver
-from scheduler.jobs import Firing, Queueing, Working
+from scheduler.jobs import Done, Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import At, Cron, Every
 from tests.captured_logs import capture_logs
@@ -140,6 +140,20 @@ async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Ground) -> None
     await here.put("once", At(NOON))
     await here.pass_by(6 * HOUR, MINUTE)
     assert (await here.job("once")).status is Status.FAILED
+
+
+async def test_a_job_whose_data_is_damaged_fails_alone(here: Ground) -> None:
+    def about(_tx: Tx, firing: Firing) -> Done:
+        return Done(firing.job.read(EntryDue).entry)
+
+    here.kinds.add(Queueing("about", about))
+    await here.put("damaged", At(NOON), "about")
+    await here.put("sound", At(NOON))
+    async with here.constellations.use(here.home) as database:
+        await database.write(PUT, lambda tx: tx.run("UPDATE jobs SET payload = '{' WHERE id = 'damaged'"))
+    await here.tick()
+    assert "RowUnreadable" in (await here.job("damaged")).last_detail
+    assert (await here.job("sound")).last_outcome == "run"
 
 
 async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:

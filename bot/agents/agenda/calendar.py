@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
 
 from msgspec import Struct
 
@@ -11,13 +10,13 @@ from bot.agents.agenda.tasks import the_one
 from memory import jobs
 from memory.agenda import calendar
 from memory.agenda.calendar import Event, NewEvent
-from memory.jobs import NewJob
+from memory.jobs import EventDue, NewJob
 from memory.people import quiet_hours
 from memory.queue import outbox
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
-from memory.store.ids import EventId, PersonId
+from memory.store.ids import PersonId
 from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import read_when
@@ -99,12 +98,13 @@ def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
     ahead = timedelta(minutes=event.reminder_minutes or 0)
     planned = event.starts_at - ahead
     first = max(planned, now + timedelta(seconds=1))
-    payload: dict[str, Any] = {"event": event.id}
+    sooner = ""
     before: Trigger = At(first)
     if isinstance(trigger, Recurring):
         before = replace(trigger, ahead=ahead)
-        payload |= {"sooner": to_text(first)} if first > planned else {}
+        sooner = to_text(first) if first > planned else ""
     named, made = calendar.job_id(event.id), triggers.dump(before)
+    payload = EventDue(event.id, sooner)
     job = NewJob(named, EVENT, made, first, payload, event.person, event.audience, _GRACE)
     jobs.put(tx, job, now)
 
@@ -166,7 +166,7 @@ class EventJob(Struct, frozen=True):
         kinds.add(Queueing(EVENT, self.announce))
 
     def announce(self, tx: Tx, firing: Firing) -> Done:
-        event = calendar.by_id(tx, EventId(firing.job.payload["event"]))
+        event = calendar.by_id(tx, firing.job.read(EventDue).event)
         if event is None or event.person is None or event.cancelled:
             return Done(_("no longer wanted"))
         if self.reminding.opted_out(event.person):
@@ -184,7 +184,7 @@ class EventJob(Struct, frozen=True):
 
 def _announced(event: Event, firing: Firing) -> datetime:
     """The occurrence that a due time announces."""
-    first = firing.job.payload.get("sooner") == to_text(firing.due)  # announced later than was wanted
+    first = firing.job.read(EventDue).sooner == to_text(firing.due)  # announced later than was wanted
     if first or not isinstance(triggers.load(event.trigger), Recurring):
         return event.starts_at
     return firing.due + timedelta(minutes=event.reminder_minutes or 0)

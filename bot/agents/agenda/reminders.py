@@ -18,7 +18,7 @@ from bot.agents.notices import Notices, own_place
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id
-from memory.jobs import NewJob
+from memory.jobs import NewJob, ReminderDue
 from memory.knowledge.working import PATROL
 from memory.people import quiet_hours
 from memory.people.audience import OWNER, Audience, Scope, person_audience
@@ -229,7 +229,7 @@ class ReminderJob(Struct, frozen=True):
 
     def remind(self, tx: Tx, firing: Firing) -> Done:
         """Queue the message, and plan its repetition; or repeat a message that nobody has acknowledged."""
-        reminder, again = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"])), firing.job.kind == ESCALATE
+        reminder, again = reminders.by_id(tx, firing.job.read(ReminderDue).reminder), firing.job.kind == ESCALATE
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
             return Done(_("no longer wanted"))
         if again and reminder.status is not Status.TOLD:
@@ -314,7 +314,7 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
 
 def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:
     trigger = triggers.dump(At(at)) if suffix else reminder.trigger
-    payload = {"reminder": reminder.id}
+    payload = ReminderDue(reminder.id)
     return NewJob(job_id(reminder.id, suffix), kind, trigger, at, payload, reminder.person, reminder.audience)
 
 
