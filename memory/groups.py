@@ -5,21 +5,98 @@ whose answer goes into the part instead of to people. A pattern's state is chang
 records.
 """
 
-import json
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import msgspec
 from msgspec import Struct, field
 
 from memory.queue import outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, TurnId
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 
 Kind: TypeAlias = Literal["answer", "stage", "ballot", "choice", "task", "observe"]
 Status: TypeAlias = Literal["running", "done", "failed", "late"]
+
+
+class RunPlan(Struct, frozen=True, omit_defaults=True):
+    """Who answers, as the turn that begins the run decides: these `agents` (`everybody`: the message named them), those
+    whom the `chooser` names, or all, who vote on `options`."""
+
+    agents: tuple[AgentId, ...] = ()
+    everybody: bool = False
+    chooser: AgentId = AgentId("")
+    options: tuple[str, ...] = ()
+
+
+class StageOutcome(Struct, frozen=True):
+    stage: str
+    agents: tuple[AgentId, ...]
+    given: bool
+
+
+class BallotOutcome(Struct, frozen=True):
+    agent: AgentId
+    choice: str
+    weight: float
+    problem: str
+
+
+class RunOutcome(Struct, frozen=True, omit_defaults=True):
+    """Who answered; or the stages of a pipeline, with the one at which it was `aborted`; or the result of a vote."""
+
+    agents: tuple[AgentId, ...] = ()
+    stages: tuple[StageOutcome, ...] = ()
+    aborted: str = ""
+    decision: str = ""
+    tally: Mapping[str, float] = field(default_factory=dict)
+    quorum: int = 0
+    ballots: tuple[BallotOutcome, ...] = ()
+
+
+class PartDetail(Struct, frozen=True, omit_defaults=True):
+    """A member's ballot, or whom it chose; `acted`: it did something that must not happen twice."""
+
+    choice: str = ""
+    reason: str = ""
+    agents: tuple[AgentId, ...] = ()
+    acted: bool = False
+
+
+class LastCheck(Struct, frozen=True, omit_defaults=True):
+    """A sleeptime group's last check of a place. `since` is its last run, or its first check."""
+
+    checked: datetime | None = None
+    since: datetime | None = None
+    above: tuple[str, ...] = ()
+    """The triggers whose number was above its threshold."""
+    fired: Mapping[str, datetime] = field(default_factory=dict)
+    """When each trigger last fired, by name."""
+
+
+class GroupState(LastCheck, frozen=True, omit_defaults=True):
+    """What a group remembers between runs; its last check is that of the place where it acts, and `places` has others'.
+
+    `index` is the position of the member whose turn is next.
+    """
+
+    used: Mapping[AgentId, datetime] = field(default_factory=dict)
+    index: int | None = None
+    places: Mapping[str, LastCheck] = field(default_factory=dict)
+
+    def last_used(self, agent: AgentId) -> datetime:
+        """When the group last asked an agent; long ago if never."""
+        return self.used.get(agent, _NEVER)
+
+    def using(self, agents: Sequence[AgentId], now: datetime) -> "GroupState":
+        return replace(self, used={**self.used, **dict.fromkeys(agents, now)})
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Run(Struct, frozen=True):
@@ -31,8 +108,8 @@ class Run(Struct, frozen=True):
     settings: Mapping[str, Any]
     conducted: bool
     """Whether the answer is made of parts; otherwise the turn's own agent answers."""
-    plan: Mapping[str, Any] = field(default_factory=dict)
-    outcome: Mapping[str, Any] = field(default_factory=dict)
+    plan: RunPlan = RunPlan()
+    outcome: RunOutcome = RunOutcome()
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
@@ -51,7 +128,7 @@ class Part(Struct, frozen=True):
     call: str = ""
     status: Status = "running"
     output: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: PartDetail = PartDetail()
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
@@ -73,7 +150,7 @@ def latest(rows: Rows, group: GroupId) -> Run | None:
     return _run.first(rows, sql, (group,))
 
 
-def end_run(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> bool:
+def end_run(tx: Tx, identifier: TurnId, outcome: RunOutcome, now: datetime) -> bool:
     """Record a run's outcome, in the transaction that ends the turn; False if the turn has no run."""
     return (
         tx.run("UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?", (_json(outcome), now, identifier))
@@ -167,7 +244,7 @@ def end_part(tx: Tx, turn: TurnId, status: Status, output: str, now: datetime) -
     tx.run(sql, (status, output, now, turn))
 
 
-def note(tx: Tx, turn: TurnId, detail: Mapping[str, Any]) -> None:
+def note(tx: Tx, turn: TurnId, detail: PartDetail) -> None:
     """Store the ballot or choice of a part."""
     tx.run("UPDATE group_parts SET detail = ? WHERE turn_id = ?", (_json(detail), turn))
 
@@ -196,19 +273,20 @@ def drop_parts(tx: Tx, run_id: TurnId) -> None:
     tx.run("DELETE FROM group_parts WHERE run_id = ? AND kind <> 'observe'", (run_id,))
 
 
-def state(rows: Rows, group: GroupId) -> dict[str, Any]:
-    return rows.value("SELECT state FROM group_states WHERE group_id = ?", (group,), json.loads) or {}
+def state(rows: Rows, group: GroupId) -> GroupState:
+    found = rows.value("SELECT state FROM group_states WHERE group_id = ?", (group,), str)
+    return msgspec.json.decode(found or "{}", type=GroupState)
 
 
-def set_state(tx: Tx, group: GroupId, state_: Mapping[str, Any], now: datetime) -> None:
+def set_state(tx: Tx, group: GroupId, state_: GroupState, now: datetime) -> None:
     """Store a group's state, in the transaction that did what it records."""
     sql = """INSERT INTO group_states (group_id, state, updated_at) VALUES (?, ?, ?)
              ON CONFLICT (group_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at"""
     tx.run(sql, (group, _json(state_), now))
 
 
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(dict(value), ensure_ascii=False)
+def _json(value: Struct) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 _run = RowMapper(Run, id="turn_id")

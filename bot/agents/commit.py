@@ -1,8 +1,7 @@
 """The units of work that end a turn or extend what it answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from bot.agents import learning, patrols, transcript, turn_log
 from bot.agents.context import recovery
@@ -14,6 +13,7 @@ from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
 from bot.agents.steps import wordings
 from memory import groups
+from memory.groups import RunOutcome
 from memory.knowledge import work
 from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, outbox, turns
@@ -48,10 +48,10 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     transcript.write(tx, transcript.TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)
-    finish(tx, turn_deps, material, {"agents": [turn.agent] if said.strip() else []}, now)
+    finish(tx, turn_deps, material, RunOutcome((turn.agent,) if said.strip() else ()), now)
 
 
-def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, outcome: Mapping[str, Any], now: datetime) -> None:
+def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, outcome: RunOutcome, now: datetime) -> None:
     """End a turn whose answer is queued; `outcome` is for its group's run."""
     turn = material.turn
     learning.learn(tx, material, turn_deps.tools, now)
@@ -71,7 +71,7 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
     agent_messages.withdraw(tx, turn, now)
     groups.drop_parts(tx, turn)
     groups.end_part(tx, turn, "failed", "", now)
-    groups.end_run(tx, turn, {}, now)
+    groups.end_run(tx, turn, RunOutcome(), now)
     groups.forget_parts(tx, turn)
     inbox.finish(tx, turn, now)
     turns.end(tx, turn, "cancelled", now)

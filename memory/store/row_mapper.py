@@ -101,6 +101,8 @@ def _conversion(hint: Any) -> _Convert | None:
         return json.loads
     if isclass(kind) and issubclass(kind, bool | Enum):
         return kind
+    if isclass(kind) and issubclass(kind, Struct):
+        return lambda text: msgspec.json.decode(text, type=kind)
     if isclass(kind) and issubclass(kind, tuple | frozenset):
         pairs = get_origin(get_args(hint)[0]) is tuple
         return lambda text: kind(map(tuple, json.loads(text)) if pairs else json.loads(text))

@@ -8,7 +8,7 @@ from bot.agents.groups.state_machine import MemberRequest
 from bot.agents.seeds import ensure_blocks
 from bot.config.values import OFFLINE
 from memory import agents, groups
-from memory.groups import Part, Status
+from memory.groups import Part, PartDetail, Status
 from memory.knowledge import working
 from memory.queue import inbox, turns
 from memory.queue.steps import Answered, forgets, is_lasting
@@ -48,7 +48,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     """Store a member's result, inside the transaction that ends its turn. An empty result can be an answer."""
     fresh = groups.part(tx, part.turn)
     status: Status = "done"
-    if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
+    if part.kind in _NEEDS_DETAIL and (fresh is None or fresh.detail == PartDetail()):
         status, text = "failed", _("gave no valid one")
     elif part.kind in REQUIRED_PARTS and not text.strip():
         models = [step.body.model for step in material.steps if isinstance(step.body, Answered)]

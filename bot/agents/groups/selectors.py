@@ -5,12 +5,12 @@ Randomness is seeded with the run's number, so that a run repeated after a crash
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from bot.agents.groups.settings import Dynamic
 from memory.agents import Member
+from memory.groups import GroupState
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId
 
@@ -71,7 +71,7 @@ def choose(
     settings: Dynamic,
     candidates: Sequence[Candidate],
     question: str,
-    state: Mapping[str, Any],
+    state: GroupState,
     seed: int,
     near: Mapping[str, float],
 ) -> list[Candidate]:
@@ -81,7 +81,7 @@ def choose(
             order = shuffled(seed, [each.agent for each in candidates])
             return sorted(candidates, key=lambda each: order.index(each.agent))[: settings.count]
         case "load_balancing":
-            return sorted(candidates, key=lambda each: last_used(state, each.agent))[: settings.count]
+            return sorted(candidates, key=lambda each: state.last_used(each.agent))[: settings.count]
         case _:
             return _capable(settings, candidates, question, state, near)
 
@@ -90,7 +90,7 @@ def _capable(
     settings: Dynamic,
     candidates: Sequence[Candidate],
     question: str,
-    state: Mapping[str, Any],
+    state: GroupState,
     near: Mapping[str, float],
 ) -> list[Candidate]:
     """The members that fit best; if none fits, the one that was asked longest ago."""
@@ -99,14 +99,9 @@ def _capable(
     for each in candidates:
         prefers = _PREFERRED if preferred and each.member.domain.casefold() == preferred else 0.0
         scores[each.agent] = fit(question, each, near) + prefers
-    ordered = sorted(candidates, key=lambda each: (-scores[each.agent], last_used(state, each.agent)))
+    ordered = sorted(candidates, key=lambda each: (-scores[each.agent], state.last_used(each.agent)))
     fitting = [each for each in ordered if scores[each.agent] > 0]
     return fitting[: settings.count] or ordered[:1]
-
-
-def last_used(state: Mapping[str, Any], agent: AgentId) -> str:
-    """When the group last asked an agent, as stored; empty if never."""
-    return str(state.get("used", {}).get(agent, ""))
 
 
 def delegate_to(
@@ -114,7 +109,7 @@ def delegate_to(
     candidates: Sequence[Candidate],
     task: str,
     given: Mapping[AgentId, int],
-    state: Mapping[str, Any],
+    state: GroupState,
     seed: int,
 ) -> Candidate | None:
     """Who gets an unaddressed task; None if nobody may. `given`: tasks that each has had in this run."""
@@ -125,8 +120,8 @@ def delegate_to(
             first = shuffled(seed + sum(given.values()), [each.agent for each in candidates])[0]
             return next(each for each in candidates if each.agent == first)
         case "least_busy":
-            return min(candidates, key=lambda each: (given.get(each.agent, 0), last_used(state, each.agent)))
+            return min(candidates, key=lambda each: (given.get(each.agent, 0), state.last_used(each.agent)))
         case "round_robin":
-            return min(candidates, key=lambda each: last_used(state, each.agent))
+            return min(candidates, key=lambda each: state.last_used(each.agent))
         case _:
             return max(candidates, key=lambda each: (fit(task, each), -given.get(each.agent, 0)))

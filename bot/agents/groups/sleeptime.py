@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from importlib.metadata import entry_points
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -18,15 +17,17 @@ from bot.agents.groups.speaker import mentioned_words
 from bot.agents.groups.team import Team, team
 from memory import agents, blocks, groups
 from memory.blocks import BlockType
+from memory.groups import LastCheck
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue import inbox, messages
 from memory.queue.messages import Utterance
 from memory.queue.payloads import TriggerFired
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PlaceId, place_person, place_source
 from memory.store.logs import Log
 from memory.store.plurals import many
+from memory.store.records import asdict, replace
 from scheduler.zones import Quiet
 
 PAUSE = timedelta(minutes=15)
@@ -80,9 +81,9 @@ def _cools(trigger: Trigger, facts: Facts) -> bool:
     return fired is not None and facts.now - fired < timedelta(minutes=trigger.cooldown)
 
 
-def exceeding(triggers: Sequence[Trigger], facts: Facts) -> list[str]:
+def exceeding(triggers: Sequence[Trigger], facts: Facts) -> tuple[str, ...]:
     """The triggers above their threshold: they fire again only after they were below it."""
-    return [each.name for each in triggers if each.on == "threshold_exceeded" and _above(each, facts)]
+    return tuple(each.name for each in triggers if each.on == "threshold_exceeded" and _above(each, facts))
 
 
 def _why(trigger: Trigger, facts: Facts, custom: Mapping[str, Predicate]) -> str:
@@ -207,25 +208,23 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
         raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
     before, names = state, list[str]()
     for name in (settings.place, *settings.also):
-        own = state if name == settings.place else state.get("places", {}).get(name, {})
-        checked = _moment(own.get("checked"))
-        if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
+        own = state if name == settings.place else state.places.get(name, LastCheck())
+        if own.checked is not None and now - own.checked < timedelta(minutes=settings.check_minutes) - _EARLY:
             continue
         place = inbox.conversation_place(tx, PlaceId(name))
         facts = _facts(tx, found, settings, own, (now, _scope(tx, place)))
-        fired = [] if checked is None else holding(settings.triggers, facts, predicates)
+        fired = [] if own.checked is None else holding(settings.triggers, facts, predicates)
         if fired and _is_quiet(settings, fired, zone, now):
             continue  # nothing is recorded: what holds still holds after the quiet hours
-        changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
-        changed["since"] = to_text(now if fired else facts.since)
+        since, times = now if fired else facts.since, {**own.fired, **{each.trigger.name: now for each in fired}}
+        check = LastCheck(now, since, exceeding(settings.triggers, facts), times)
         if fired:
-            changed["fired"] = {**own.get("fired", {}), **{each.trigger.name: to_text(now) for each in fired}}
             _give_turn(tx, found, place, fired, now)
             names += [each.trigger.name for each in fired]
         if name == settings.place:
-            state = {**state, **changed}
+            state = replace(state, **asdict(check))
         else:
-            state = {**state, "places": {**state.get("places", {}), name: {**own, **changed}}}
+            state = replace(state, places={**state.places, name: check})
     if state != before:
         groups.set_state(tx, group_id, state, now)
     return names
@@ -249,16 +248,13 @@ def _scope(rows: Rows, place: PlaceId) -> Scope:
     return Scope(OWNER if place_source(place) == "terminal" else PUBLIC)  # its readers are not known yet
 
 
-def _facts(
-    rows: Rows, found: Team, settings: Sleeptime, state: Mapping[str, Any], here: tuple[datetime, Scope]
-) -> Facts:
+def _facts(rows: Rows, found: Team, settings: Sleeptime, own: LastCheck, here: tuple[datetime, Scope]) -> Facts:
     now, scope = here
-    since = _moment(state.get("since")) or now
+    since = own.since or now
     spoken = messages.spoken_since(rows, min(since, now - _TALK), scope, _READ)
-    fired = {name: from_text(at) for name, at in state.get("fired", {}).items()}
-    above = frozenset(state.get("above", ()))
-    own = [each for each in spoken if _hears(scope, each)]
-    return Facts(now, since, spoken, own, _metrics(rows, found, settings, here), above, fired)
+    heard = [each for each in spoken if _hears(scope, each)]
+    metrics = _metrics(rows, found, settings, here)
+    return Facts(now, since, spoken, heard, metrics, frozenset(own.above), own.fired)
 
 
 def _hears(scope: Scope, said: Utterance) -> bool:
@@ -316,7 +312,3 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[FiredTrigger
         payload=TriggerFired(found.leader, fired[0].trigger.priority),
     )
     inbox.add_event(tx, event, now)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)

@@ -7,9 +7,8 @@ later crash, the decision stands.
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bot.agents.context.quotes import say
 from bot.agents.groups.member_turns import begin_part
@@ -20,7 +19,7 @@ from bot.agents.groups.team import Team, team
 from bot.agents.patrols import is_patrol
 from memory import groups
 from memory.agents import Group
-from memory.groups import Run
+from memory.groups import GroupState, Run, RunPlan
 from memory.people import states
 from memory.people.audience import Scope
 from memory.queue import messages
@@ -29,9 +28,9 @@ from memory.queue.payloads import Letter, addressee
 from memory.queue.turns import Turn
 from memory.search.query import Nearness
 from memory.search.similarity import Meaning
-from memory.store.clock import to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, GroupId, PersonId, TurnId
+from memory.store.records import replace
 
 _GREETINGS = r"(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?"
 _BEFORE = r"^\s*(?:@\S+\s+)?"
@@ -123,8 +122,8 @@ class Plan(Struct, frozen=True):
 
     agent: AgentId
     conducted: bool = False
-    details: Mapping[str, Any] = field(default_factory=dict)
-    state: Mapping[str, Any] | None = None
+    details: RunPlan = RunPlan()
+    state: GroupState | None = None
     """The group's new state; None if it does not change."""
 
     def keep(self, tx: Tx, found: Team, turn: Turn, now: datetime) -> None:
@@ -161,9 +160,7 @@ def _told(found: Team, head: InRow) -> AgentId:
     return named if found.able(named) or named in found.observers else found.leader
 
 
-def plan_of(
-    found: Team, words: str, state: Mapping[str, Any], drawn: tuple[int, Mapping[str, float]], now: datetime
-) -> Plan:
+def plan_of(found: Team, words: str, state: GroupState, drawn: tuple[int, Mapping[str, float]], now: datetime) -> Plan:
     """The plan. Pure: `drawn` are the seed of random choices, and similarities by profile.
 
     Raises ValueError when nobody can be asked.
@@ -175,34 +172,34 @@ def plan_of(
     names = {each.name: each.agent for each in found.candidates}
     called = [names[name] for name in addressed(words, list(names))]
     if len(called) == 1:
-        return Plan(called[0], state=_used(state, called, now))
+        return Plan(called[0], state=state.using(called, now))
     if called and not whole:
-        return Plan(found.leader, True, {"agents": called, "everybody": True}, _used(state, called, now))
+        return Plan(found.leader, True, RunPlan(tuple(called), everybody=True), state.using(called, now))
     match found.settings:
         case RoundRobin():
             return _next_in_turn(found, found.settings, state, now)
         case Dynamic(selector="supervisor"):
-            return Plan(found.leader, True, {"chooser": found.leader}, _used(state, [found.leader], now))
+            return Plan(found.leader, True, RunPlan(chooser=found.leader), state.using([found.leader], now))
         case Dynamic():
             chosen = [each.agent for each in choose(found.settings, found.candidates, words, state, seed, near)]
-            details = {"agents": chosen} if len(chosen) > 1 else {}
-            return Plan(chosen[0], len(chosen) > 1, details, _used(state, chosen, now))
+            details = RunPlan(tuple(chosen) if len(chosen) > 1 else ())
+            return Plan(chosen[0], len(chosen) > 1, details, state.using(chosen, now))
         case Voting():
-            return Plan(found.leader, True, {"options": options_of(words, found.settings)})
+            return Plan(found.leader, True, RunPlan(options=options_of(words, found.settings)))
         case Pipeline():
             return Plan(found.leader, True)
         case _:
-            return Plan(found.leader, state=_used(state, [found.leader], now))
+            return Plan(found.leader, state=state.using([found.leader], now))
 
 
-def _next_in_turn(found: Team, settings: RoundRobin, state: Mapping[str, Any], now: datetime) -> Plan:
+def _next_in_turn(found: Team, settings: RoundRobin, state: GroupState, now: datetime) -> Plan:
     """The member whose turn it is; `index` is the position of the one after it."""
-    order, start = found.speakers, int(state.get("index", 0)) % len(found.speakers)
+    order, start = found.speakers, (state.index or 0) % len(found.speakers)
     for step in range(len(order)):
         position = (start + step) % len(order)
         agent = order[position]
         if found.able(agent):
-            kept = {**_used(state, [agent], now), "index": (position + 1) % len(order)}
+            kept = replace(state.using([agent], now), index=(position + 1) % len(order))
             return Plan(agent, state=kept)
         if not settings.skip_unavailable:
             raise ValueError(
@@ -210,10 +207,6 @@ def _next_in_turn(found: Team, settings: RoundRobin, state: Mapping[str, Any], n
                 f'"{found.group.name}" passes over nobody (skip_unavailable = false)'
             )
     raise ValueError(f'nobody of the group "{found.group.name}" is active')
-
-
-def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) -> dict[str, Any]:
-    return {**state, "used": {**state.get("used", {}), **dict.fromkeys(agents, to_text(now))}}
 
 
 async def member_similarity(

@@ -7,15 +7,15 @@ in which order, and what the result is; `bot.agents.groups.orchestrator` carries
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bot.agents.context.quotes import NOTHING, Quoted, joined, quotation, say
 from bot.agents.groups.selectors import Candidate, fit, shuffled
 from bot.agents.groups.settings import Pipeline, Stage, Table, Voting, stored
 from bot.agents.groups.team import Team
-from memory.groups import Kind, Part, Run
+from memory.groups import BallotOutcome, Kind, Part, Run, RunOutcome, StageOutcome
 from memory.store.ids import AgentId
 from texts import _, gettext_noop, number_text
 
@@ -141,7 +141,7 @@ class Say(Struct, frozen=True):
     """The run is over. `words` by agent in the order of sending; None stands for the group itself."""
 
     words: tuple[tuple[AgentId | None, str], ...]
-    outcome: Mapping[str, Any] = field(default_factory=dict)
+    outcome: RunOutcome = RunOutcome()
 
 
 class NobodyAnswered(Exception):
@@ -157,7 +157,7 @@ def next_step(now: Situation) -> Step:
     match now.settings:
         case Pipeline() as settings:
             return _pipeline(now, settings)
-        case Voting() as settings if "everybody" not in now.run.plan:
+        case Voting() as settings if not now.run.plan.everybody:
             return _vote(now, settings)
         case _:
             return _answers(now)
@@ -168,21 +168,20 @@ def next_step(now: Situation) -> Step:
 
 def _answers(now: Situation) -> Step:
     """Every chosen member answers; if the plan wants a choice, a member chooses first."""
-    chosen = [AgentId(agent) for agent in now.run.plan.get("agents", ())]
-    chooser = now.run.plan.get("chooser")
+    chosen, chooser = now.run.plan.agents, now.run.plan.chooser
     if chooser and not chosen:
         made = next((part for part in now.parts if part.kind == "choice"), None)
         if made is None:
-            return [MemberRequest(AgentId(chooser), "choice", task=_choice_task(now))]
-        picked = [each.agent for each in now.team.candidates if each.agent in made.detail.get("agents", ())]
-        chosen = picked or [AgentId(chooser)]  # if it chose nobody, it answers itself
+            return [MemberRequest(chooser, "choice", task=_choice_task(now))]
+        picked = tuple(each.agent for each in now.team.candidates if each.agent in made.detail.agents)
+        chosen = picked or (chooser,)  # if it chose nobody, it answers itself
     asked = [part for part in now.parts if part.kind == "answer"]
     if not asked:
         return [MemberRequest(agent, "answer", task=_answer_task(now, chosen)) for agent in chosen]
     given = [part for part in asked if part.status == "done"]
     if not given:
         raise NobodyAnswered("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
-    return Say(tuple((part.agent, part.output) for part in given), {"agents": [part.agent for part in given]})
+    return Say(tuple((part.agent, part.output) for part in given), RunOutcome(tuple(part.agent for part in given)))
 
 
 def _choice_task(now: Situation) -> Quoted:
@@ -206,7 +205,7 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
     heard = NOTHING
     spoken: list[Part] = []
     wanted: list[MemberRequest] = []
-    outcome: list[dict[str, Any]] = []
+    outcome: tuple[StageOutcome, ...] = ()
     failed: tuple[int, Stage] | None = None
     for number, stage in enumerate(settings.stages):
         asking, given = _stage(now, number, stage)
@@ -216,7 +215,7 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
             task = joined([_stage_task(stage, last=last), heard], "\n\n")
             wanted += [MemberRequest(AgentId(each), "stage", number, attempt, task) for each in agents]
         else:
-            outcome.append({"stage": stage.name, "agents": [part.agent for part in given], "given": bool(given)})
+            outcome += (StageOutcome(stage.name, tuple(part.agent for part in given), bool(given)),)
             failed = failed or (None if given or stage.on_failure == "skip" else (number, stage))
             spoken = [*spoken, *given] if settings.parallel_stages else given or spoken
         if not settings.parallel_stages:
@@ -229,8 +228,8 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
     if wanted:
         return wanted
     if not spoken:
-        return Say(((None, _("None of the stages gave an answer.")),), {"stages": outcome})
-    return Say(tuple((part.agent, part.output) for part in spoken), {"stages": outcome})
+        return Say(((None, _("None of the stages gave an answer.")),), RunOutcome(stages=outcome))
+    return Say(tuple((part.agent, part.output) for part in spoken), RunOutcome(stages=outcome))
 
 
 def _stage(now: Situation, number: int, stage: Stage) -> tuple[tuple[list[str], int] | None, list[Part]]:
@@ -255,32 +254,32 @@ def _stage_task(stage: Stage, *, last: bool) -> Quoted:
     return say("{of} Your final text {goes}.", of=of, goes=goes)
 
 
-def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, Any]]) -> Say:
+def _aborted(now: Situation, number: int, stage: Stage, outcome: tuple[StageOutcome, ...]) -> Say:
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} could not do it")
     ended = [_(late if part.status == "late" else failed, name=now.name(part.agent)) for part in parts]
     why = "; ".join(dict.fromkeys(ended)) or _("none of its agents can be asked at the moment")
     text = _("I stopped at the stage “{stage}”: {why}.", stage=stage.name, why=why)
-    return Say(((None, text),), {"stages": outcome, "aborted": stage.name})
+    return Say(((None, text),), RunOutcome(stages=outcome, aborted=stage.name))
 
 
 # -------------------------------------------------------------------------------------------------------------- voting
 
 
 def _vote(now: Situation, settings: Voting) -> Step:
-    options = tuple(now.run.plan["options"])
+    options = now.run.plan.options
     asked = [part for part in now.parts if part.kind == "ballot"]
     if not asked:
         return [MemberRequest(each.agent, "ballot", task=_ballot_task(options)) for each in now.team.candidates]
     ballots = [_ballot(now, settings, part) for part in asked]
     # The quorum counts those who were asked: members that are unavailable now do not lower it.
     counted = tally(settings, options, ballots, now.run.id)
-    outcome = {
-        "decision": counted.decision,
-        "tally": dict(counted.counts),
-        "quorum": quorum_of(settings, len(ballots)),
-        "ballots": [{"agent": b.agent, "choice": b.choice, "weight": b.weight, "problem": b.problem} for b in ballots],
-    }
+    outcome = RunOutcome(
+        decision=counted.decision,
+        tally=counted.counts,
+        quorum=quorum_of(settings, len(ballots)),
+        ballots=tuple(BallotOutcome(b.agent, b.choice, b.weight, b.problem) for b in ballots),
+    )
     return Say(((None, announced(counted, ballots)),), outcome)
 
 
@@ -296,13 +295,13 @@ def _ballot_task(options: Sequence[str]) -> Quoted:
 def _ballot(now: Situation, settings: Voting, part: Part) -> Ballot:
     found = now.candidate(part.agent)
     fits = fit(now.question, found) if settings.weight_by_expertise and found is not None else 0.0
-    choice = str(part.detail.get("choice", ""))
+    choice = part.detail.choice
     problem = "" if choice else _("too late") if part.status == "late" else part.output or _("gave no valid one")
     return Ballot(
         agent=part.agent,
         name=now.name(part.agent),
         choice=choice,
-        reason=str(part.detail.get("reason", "")),
+        reason=part.detail.reason,
         weight=1.0 + min(fits, 3.0),
         at=part.ended_at,
         problem=problem,

@@ -15,11 +15,11 @@ from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups
 from memory.agents import plain_name
+from memory.groups import PartDetail
 from memory.queue import agent_messages, inbox, turns
 from memory.queue.agent_messages import SentMessage
 from memory.queue.payloads import TaskLeft
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, TurnId
 
@@ -138,8 +138,7 @@ class DelegateTool(MemberTool[DelegateArguments]):
             task=passage(arguments.task),
         )
         member = begin_part(tx, turn, run, MemberRequest(chosen.agent, "task", task=task), now, call=call.id)
-        used = {**state.get("used", {}), chosen.agent: to_text(now)}
-        groups.set_state(tx, found.group.id, {**state, "used": used}, now)
+        groups.set_state(tx, found.group.id, state.using([chosen.agent], now), now)
         return Assignment(member, settings.timeout)
 
 
@@ -158,11 +157,11 @@ class BallotTool(StoreTool[BallotArguments]):
         run = None if part is None else groups.run(tx, part.run)
         if part is None or run is None or part.kind != "ballot":
             raise ToolError("There is no vote at the moment.")
-        options = [str(option) for option in run.plan.get("options", ())]
+        options = run.plan.options
         choice = matching(arguments.choice, options)
         if not choice:
             raise ToolError(f'{arguments.choice!r} is none of the options: {", ".join(options)}, or "abstain".')
-        groups.note(tx, part.turn, {"choice": choice, "reason": arguments.reason.strip()})
+        groups.note(tx, part.turn, PartDetail(choice, arguments.reason.strip()))
         return Outcome(say("Your ballot is cast: {choice}.", choice=choice))
 
 
@@ -184,6 +183,6 @@ class ChooseTool(StoreTool[ChooseArguments]):
         if unknown := [name for name in wanted if name not in candidates]:
             known = ", ".join(each.name for each in candidates.values())
             raise ToolError(f"{', '.join(map(repr, unknown))}: nobody of that name can answer. There are: {known}.")
-        chosen = list(dict.fromkeys(candidates[name].agent for name in wanted))
-        groups.note(tx, part.turn, {"agents": chosen})
+        chosen = dict.fromkeys(candidates[name].agent for name in wanted)
+        groups.note(tx, part.turn, PartDetail(agents=tuple(chosen)))
         return Outcome(say("Chosen."))

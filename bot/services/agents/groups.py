@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from bot.agents.groups.settings import TABLES
@@ -42,7 +43,6 @@ from bot.services.results import Lines, Listing, Markup, Result, Row
 from bot.services.transactions import reads, tried, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member
-from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from sources.terminal import PERSON
 from texts import _, gettext_noop
@@ -142,26 +142,25 @@ class GroupStatus(Result):
         return [head, *(f"- {row.line(markup)}" for row in self.members), *self._kept(markup)]
 
     def _kept(self, markup: Markup) -> Iterator[str]:
-        kept = self.state
+        kept = msgspec.convert(self.state, groups.GroupState)
         if self.began is not None:
             stopped = self.told(markup, gettext_noop("; stopped at the stage {stopped}")) if self.stopped else ""
             began = (
                 gettext_noop("Last asked together: {began}") if self.ended else gettext_noop("At work since {began}")
             )
             yield self.told(markup, began) + stopped
-        if self.speaking and "index" in kept:
-            following = self.speaking[int(kept["index"]) % len(self.speaking)]
+        if self.speaking and kept.index is not None:
+            following = self.speaking[kept.index % len(self.speaking)]
             yield markup.text(_("Next in turn: {agent}", agent=following))
-        for key, words in (("used", _("Last asked")), ("fired", _("Last fired"))):
-            if kept.get(key):
-                moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
-                told = ", ".join(f"{markup.text(name)} {markup.time(from_text(at))}" for name, at in moments)
+        for times, words in ((kept.used, _("Last asked")), (kept.fired, _("Last fired"))):
+            moments = sorted(times.items(), key=lambda each: each[1], reverse=True)
+            if told := ", ".join(f"{markup.text(name)} {markup.time(at)}" for name, at in moments):
                 yield f"{words}: {told}"
-        for key, words in (("checked", _("Last checked")), ("since", _("Considers what happened since"))):
-            if kept.get(key):
-                yield f"{words}: {markup.time(from_text(kept[key]))}"
-        if kept.get("above"):
-            yield markup.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
+        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("Considers what happened since"))):
+            if at is not None:
+                yield f"{words}: {markup.time(at)}"
+        if kept.above:
+            yield markup.text(_("Above its threshold: {names}", names=", ".join(kept.above)))
 
 
 class Groups(UsesApprovals, frozen=True):
@@ -207,9 +206,9 @@ class Groups(UsesApprovals, frozen=True):
             found,
             began=run and run.started_at,
             ended=run and run.ended_at,
-            stopped=run.outcome.get("aborted", "") if run else "",
+            stopped=run.outcome.aborted if run else "",
             members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in found.members),
-            state=_with_names(groups.state(rows, found.id), names),
+            state=_with_names(msgspec.to_builtins(groups.state(rows, found.id)), names),
             speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),
         )
 

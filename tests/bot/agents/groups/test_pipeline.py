@@ -152,8 +152,8 @@ async def test_what_follows_when_a_stage_fails(
         (group,) = [each.id for each in await service.read(agents.groups) if each.pattern == "pipeline"]
         run = await service.read(lambda rows: groups.latest(rows, group))
         assert run is not None
-        ran = {"began": run.started_at, "ended": run.ended_at, "stopped": run.outcome.get("aborted", "")}
-        shown = GroupStatus(group="g", pattern="pipeline", members=(), state={}, speaking=(), **ran).lines(INK)[1:]
+        about = GroupStatus(group="g", pattern="pipeline", members=(), state={}, speaking=(), began=run.started_at)
+        shown = about.model_copy(update={"ended": run.ended_at, "stopped": run.outcome.aborted}).lines(INK)[1:]
         stopped = "; stopped at the stage b" if "stopped" in answer else ""
         assert shown == [f"Last asked together: {INK.time(NOON)}{stopped}"]
     assert model.asked() == asked

@@ -4,16 +4,19 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from bot.agents.groups.settings import Trigger
 from bot.agents.groups.sleeptime import Facts, exceeding, holding, look_all, number_of
+from memory.groups import GroupState, LastCheck
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Utterance
+from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
-from memory.store.records import replace
+from memory.store.records import asdict, replace
 from tests.bot.agents.groups.parts import Cast, agents, told
 from tests.bot.parts import (
     ANN,
@@ -96,7 +99,7 @@ def test_a_number_fires_when_it_rises_above_and_again_only_after_it_was_below() 
     one = trigger("threshold_exceeded", block="mood", field="stress", threshold=7)
     high = {("mood", "stress"): 8.0}
     assert fires(one, Facts(NOON, LONG_AGO, metrics=high))
-    assert exceeding([one], Facts(NOON, LONG_AGO, metrics=high)) == ["t"]
+    assert exceeding([one], Facts(NOON, LONG_AGO, metrics=high)) == ("t",)
     assert not fires(one, Facts(NOON, LONG_AGO, metrics=high, above=frozenset({"t"})))
     assert not fires(one, Facts(NOON, LONG_AGO, metrics={("mood", "stress"): 7.0}))
     assert not fires(one, Facts(NOON, LONG_AGO))
@@ -220,6 +223,15 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
         clock.forward(60 * 60)
         assert await looked(service) == ([] if fires else ["Night: sync"]), "what held then holds when they end"
         assert platform.texts(DEN.id).count("I looked after you.") == 1
+
+
+def test_what_a_group_remembered_in_an_earlier_version_is_still_known() -> None:
+    at = to_text(NOON)
+    check = {"checked": at, "above": ["t"], "since": at, "fired": {"t": at}}
+    stored = {**check, "used": {"agt_1": at}, "index": 1, "places": {"discord:77": check}}
+    known = LastCheck(NOON, NOON, ("t",), {"t": NOON})
+    state = GroupState(**asdict(known), used={AgentId("agt_1"): NOON}, index=1, places={"discord:77": known})
+    assert msgspec.json.decode(json.dumps(stored), type=GroupState) == state
 
 
 async def test_a_number_of_a_block_wakes_the_group_once_and_silence_says_nothing(tmp_path: Path) -> None:
