@@ -6,6 +6,7 @@ is what stands in `_()`, `ngettext()` or a function of their kind, or what the r
 
 import ast
 import json
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
@@ -87,7 +88,7 @@ _DATE = datetime(2026, 1, 1, tzinfo=UTC)  # a file changes only where a message 
 
 
 def main() -> None:
-    """Bring the translations up to date with the messages of the code, and compile them."""
+    """Bring the translations up to date with the messages of the code, compile them, and list what is missing."""
     found = template()
     for code in LANGUAGES:
         translated = translations(code)
@@ -95,6 +96,15 @@ def main() -> None:
         translated.obsolete.clear()
         (FOLDER / f"{code}.po").write_bytes(_written(translated))
         compiled_file(code).write_bytes(compiled(code))
+        for missing in untranslated(translated):
+            sys.stdout.write(f"texts/{code}.po: not translated: {missing}\n")
+
+
+def untranslated(catalog: Catalog) -> list[str]:
+    """The English messages without a translation, or without one of its forms."""
+    found = [(each.id, each.string) for each in catalog if each.id]
+    plain = [(said, (done,)) if isinstance(said, str) else (said[0], tuple(done)) for said, done in found]
+    return [said for said, done in plain if not all(done)]
 
 
 def template() -> Catalog:

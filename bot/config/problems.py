@@ -93,7 +93,8 @@ def environment_problem(item: ErrorDetails, where: str) -> str:
     """A problem of an environment variable; a value that is or may be a secret is not shown."""
     name = str(item["loc"][0])
     hidden = _SECRET_NAMES.search(name) or "@" in str(item["input"])  # as in http://user:password@host
-    return unmet(where, _("a value that is kept secret") if hidden else shown(item["input"]), expected(item))
+    given = _("a value that is kept secret") if hidden else shown(item["input"])
+    return _("{key}: {given} cannot be used; expected {expected}", key=where, given=given, expected=expected(item))
 
 
 def file_problems(error: ValidationError, data: Any, root: type[BaseModel]) -> list[str]:

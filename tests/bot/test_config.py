@@ -222,18 +222,24 @@ def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -
     ("environ", "expected"),
     [
         ({"CARINA_MODLE": "x"}, 'CARINA_MODLE (environment): unknown setting; did you mean "CARINA_MODEL"?'),
-        ({"CARINA_MODEL": "gpt"}, 'CARINA_MODEL (environment): found "gpt"; expected "offline" or "provider:model"'),
+        (
+            {"CARINA_MODEL": "gpt"},
+            'CARINA_MODEL (environment): "gpt" cannot be used; expected "offline" or "provider:model"',
+        ),
         ({"CARINA_MODEL": "openai:x"}, "OPENAI_API_KEY: not set; expected a key (or OPENAI_BASE_URL"),
         ({"CARINA_MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY: not set; expected a key, because CARINA_MODEL"),
         ({"CARINA_CONFIG": "gone.toml"}, "gone.toml (CARINA_CONFIG): cannot be read: No such file"),
-        ({"DISCORD_OWNER_ID": "somebody"}, 'DISCORD_OWNER_ID (environment): found "somebody"; expected a Discord ID'),
+        (
+            {"DISCORD_OWNER_ID": "somebody"},
+            'DISCORD_OWNER_ID (environment): "somebody" cannot be used; expected a Discord ID',
+        ),
         (
             {"OPENAI_BASE_URL": "localhost"},
-            'OPENAI_BASE_URL (environment): found "localhost"; expected http:// or https://',
+            'OPENAI_BASE_URL (environment): "localhost" cannot be used; expected http:// or https://',
         ),
         (
             {"DISCORD_TOKEN": f"Bot {SECRET}"},
-            "DISCORD_TOKEN (environment): found a value that is kept secret; expected only the value",
+            "DISCORD_TOKEN (environment): a value that is kept secret cannot be used; expected only the value",
         ),
     ],
 )
@@ -449,7 +455,10 @@ def test_a_dotenv_beside_the_named_file_counts_and_the_one_here_overrides_it(
 @pytest.mark.parametrize("given", ["localhost:11434", "127.0.0.1:11434/v1"])
 def test_an_address_without_its_beginning_is_shown_with_what_is_missing(tmp_path: Path, given: str) -> None:
     said = problems(tmp_path, {"OPENAI_BASE_URL": given})
-    assert f'OPENAI_BASE_URL (environment): found "{given}"; expected http:// or https:// at its beginning' in said
+    assert (
+        f'OPENAI_BASE_URL (environment): "{given}" cannot be used; expected http:// or https:// at its beginning'
+        in said
+    )
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/v1", "http://[::1/v1", "http://host/v1\n", "http:///v1"])

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -10,6 +11,10 @@ from contextlib import contextmanager
 
 if sys.platform != "win32":
     import termios
+
+
+_BEGINNING = re.compile(r" *(?:->? )?(?:\S+ {2,})?")
+"""What stands before the text of a line: space, a dash, or a label in a column of its own."""
 
 
 def typed() -> bool:
@@ -30,7 +35,8 @@ def wrapped(text: str) -> str:
 
 
 def _wrapped(line: str, width: int) -> str:
-    indent = " " * (len(line) - len(line.lstrip(" -")) or 2)
+    begins = _BEGINNING.match(line)
+    indent = " " * (begins.end() if begins and 0 < begins.end() < width // 2 else 2)
     filled = textwrap.fill(
         line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
     )

@@ -190,3 +190,19 @@ def test_a_backup_is_copied_to_another_folder(here: Here, tmp_path: Path) -> Non
     (tmp_path / "file").write_text("", "utf-8")
     refused = here(f"backup create --to {tmp_path / 'file'}")
     assert (refused.returncode, "was created, but not copied" in refused.stderr) == (1, True)
+
+
+def test_a_long_line_goes_on_below_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "attended", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    said = (
+        "ok       disk: many gigabytes are free\n         -> leave it as it is for now\n- a point with many words in it"
+    )
+    assert streams.wrapped(said).splitlines() == [
+        "ok       disk: many gigabytes",
+        "         are free",
+        "         -> leave it as it is",
+        "            for now",
+        "- a point with many words in",
+        "  it",
+    ]

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from bot.config import load_config
+from bot.config.agent_files import read_agent, read_exchange
 from bot.errors import UserError
+from bot.interfaces.cli.wizard import wizard
 from bot.interfaces.cli.wizard.init import WriteFile, dotenv_text, starter_text, write_both
 from bot.interfaces.cli.wizard.wizard import Wizard, invitation, models_of
+from sources.diagnostics import Finding, State
 from tests.bot.terminals import Terminal, carina
 
 CTRL_C = "\x03"
@@ -82,23 +85,58 @@ def test_an_answer_is_tried_with_what_is_set_already(tmp_path: Path, monkeypatch
     assert (config.bluesky_service, config.bluesky_handle) == ("https://pds.example.org", "me.example.org")
 
 
-async def test_an_id_that_is_none_is_asked_for_again_and_the_token_is_not(
+async def asked(given: dict[str, str], *answers: str) -> list[str]:
+    """What the wizard asks, given these answers; an empty one keeps the default."""
+    questions, left = list[str](), [*answers]
+
+    async def read(_wizard: Wizard, question: str, default: str = "", *_choices: object, **_named: object) -> str:
+        questions.append(f"{question} [{default}]" if default else question)
+        if not left:
+            raise EOFError
+        return left.pop(0) or default
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Wizard, "_read", read)
+        with pytest.raises(EOFError):
+            await Wizard({"name": "home", "owner": "Ann", **given}).run()
+    return questions
+
+
+async def test_a_wrong_token_or_id_is_asked_for_again_and_the_token_before_the_id_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked, answers = list[str](), ["MTA", "ann"]
+    monkeypatch.chdir(tmp_path)
+    questions = await asked({"model": "offline"}, "y", "MTA", "ann")
+    assert [each.split(" (")[0] for each in questions] == 2 * ["Discord bot token"] + 2 * ["Your Discord user ID"]
+    said = capsys.readouterr().out
+    assert "not a bot token" in said
+    assert '"ann" cannot be used; expected a Discord ID, which has only digits' in said
 
-    async def read(_wizard: Wizard, question: str, *_more: object, **_named: object) -> str:
-        asked.append(question.split(" (")[0])
-        if not answers:
-            raise EOFError
-        return answers.pop(0)
+
+async def test_a_model_has_an_example_a_key_is_needed_and_one_that_was_typed_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def found(url: str, *_more: str) -> list[str]:
+        del url
+        return []
+
+    async def unreachable(*_given: object) -> list[Finding]:
+        return [Finding("model", State.PROBLEM, "unreachable")]
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Wizard, "_read", read)
-    with pytest.raises(EOFError):
-        await Wizard({"name": "home", "owner": "Ann", "model": "offline"}).run()
-    assert asked == ["Discord bot token", "Your Discord user ID", "Your Discord user ID"]
-    assert 'found "ann"; expected a Discord ID, which has only digits' in capsys.readouterr().out
+    monkeypatch.setattr(wizard, "models_of", found)
+    monkeypatch.setattr(wizard, "examine_models", unreachable)
+    questions = await asked({}, "openai", "", "openai", "key", "gpt-nope", "n", "", "", "", "y")
+    assert "openai needs a key" in capsys.readouterr().out
+    assert questions[1:4] == ["Key for openai", questions[0].replace("[offline]", "[openai]"), "Key for openai"]
+    assert questions[4] == "Model [gpt-5-mini]"
+    assert questions[7:9] == ["Key for openai (Enter: the one given)", "Model [gpt-5-mini]"]
+    assert questions[-1].startswith("Discord bot token")
+
+
+def test_the_first_file_changes_nothing_that_a_start_without_one_has_made() -> None:
+    (agent,) = read_exchange(starter_text("plain"), "carina.toml").agents
+    assert agent == read_agent({"name": "Carina"})
 
 
 def test_the_invitation_is_a_link_and_a_picture() -> None:

@@ -30,6 +30,14 @@ from texts import _, error_text, ngettext
 
 _LOCAL = {"Ollama": "http://127.0.0.1:11434/v1", "LM Studio": "http://127.0.0.1:1234/v1"}
 _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
+_EXAMPLES = {
+    "openai": "gpt-5-mini",
+    "anthropic": "claude-haiku-4-5",
+    "google": "gemini-2.5-flash",
+    "groq": "llama-3.3-70b-versatile",
+    "mistral": "mistral-small-latest",
+}
+"""A model of each provider, offered until another is named."""
 _LOOK_SECONDS = 5.0
 
 
@@ -64,7 +72,7 @@ class Wizard(Struct):
             if name not in self.given:
                 self.given[name] = values[await self._agreed(question, default=True)]
         if why := no_manager():
-            click.echo(why)
+            click.echo(streams.wrapped(why))
             return self.given, False
         return self.given, await self._agreed(_("Start Carina automatically? (y/n)"))
 
@@ -81,11 +89,12 @@ class Wizard(Struct):
                     models=ngettext("{count} model", "{count} models", len(found)),
                 )
             )
-        choices = (OFFLINE, *self.local, *KEY_OF_PROVIDER)
+        choices, usual = (OFFLINE, *self.local, *KEY_OF_PROVIDER), next(iter(self.local), OFFLINE)
+        keys = {name: _surroundings().get(variable, "") for name, variable in KEY_OF_PROVIDER.items()}
+        says = _("The offline model answers by fixed rules. The others are language models: {names}.")
+        click.echo(streams.wrapped(says.format(names=", ".join(choices[1:]))))
         while True:
-            chosen = await self._read(
-                _("Language model: {names}", names=", ".join(choices)), next(iter(self.local), OFFLINE), choices
-            )
+            chosen = await self._read(_("Language model"), usual, choices)
             if chosen == OFFLINE:
                 return
             chosen, _colon, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
@@ -94,17 +103,18 @@ class Wizard(Struct):
                     _("{chosen!r} is not available. Choose one of {names}.", chosen=chosen, names=", ".join(choices))
                 )
                 continue
-            local = chosen in self.local
+            usual, local = chosen, chosen in self.local
             provider, url = ("openai", _LOCAL[chosen]) if local else (chosen, _OFFICIAL.get(chosen, ""))
-            key = "" if local else await self._read(_("Key for {chosen}", chosen=chosen), secret=True)
+            key = "" if local else await self._key(chosen, keys.get(chosen, ""))
+            if not key and not local:
+                click.echo(_("{chosen} needs a key.", chosen=chosen))
+                continue
+            keys[chosen] = key
             known = self.local[chosen] if local else await models_of(url, provider, key)
             if known:
                 more = ", ..." if len(known) > 20 else ""
                 click.echo(_("Models: {names}", names=", ".join(known[:20]) + more))
-            model = named or await self._read(_("Model"), known[0] if known else "", known)
-            if not model:
-                click.echo(_("Enter one of {chosen}'s models.", chosen=chosen))
-                continue
+            model = named or await self._read(_("Model"), known[0] if local else _EXAMPLES[provider], known)
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
             config = self._config(answers)
             if config is not None and await self._accepted(
@@ -113,12 +123,20 @@ class Wizard(Struct):
                 self.given |= {name: value for name, value in answers.items() if value}
                 return
 
+    async def _key(self, provider: str, there: str) -> str:
+        """The key for a provider; Enter keeps the one that is set or was given before."""
+        question = _("Key for {chosen} (Enter: the one given)") if there else _("Key for {chosen}")
+        return await self._read(question.format(chosen=provider), secret=True) or there
+
     async def _discord(self) -> None:
         while "discord_token" not in self.given:
             token = await self._read(_("Discord bot token (Enter: no Discord)"), secret=True)
             if not token:
                 return
             if self._config({"discord_token": token}) is None:
+                continue
+            if application_of(token) is None:
+                click.echo(_("That is not a bot token. Discord's developer portal shows it under “Bot”."))
                 continue
             answers, config = {"discord_token": token}, None
             while config is None:
@@ -146,8 +164,7 @@ class Wizard(Struct):
         It includes other variables of the environment and .env, such as BLUESKY_SERVICE.
         """
         said = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
-        there = read_dotenv(Path(".env"), []) | environment()
-        around = {name: value for name, value in there.items() if not name.startswith("CARINA_")}
+        around = {name: value for name, value in _surroundings().items() if not name.startswith("CARINA_")}
         try:
             return tried(said.toml(""), around | said.environment())
         except ConfigError as error:
@@ -157,7 +174,7 @@ class Wizard(Struct):
     async def _accepted(self, found: Sequence[Finding]) -> bool:
         """Show the findings of a try; with a problem, ask whether to keep the answer."""
         for each in found:
-            click.echo(finding_text(each))
+            click.echo(streams.wrapped(finding_text(each)))
         if not any(each.state is State.PROBLEM for each in found):
             return True
         return await self._agreed(_("Keep it anyway? (y/n)"))
@@ -169,7 +186,7 @@ class Wizard(Struct):
     async def _agreed(self, question: str, *, default: bool = False) -> bool:
         usual = _("y") if default else _("n")
         while (found := streams.meant(await self._read(question, usual))) is None:
-            pass
+            click.echo(_("Answer y or n."))
         return found
 
     async def _read(
@@ -178,6 +195,10 @@ class Wizard(Struct):
         session: PromptSession[str] = PromptSession(completer=WordCompleter([*choices]), is_password=secret)
         shown = f"{question} [{default}]: " if default else f"{question}: "
         return (await session.prompt_async(shown)).strip() or default
+
+
+def _surroundings() -> Mapping[str, str]:
+    return read_dotenv(Path(".env"), []) | environment()
 
 
 def invitation(application: int) -> str:
