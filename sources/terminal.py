@@ -14,10 +14,10 @@ import getpass
 import json
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -26,7 +26,6 @@ from memory.store.clock import Clock, utc_now
 from memory.store.faults import call_point, outside
 from memory.store.folder import private_file, sync_folder
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
-from memory.store.records import asdict
 from sources.base import (
     Activity,
     Buttons,
@@ -92,7 +91,7 @@ class TerminalSource:
         await asyncio.Event().wait()
 
 
-class Said(Struct, frozen=True):
+class Said(Struct, frozen=True, tag=True, tag_field="kind"):
     """A message, whole. `id` is its external id."""
 
     id: str
@@ -100,38 +99,26 @@ class Said(Struct, frozen=True):
     speaker: str = ""
 
 
-class Changed(Struct, frozen=True):
+class Changed(Struct, frozen=True, tag=True, tag_field="kind"):
     """The new text of a message that was shown."""
 
     id: str
     text: str
 
 
-class Withdrawn(Struct, frozen=True):
+class Withdrawn(Struct, frozen=True, tag=True, tag_field="kind"):
     """A message that was shown and is withdrawn."""
 
     id: str
 
 
-class Busy(Struct, frozen=True):
+class Busy(Struct, frozen=True, tag=True, tag_field="kind"):
     busy: bool
 
 
 Shown: TypeAlias = Said | Changed | Withdrawn | Busy
 Listener: TypeAlias = Callable[[Shown], None]
 """Takes an item without waiting, such as a queue's `put_nowait`."""
-
-_SHOWN: dict[str, Callable[..., Shown]] = {each.__name__: each for each in (Said, Changed, Withdrawn, Busy)}
-
-
-def to_data(shown: Shown) -> dict[str, Any]:
-    """As JSON data, for a chat session in another process."""
-    return {"kind": type(shown).__name__, **asdict(shown)}
-
-
-def from_data(data: dict[str, Any]) -> Shown:
-    """The inverse of `to_data`; raises KeyError or TypeError for invalid data."""
-    return _SHOWN[data["kind"]](**{key: value for key, value in data.items() if key != "kind"})
 
 
 class Journal:
@@ -176,7 +163,7 @@ class Journal:
                 file.write(b"\n")
         return ids
 
-    def _append(self, entry: dict[str, Any]) -> None:
+    def _append(self, entry: Mapping[str, int]) -> None:
         if self._path.stat().st_size > self._most_bytes:
             self._compact()
         _append_lines(self._path, entry)
@@ -190,7 +177,7 @@ class Journal:
         sync_folder(self._path.parent)
 
 
-def _append_lines(path: Path, *entries: dict[str, Any]) -> None:
+def _append_lines(path: Path, *entries: Mapping[str, int]) -> None:
     with path.open("ab") as file:
         file.writelines(json.dumps(entry).encode("ascii") + b"\n" for entry in entries)
         file.flush()

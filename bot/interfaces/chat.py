@@ -1,22 +1,24 @@
 """A chat at the terminal, for the control socket and for a command in the same process.
 
-`chat` yields the last lines of the conversation, then whatever is said, live. `say` accepts a line. Both use plain
-JSON data, so that a chat can run in another process than the service.
+`chat` yields the last lines of the conversation, then whatever is said, live. `say` accepts a line.
 """
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, aclosing, asynccontextmanager
 from typing import Any
+
+from msgspec import Struct
 
 from bot.agents.commit import abandon
 from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
+from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening, Stream, Taken, Typed
 from bot.interfaces.control import Handler
-from bot.interfaces.group_requests import ask_group, said_because
+from bot.interfaces.group_requests import GroupAnswer, ask_group, said_because
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
@@ -33,7 +35,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from memory.store.records import replace
-from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Said, Shown, row_of, shown_as, to_data
+from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Said, Shown, row_of, shown_as
 from texts import _, error_text
 
 _STOP = commit_point("chat.stop")
@@ -57,106 +59,102 @@ class Chat:
         self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
         self._privacy = services.community.privacy
 
-    async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield everything that the terminal shows from now on, after the last `history` lines of the conversation.
-
-        {"kind": "Typed", "text"} one of the last `typed` messages of the person, oldest first;
-        {"kind": "History", "speaker", "text"} a line from before; {"kind": "Listening"} from here on it is live;
-        {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle"} a turn has ended and
-        all it said was shown; and what `sources.terminal.to_data` gives.
-        """
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[ChatEvent, None]:
+        """Yield everything that the terminal shows from now on, after the last `typed` messages of the person and the
+        last `history` lines of the conversation, oldest first."""
+        queue: asyncio.Queue[ChatEvent | _Ended] = asyncio.Queue()
         for line in await self._before(history, typed):
             yield line
         with ExitStack() as stack:
-            stack.enter_context(self._endpoint.attach(lambda shown: queue.put_nowait(to_data(shown))))
+            stack.enter_context(self._endpoint.attach(queue.put_nowait))
             stack.enter_context(self._events.listen(lambda event: _watch(event, queue)))
-            yield {"kind": "Listening"}
+            yield Listening()
             await self._runtime.reachable(PLACE.id)
             while True:
                 shown = await queue.get()
-                if shown["kind"] == "Ended":
+                if isinstance(shown, _Ended):
                     await self._runtime.delivered(PLACE.id)
-                    queue.put_nowait({"kind": "Idle"})
-                    continue
-                yield shown
+                    queue.put_nowait(Idle())
+                else:
+                    yield shown
 
-    async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
-        """Send a message and yield its answers, as `chat` does, then {"kind": "Idle"}.
+    async def once(self, text: str, external_id: str) -> AsyncGenerator[Said | Idle, None]:
+        """Send a message and yield its answers, then `Idle`.
 
         The same `external_id`, which begins with `ONCE`, again waits for the same answer, even after a restart.
         Answers to other calls of `once` are left to those. Raises UserError if no answer will come.
         """
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        queue: asyncio.Queue[Said] = asyncio.Queue()
         shown = set[str]()
         with ExitStack() as stack:
             changed = stack.enter_context(self._events.ends(PLACE.id))
 
             def show(each: Shown) -> None:
-                queue.put_nowait(to_data(each))
+                if isinstance(each, Said):
+                    queue.put_nowait(each)
                 changed.set()
 
             stack.enter_context(self._endpoint.attach(show))
             await self._runtime.reachable(PLACE.id)
             said = await self.say(text, external_id)
-            if said.get("refused"):
-                raise UserError(said["answer"])
-            if answer := said.get("answer"):
-                yield to_data(Said("", answer))
-            source, waited = (SOURCE, external_id) if not answer else (BROKER, said.get("request", ""))
-            while not answer or said["goes_on"]:
+            if said.refused:
+                raise UserError(said.answer)
+            if said.answer:
+                yield Said("", said.answer)
+            source, waited = (BROKER, said.request) if said.answer else (SOURCE, external_id)
+            while not said.answer or said.goes_on:
                 changed.clear()
                 row = await self._row(source, waited)
                 over = row is not None and row.over
                 if over:
                     await self._runtime.delivered(PLACE.id)
                 while not queue.empty():
-                    if (each := queue.get_nowait())["kind"] == "Said" and await self._is_for(each, source, waited):
-                        shown.add(each["id"])
+                    if await self._is_for(each := queue.get_nowait(), source, waited):
+                        shown.add(each.id)
                         yield each
                 if row is not None and over:
                     for each in await self._answers_to(row):
-                        if each["id"] not in shown:
+                        if each.id not in shown:
                             yield each
                     break
                 await changed.wait()
-            yield {"kind": "Idle"}
+            yield Idle()
 
     @reads
     def _row(self, rows: Rows, source: str, external_id: str) -> InRow | None:
         return inbox.by_external(rows, source, external_id)
 
     @reads
-    def _is_for(self, rows: Rows, shown: dict[str, Any], source: str, waited: str) -> bool:
+    def _is_for(self, rows: Rows, shown: Said, source: str, waited: str) -> bool:
         """Whether what is shown answers this message, or at least no other call of `once`."""
-        row = outbox.get(rows, row_of(shown["id"]))  # it has its external id only after this
+        row = outbox.get(rows, row_of(shown.id))  # it has its external id only after this
         claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
         found = {(each.source, each.external_id) for each in claimed}
         return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 
     @reads
-    def _answers_to(self, rows: Rows, row: InRow) -> list[dict[str, Any]]:
+    def _answers_to(self, rows: Rows, row: InRow) -> list[Said]:
         """The answers to a row, whoever saw them. Raises UserError if it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(
                 "I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error
             )
         said = said_because(rows, row)
-        return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]
+        return [shown_as(to_delivery(each)) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
-    async def say(self, text: str, external_id: str) -> dict[str, Any]:
+    async def say(self, text: str, external_id: str) -> Taken:
         """Accept a line; the same `external_id` again is the same line.
 
-        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is the
-        result, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
+        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead; `/why` explains the last
+        answer.
         """
         line = text.rstrip()
         if line == "/why":
-            return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
+            return Taken(external_id, await self._last_explained())
         answer = _ANSWER.fullmatch(line)
         if answer is None and re.match(r"/(why|approve|deny)\b", line):
             words = _("Use /approve <request> [once|hour|always], /deny <request> or /why. The card has the number.")
-            return {"id": external_id, "answer": words, "goes_on": False}
+            return Taken(external_id, words)
         if answer is not None:
             verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
             who = Approver(PERSON, door="terminal")
@@ -164,9 +162,9 @@ class Chat:
             request = ruling.request if ruling.counted else None
             goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
             number = "" if request is None else str(request.id)
-            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": number}
+            return Taken(external_id, ruling.words, goes_on, number)
         if words := self._privacy.words_ignored(PERSON):
-            return {"id": external_id, "answer": words, "goes_on": False}
+            return Taken(external_id, words)
         heard = self._source.hear(text, external_id)
         self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
         if since := self._halt.since:
@@ -174,7 +172,7 @@ class Chat:
                 "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",
                 since=from_text(since),
             )
-            return {"id": external_id, "answer": words, "goes_on": False}
+            return Taken(external_id, words)
         await self._router.taken_in(_STORED_SECONDS)
         if refused := self._router.workers.unstored.words():
             words = _(
@@ -182,8 +180,8 @@ class Chat:
                 "locking the database.",
                 refused=refused,
             )
-            return {"id": external_id, "answer": words, "goes_on": False, "refused": True}
-        return {"id": external_id}
+            return Taken(external_id, words, refused=True)
+        return Taken(external_id)
 
     async def _last_explained(self) -> str:
         owner = owner_at_terminal()
@@ -195,7 +193,7 @@ class Chat:
         lines = "\n".join(explained.lines(await self._registry.plain(owner))).splitlines()
         return "\n".join(f"{line}\n" if line.startswith(">") else line for line in lines)
 
-    async def stop(self) -> dict[str, Any]:
+    async def stop(self) -> int:
         """Stop the answers that are in progress here; returns their number. Messages that were sent stay."""
         broker, clock = self._approvals.broker, self._approvals.clock
 
@@ -207,26 +205,25 @@ class Chat:
 
         ended = await self.database.write(_STOP, work, durable=True)
         self._runtime.moved(ended)
-        return {"stopped": len(ended)}
+        return len(ended)
 
-    async def suggest(self, name: str, argument: str, given: dict[str, Any]) -> list[list[str]]:
+    async def suggest(self, name: str, argument: str, given: Mapping[str, str]) -> list[tuple[str, str]]:
         """Suggestions for an argument of an operation: pairs of a value and its display text."""
-        found = await self._registry.suggest(name, argument, owner_at_terminal(), given)
-        return [[value, words] for value, words in found]
+        return list(await self._registry.suggest(name, argument, owner_at_terminal(), given))
 
-    async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
+    async def ask(self, group: str, text: str, seconds: float = 120) -> GroupAnswer:
         return await ask_group(self._services, self._router, group, text, seconds)
 
     @reads
-    def _before(self, rows: Rows, history: int, typed: int) -> list[dict[str, Any]]:
+    def _before(self, rows: Rows, history: int, typed: int) -> list[Typed | History]:
         """From the database, so that no other file has what is forgotten or erased."""
         found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * max(history, typed))
         unsent, _shown = outbox.for_delivery(rows, PLACE.id)
         waiting = {row.turn for row in unsent if row.turn}  # their answers are shown next
         said = [row for row in found if row.text and not (row.role == "assistant" and row.batch in waiting)]
         spoken = [row for row in said if row.role in ("user", "assistant")]
-        entered = [{"kind": "Typed", "text": row.text} for row in spoken if row.role == "user"]
-        shown = [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken]
+        entered = [Typed(row.text) for row in spoken if row.role == "user"]
+        shown = [History(row.speaker, row.text) for row in spoken]
         return [*entered[max(len(entered) - typed, 0) :], *shown[max(len(shown) - 2 * history, 0) :]]
 
 
@@ -268,13 +265,17 @@ def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:
     }
 
 
-def _watch(event: TurnEvent, queue: asyncio.Queue[dict[str, Any]]) -> None:
+class _Ended(Struct, frozen=True):
+    """A turn has ended; what it said may still have to be shown."""
+
+
+def _watch(event: TurnEvent, queue: asyncio.Queue[ChatEvent | _Ended]) -> None:
     if event.place != PLACE.id:
         return
     match event:
         case TextChunk():
-            queue.put_nowait({"kind": "Stream", "text": event.text})
+            queue.put_nowait(Stream(event.text))
         case Complete() | Failed(again=False):
-            queue.put_nowait({"kind": "Ended"})
+            queue.put_nowait(_Ended())
         case _:
             pass

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
+import msgspec
+from msgspec import Struct
+
 from bot.errors import UserError
 from memory.store.folder import DataFolder
 from texts import _
@@ -14,11 +17,28 @@ CONNECT_SECONDS = 5.0
 LONGEST_REQUEST = 1 << 20
 
 
+class Reply(Struct, frozen=True, omit_defaults=True):
+    """What a command prints: a text, perhaps with an `aside` for standard error; or a question to `confirm`; or an
+    `error`. `code` is the one to exit with."""
+
+    text: str = ""
+    aside: str = ""
+    confirm: str | None = None
+    error: str | None = None
+    code: int = 0
+
+    def data(self) -> Any:
+        """The result of an operation that was asked for as JSON. Raises UserError."""
+        if self.error is not None:
+            raise UserError(self.error)
+        return json.loads(self.text)
+
+
 class NoService(UserError):
     """A program uses the folder but accepts no commands."""
 
 
-def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -> Iterator[dict[str, Any]]:
+def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -> Iterator[Reply]:
     """Send a request and yield the replies, each within the given seconds. Raises NoService, UserError."""
     with closing(_connected(folder)) as connection:
         connection.settimeout(seconds)
@@ -30,7 +50,7 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
                     raise UserError(reply["error"])
                 if "data" not in reply:
                     return
-                yield reply["data"]
+                yield msgspec.convert(reply["data"], Reply)
         except TimeoutError:
             raise silent(folder, seconds) from None
         except ConnectionError:

@@ -20,6 +20,8 @@ from contextlib import aclosing, asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
+
 from bot.errors import ToolError, UserError
 from bot.interfaces.client import LONGEST_REQUEST
 from memory.store.errors import FolderLocked, StoreError
@@ -29,7 +31,7 @@ from texts import error_text
 
 Handler: TypeAlias = Callable[..., Any]
 """An operation: an async function (one reply) or async generator (many), with the request's keys as keyword
-arguments. Replies are plain JSON data. It raises UserError, ToolError or StoreError with words for the caller."""
+arguments. Replies are JSON data or structs. It raises UserError, ToolError or StoreError with words for the caller."""
 
 log = Log("carina.control")
 
@@ -200,7 +202,7 @@ async def replies_of(result: Any) -> AsyncGenerator[Any, None]:
 
 async def _send(writer: asyncio.StreamWriter, reply: Mapping[str, Any]) -> None:
     """Send one line. Raises _Disconnected if the client has closed the connection."""
-    writer.write(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+    writer.write(json.dumps(reply, ensure_ascii=False, default=msgspec.to_builtins).encode("utf-8", "replace") + b"\n")
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
             await writer.drain()

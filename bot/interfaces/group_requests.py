@@ -7,7 +7,8 @@ that waited has the answer, so the terminal does not show it again.
 import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+
+from msgspec import Struct
 
 from bot.errors import UserError
 from bot.runtime.router import Router
@@ -40,11 +41,16 @@ class Outcome(StrEnum):
     """There is no answer yet; it will be said at the terminal."""
 
 
-async def ask_group(services: Services, router: Router, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
-    """Send a text to a group of an open constellation, and wait the given seconds for the answer. Raises UserError.
+class GroupAnswer(Struct, frozen=True):
+    """`group` is its name as it is written."""
 
-    "group" is its name as it is written, "outcome" one of `Outcome`, "text" the answer.
-    """
+    group: str
+    outcome: Outcome
+    text: str = ""
+
+
+async def ask_group(services: Services, router: Router, group: str, text: str, seconds: float = 120) -> GroupAnswer:
+    """Send a text to a group of an open constellation, and wait the given seconds for the answer. Raises UserError."""
     require_taken(services, text)
     if not 0 < seconds <= MOST_SECONDS:
         raise UserError(
@@ -56,8 +62,8 @@ async def ask_group(services: Services, router: Router, group: str, text: str, s
         async with asyncio.timeout(seconds):
             said = await _answer(services, router, heard)
     except TimeoutError:
-        return {"group": to.name, "outcome": Outcome.LATE, "text": ""}
-    return {"group": to.name, "outcome": Outcome.ANSWERED if said else Outcome.SILENT, "text": said}
+        return GroupAnswer(to.name, Outcome.LATE)
+    return GroupAnswer(to.name, Outcome.ANSWERED if said else Outcome.SILENT, said)
 
 
 def require_taken(services: Services, text: str, person: PersonId = PERSON, *, files: bool = False) -> None:

@@ -7,10 +7,11 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, aclosing, contextmanager, suppress
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bot.errors import UserError
-from bot.interfaces.client import CONNECT_SECONDS, LONGEST_REQUEST, no_service, no_sockets, silent, user_of
+from bot.interfaces.client import CONNECT_SECONDS, LONGEST_REQUEST, Reply, no_service, no_sockets, silent, user_of
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _
@@ -40,9 +41,7 @@ class Holder(Struct, frozen=True):
     async def data(self, operation: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
         reply = await self.ask(operation, arguments=arguments, view={"as_json": True})
-        if "text" not in reply:
-            raise UserError(str(reply.get("error", "")))
-        return json.loads(reply["text"])
+        return msgspec.convert(reply, Reply).data()
 
     def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
         """The replies as they arrive, without a time limit after the first one.

@@ -7,11 +7,12 @@ to print, so that a command needs nothing but this protocol.
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from bot.errors import CallError, UserError
+from bot.interfaces.client import Reply
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
@@ -20,10 +21,6 @@ from memory.store.errors import StoreError
 from memory.store.records import replace
 from sources.text import without_unseen
 from texts import error_text, show_times, speak
-
-Reply: TypeAlias = dict[str, Any]
-"""`{"text": ...}`, perhaps with an `"aside"` for standard error; `{"confirm": ...}` with a question; or
-`{"error": ...}`; with a `code` to exit with."""
 
 
 class View(BaseModel):
@@ -63,12 +60,11 @@ async def replies(
         show_times(markup.time)
         async for result in registry.results(name, caller, arguments):
             aside = "" if shown.as_json else result.aside(markup)
-            more = ({"aside": aside} if aside else {}) | ({"code": result.code} if result.code else {})
-            yield {"text": printed(result, markup, shown), **more}
+            yield Reply(printed(result, markup, shown), aside, code=result.code)
     except Unconfirmed as question:
-        yield {"confirm": str(question)}
+        yield Reply(confirm=str(question))
     except (UserError, CallError, StoreError) as error:
-        yield {"error": error_text(error), "code": exit_code(error)}
+        yield Reply(error=error_text(error), code=exit_code(error))
 
 
 def printed(result: Result, markup: Plain, view: View) -> str:

@@ -1,26 +1,25 @@
 """How a chat at the terminal reaches the service: over the control socket, or in this process."""
 
-import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bot.config import Config
-from bot.errors import UserError
 from bot.interfaces import socket
+from bot.interfaces.chat_events import ChatEvent, Taken
 from bot.interfaces.cli.commands import operation_entry
 from bot.interfaces.cli.here import local_registry
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.startup import in_constellation
+from bot.interfaces.client import Reply
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
-
-Replies: TypeAlias = list[socket.Reply]
 
 
 class Line(Struct, frozen=True):
@@ -34,18 +33,18 @@ class Line(Struct, frozen=True):
     first_link: Callable[[], Awaitable[str]] | None = None
     """Returns a link to that service's dashboard if nobody has signed in yet."""
 
-    def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
+    def shown(self, history: int, typed: int) -> AsyncGenerator[ChatEvent, None]:
         """What the terminal shows, as `bot.interfaces.chat` yields it."""
-        return self.call("chat", history=history, typed=typed, constellation=self.constellation)
+        return self._events("chat", history=history, typed=typed)
 
-    def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
-        return self.call("once", text=text, external_id=external_id, constellation=self.constellation)
+    def once(self, text: str, external_id: str) -> AsyncGenerator[ChatEvent, None]:
+        return self._events("once", text=text, external_id=external_id)
 
-    async def say(self, text: str) -> dict[str, Any]:
-        return dict(await self._ask("say", text=text, external_id=new_id()))
+    async def say(self, text: str) -> Taken:
+        return msgspec.convert(await self._ask("say", text=text, external_id=new_id()), Taken)
 
     async def stop(self) -> int:
-        return int((await self._ask("chat.stop"))["stopped"])
+        return int(await self._ask("chat.stop"))
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
         """Suggestions for an argument of an operation. Raises UserError."""
@@ -54,11 +53,11 @@ class Line(Struct, frozen=True):
     async def data(self, name: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
         (reply, *_) = await self.perform(operation_entry(name), arguments, {"as_json": True})
-        if "text" not in reply:
-            raise UserError(str(reply.get("error", "")))
-        return json.loads(reply["text"])
+        return reply.data()
 
-    async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
+    async def perform(
+        self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]
+    ) -> list[Reply]:
         """Run an operation; `entry` is from the manifest. Raises UserError."""
         view = {**view, "constellation": self.constellation}
         if entry["where"] == "alone":
@@ -66,7 +65,12 @@ class Line(Struct, frozen=True):
             registry = local_registry(here, entry["by"])
             return [each async for each in socket.replies(registry, entry["name"], arguments, view)]
         async with aclosing(self.call(entry["name"], arguments=arguments, view=view)) as replies:
-            return [each async for each in replies]
+            return [msgspec.convert(each, Reply) async for each in replies]
+
+    async def _events(self, operation: str, **arguments: Any) -> AsyncGenerator[ChatEvent, None]:
+        async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:
+            async for each in replies:
+                yield msgspec.convert(each, ChatEvent)
 
     async def _ask(self, operation: str, **arguments: Any) -> Any:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:

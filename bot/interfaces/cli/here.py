@@ -11,12 +11,14 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.startup import NOT_RUNNING, configured, in_constellation, log_to
+from bot.interfaces.client import Reply
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.ids import PersonId
+from memory.store.records import replace
 from sources.terminal import PERSON
 from texts import _, error_text
 
@@ -39,7 +41,7 @@ BEGINNING = "init"
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
 
 
-def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by: str) -> list[socket.Reply]:
+def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by: str) -> list[Reply]:
     """The replies of an operation. Raises FolderLocked if another process uses the folder.
 
     `by` is the class that does it without a service; if it is empty, the services are opened here.
@@ -53,12 +55,12 @@ def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by
     except FolderLocked:
         raise
     except (ConfigError, UserError, StoreError) as error:
-        return [{"error": error_text(error), "code": exit_code(error)}]
+        return [Reply(error=error_text(error), code=exit_code(error))]
 
 
 async def _replies(
     config: Config, name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by: str
-) -> list[socket.Reply]:
+) -> list[Reply]:
     async with AsyncExitStack() as stack:
         if by:
             registry = local_registry(config, by)
@@ -66,6 +68,6 @@ async def _replies(
             opened = loaded("bot.interfaces.cli.opened")  # loads every service
             registry = await stack.enter_async_context(opened.open_registry(config, str(view.get("constellation", ""))))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
-    if name in _LATER and not view.get("as_json") and "text" in done[-1]:
-        done[-1] = {"aside": _(NOT_RUNNING), **done[-1]}
+    if name in _LATER and not view.get("as_json") and done[-1].text and not done[-1].aside:
+        done[-1] = replace(done[-1], aside=_(NOT_RUNNING))
     return done

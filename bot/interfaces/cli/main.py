@@ -5,7 +5,6 @@ runs, `bot.interfaces.cli.here` does the work in this process.
 """
 
 import functools
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,20 +113,20 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         arguments = questions.completed(entry["name"], arguments, functools.partial(_look, view))
     code = 0
     for reply in _replies(entry, arguments, view):
-        if "confirm" in reply:
-            _ask(entry, reply["confirm"])
-            perform(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
+        if reply.confirm is not None:
+            _ask(entry, reply.confirm)
+            perform(entry, arguments, {**view, "sure": True, "shown": reply.confirm})
             return
-        if "error" in reply:
-            raise Failed(reply["error"], reply["code"])
-        if "aside" in reply:
-            click.echo(reply["aside"], err=True)
-        if reply["text"]:
-            _print(reply["text"] if view["as_json"] else streams.wrapped(reply["text"]))
+        if reply.error is not None:
+            raise Failed(reply.error, reply.code)
+        if reply.aside:
+            click.echo(reply.aside, err=True)
+        if reply.text:
+            _print(reply.text if view["as_json"] else streams.wrapped(reply.text))
         ours = entry["name"] in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
         if ours and streams.attended() and not view["as_json"]:
-            loaded("webbrowser").open(reply["text"])  # where there is none it says no
-        code = reply.get("code", 0)
+            loaded("webbrowser").open(reply.text)  # where there is none it says no
+        code = reply.code
     if code:
         raise click.exceptions.Exit(code)
 
@@ -135,9 +134,9 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
 def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
     """The result of an operation as data. Raises Failed, UserError."""
     for reply in _replies(operation_entry(name), arguments, {**view, "as_json": True}):
-        if "error" in reply:
-            raise Failed(reply["error"], reply["code"])
-        return json.loads(reply["text"])
+        if reply.error is not None:
+            raise Failed(reply.error, reply.code)
+        return reply.data()
     return None
 
 
@@ -156,7 +155,7 @@ def _ask(entry: Mapping[str, Any], question: str) -> None:
         raise UserError("Nothing was done.")
 
 
-def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[client.Reply]:
     folder = DataFolder(data_folder(Path.cwd()))
     if entry["where"] == "alone":
         yield from _here(entry, *given)
@@ -178,9 +177,9 @@ def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Ma
         yield from _here(entry, *given)
 
 
-def _here(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _here(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[client.Reply]:
     module = loaded("bot.interfaces.cli.here")
-    found: Iterator[Mapping[str, Any]] = module.replies(entry["name"], *given, entry["by"])
+    found: list[client.Reply] = module.replies(entry["name"], *given, entry["by"])
     yield from found
 
 

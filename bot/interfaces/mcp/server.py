@@ -4,17 +4,18 @@ It holds no data itself: every call is passed to the running service over its co
 reach, and is answered as the owner's commands are, so with what may be read at the owner's terminal.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, TypeAlias
 
+import msgspec
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, Field, ValidationError
 
 from bot.errors import UserError
-from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, Outcome
+from bot.interfaces.client import Reply
+from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, GroupAnswer, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
 from memory.store.folder import DataFolder
 from texts import error_text
@@ -66,14 +67,15 @@ class Tools:
         message that is answered late is answered all the same, in the owner's terminal chat.
         """
         found = await self._ask("group.ask", seconds + _SLACK, group=group, text=message, seconds=seconds)
-        match Outcome(found["outcome"]):
+        answer = msgspec.convert(found, GroupAnswer)
+        match answer.outcome:
             case Outcome.ANSWERED:
-                return str(found["text"])
+                return answer.text
             case Outcome.SILENT:
-                return f"({found['group']} chose to say nothing.)"
+                return f"({answer.group} chose to say nothing.)"
             case Outcome.LATE:
                 raise ToolError(
-                    f"{found['group']} heard it and gave no answer within {seconds:g} seconds. It is still at work: "
+                    f"{answer.group} heard it and gave no answer within {seconds:g} seconds. It is still at work: "
                     "`carina chat` will show the answer. Do not send it again."
                 )
 
@@ -100,9 +102,10 @@ class Tools:
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Run an operation. Raises ToolError with a text for the caller."""
         reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view={"as_json": True})
-        if "text" not in reply:
-            raise ToolError(str(reply.get("error", "")))
-        return json.loads(reply["text"])
+        try:
+            return msgspec.convert(reply, Reply).data()
+        except UserError as error:
+            raise ToolError(error_text(error)) from error
 
 
 def over_the_socket(folder: DataFolder) -> Ask:

@@ -8,7 +8,6 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
@@ -18,6 +17,7 @@ from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
+from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening
 from bot.interfaces.cli.chat.chat import Clear, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, split
 from bot.interfaces.cli.commands import Commands, manifest
@@ -26,7 +26,7 @@ from bot.interfaces.control import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox
 from memory.store.sqlite import connect
-from sources.terminal import ONCE
+from sources.terminal import ONCE, Said
 from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import START_SECONDS, Process, start
 from tests.wire.model import Answer, Hang, ModelServer, Slow
@@ -44,14 +44,14 @@ async def service(folder: Path, toml: str = "") -> AsyncIterator[App]:
         yield app
 
 
-async def told(app: App, *texts: str, history: int = 0) -> list[list[dict[str, Any]]]:
+async def told(app: App, *texts: str, history: int = 0) -> list[list[ChatEvent]]:
     """Say these one after the other in one chat; what was shown until each was done."""
-    shown: list[list[dict[str, Any]]] = [[]]
+    shown: list[list[ChatEvent]] = [[]]
     left = list(texts)
     async with aclosing(chat_of(app).chat(history)) as chat, asyncio.timeout(20):
         async for each in chat:
             shown[-1].append(each)
-            if each["kind"] in ("Listening", "Idle"):
+            if isinstance(each, Listening | Idle):
                 if not left:
                     return shown
                 shown.append([])
@@ -59,20 +59,20 @@ async def told(app: App, *texts: str, history: int = 0) -> list[list[dict[str, A
     raise AssertionError("the chat ended by itself")
 
 
-def answers(shown: list[dict[str, Any]]) -> list[str]:
-    return [each["text"] for each in shown if each["kind"] == "Said"]
+def answers(shown: list[ChatEvent]) -> list[str]:
+    return [each.text for each in shown if isinstance(each, Said)]
 
 
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         async with aclosing(chat_of(app).chat()) as chat, asyncio.timeout(10):
-            assert (await anext(chat))["kind"] == "Listening"
+            assert (await anext(chat)) == Listening()
             for _ in range(2):
                 await chat_of(app).say("hello", "terminal-7")
-            kinds = [(await anext(chat))["kind"]]
-            while kinds[-1] != "Idle":
-                kinds.append((await anext(chat))["kind"])
-        assert kinds.count("Said") == 1
+            kinds = [type(await anext(chat))]
+            while kinds[-1] is not Idle:
+                kinds.append(type(await anext(chat)))
+        assert kinds.count(Said) == 1
         assert len((await told(app, history=5))[0]) == 3
 
 
@@ -85,18 +85,18 @@ async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) 
                 await asyncio.sleep(0.01)
         async with aclosing(chat_of(app).chat(10)) as chat, asyncio.timeout(10):
             shown = [await anext(chat)]
-            while shown[-1]["kind"] != "Said":
+            while not isinstance(shown[-1], Said):
                 shown.append(await anext(chat))
-    assert [each["text"] for each in shown if each["kind"] == "History"][2:] == ["what is my cat called?"]
-    assert "Bolt" in shown[-1]["text"]
+    assert [each.text for each in shown if isinstance(each, History)][2:] == ["what is my cat called?"]
+    assert "Bolt" in shown[-1].text
 
 
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         await app.services.registry.call("halt.now", owner_at_terminal(), {})
         said = await chat_of(app).say("remember that my cat is called Bolt", "terminal-1")
-        assert "halted since" in said["answer"]
-        assert "carina halt release" in said["answer"]
+        assert "halted since" in said.answer
+        assert "carina halt release" in said.answer
         await app.services.registry.call("halt.release", owner_at_terminal(), {})
         assert "Bolt" in answers((await told(app, "what is my cat called?"))[1])[-1]
 
@@ -107,7 +107,7 @@ async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -
         (number,) = re.findall(r"/deny (\d+)", "\n".join(answers((await told(app, "what is 12*12?"))[1])))
         assert len(number) == 6
         said = await chat_of(app).say(f"/approve {number}", "terminal-2")
-        assert (said["goes_on"], said["request"][-6:]) == (True, number)
+        assert (said.goes_on, said.request[-6:]) == (True, number)
 
 
 async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
@@ -122,8 +122,8 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         other = connect(file)
         other.execute("BEGIN IMMEDIATE")
         said = await chat_of(app).say("remember that my dog is called Rex", "terminal-1")
-        assert "I will answer this later. The database has not accepted writes since" in said["answer"]
-        assert "another program holds the database" in said["answer"]
+        assert "I will answer this later. The database has not accepted writes since" in said.answer
+        assert "another program holds the database" in said.answer
         monkeypatch.setattr(
             app.services.runtime, "reachable", AsyncMock()
         )  # a full disk takes that: it changes nothing

@@ -106,7 +106,7 @@ async def test_an_operation_fails_with_words_for_the_caller(folder: DataFolder, 
             await anext(replies)
 
 
-@pytest.mark.parametrize("broken", [lambda: 1 / 0, lambda: {1, 2}])
+@pytest.mark.parametrize("broken", [lambda: 1 / 0, object])
 async def test_what_went_wrong_inside_stays_inside(folder: DataFolder, broken: Any) -> None:
     async def fail() -> Any:
         return broken()

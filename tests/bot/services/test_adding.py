@@ -1,11 +1,13 @@
 """CONTRIBUTING.md, "How to add a command", followed: one method is a command everywhere."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import click
 import discord
+import msgspec
 import pytest
 from discord import app_commands
 from pydantic import SecretStr
@@ -15,6 +17,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import Commands
+from bot.interfaces.client import Reply
 from bot.interfaces.discord import commands as slash
 from bot.services.caller import Caller, Location, Via
 from bot.services.registry import Arguments, Options, Param, Registry, Role, operation
@@ -95,11 +98,13 @@ def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
 
 async def test_the_socket_does_it_and_says_what_is_wrong(added: Registry) -> None:
     handler = socket.handlers(added)["greetings.say"]
-    assert [each async for each in handler(arguments={"name": "Ann"}, view={})] == [{"text": "Hello Ann!"}]
-    told = [each async for each in handler(arguments={"name": "Ann"}, view={"as_json": True})]
-    assert told == [{"text": '{\n  "text": "Hello Ann!"\n}'}]
-    wrong = [each async for each in handler(arguments={}, view={})]
-    assert wrong == [{"error": "NAME: field required", "code": 2}]
+
+    async def sent(arguments: Mapping[str, str], **view: bool) -> Any:
+        return msgspec.to_builtins([each async for each in handler(arguments=arguments, view=view)])
+
+    assert await sent({"name": "Ann"}) == [{"text": "Hello Ann!"}]
+    assert await sent({"name": "Ann"}, as_json=True) == [{"text": '{\n  "text": "Hello Ann!"\n}'}]
+    assert await sent({}) == [{"error": "NAME: field required", "code": 2}]
 
 
 class Cards:
@@ -156,9 +161,9 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
     """What is sent when the service asks, and somebody at the terminal says yes."""
     sent: list[dict[str, Any]] = []
 
-    def replies(_entry: Any, given: dict[str, Any], view: dict[str, Any]) -> list[dict[str, Any]]:
+    def replies(_entry: Any, given: dict[str, Any], view: dict[str, Any]) -> list[Reply]:
         sent.append({**given, "sure": view["sure"]})
-        return [{"text": "done"}] if view["sure"] else [{"confirm": "Remove them?"}]
+        return [Reply("done") if view["sure"] else Reply(confirm="Remove them?")]
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr(generate, "LOCAL", ())

@@ -18,6 +18,7 @@ from rich.console import Console
 from bot.config import Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
+from bot.interfaces.chat_events import ChatEvent, Idle
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.connection import Line, connect, new_id
 from bot.interfaces.cli.loading import loaded
@@ -26,7 +27,7 @@ from bot.interfaces.client import NoService
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
-from sources.terminal import ONCE, from_data
+from sources.terminal import ONCE, Said
 from texts import _, error_text, gettext_noop
 
 _OWN = (
@@ -202,10 +203,10 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
     said = {"text": text, "external_id": new_id(ONCE), "constellation": constellation}
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
 
-    def show(each: dict[str, Any]) -> None:
-        if not each["id"] or each["id"] not in shown:  # else an earlier service has shown it
-            view.show(from_data(each))
-        shown.add(each["id"])
+    def show(each: Said) -> None:
+        if not each.id or each.id not in shown:  # else an earlier service has shown it
+            view.show(each)
+        shown.add(each.id)
 
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
@@ -230,7 +231,7 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
 
 
 async def _ask_once(
-    config: Config, said: Mapping[str, str], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+    config: Config, said: Mapping[str, str], show: Callable[[Said], None], whole: asyncio.Event
 ) -> None:
     """Ask the process that uses the data folder, else a service of our own; set `whole` if the answer is complete."""
     async with connect(config, said["constellation"]) as line:
@@ -246,14 +247,15 @@ async def _reminders(line: Line) -> set[str]:
 
 
 async def _show_all(
-    replies: AsyncGenerator[dict[str, Any], None], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+    replies: AsyncGenerator[ChatEvent, None], show: Callable[[Said], None], whole: asyncio.Event
 ) -> None:
     async with aclosing(replies):
         async for each in replies:
-            if each["kind"] == "Idle":
+            if isinstance(each, Idle):
                 whole.set()
                 return
-            show(each)
+            if isinstance(each, Said):
+                show(each)
 
 
 async def interactive(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
@@ -299,7 +301,7 @@ async def _piped(line: Line, config: Config, stop: _Stop) -> None:
 async def _say(line: Line, text: str, view: ChatView) -> bool:
     """Send a line and show its answers, or why it was refused; then False. Raises ServiceEnded, NoService."""
     try:
-        await _show_all(line.once(text, new_id(ONCE)), lambda each: view.show(from_data(each)), asyncio.Event())
+        await _show_all(line.once(text, new_id(ONCE)), view.show, asyncio.Event())
     except (ServiceEnded, NoService):
         raise
     except UserError as error:

@@ -67,16 +67,16 @@ class CommandLine(Struct, frozen=True):
     async def _done(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> str:
         said = []
         for reply in await self.line.perform(entry, arguments, {**view, "attended": True}):
-            if "confirm" in reply:
-                sure, asked = None, _("{question} [y/N]", question=reply["confirm"]) + " "
+            if reply.confirm is not None:
+                sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
                 while sure is None:
                     sure = streams.meant(await self.ask(asked) or "n")
                 if not sure:
                     raise UserError("Nothing was done.")
-                return await self._done(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
-            if "error" in reply:
-                raise UserError(reply["error"])
-            said += [reply.get("aside", ""), reply.get("text", "")]
+                return await self._done(entry, arguments, {**view, "sure": True, "shown": reply.confirm})
+            if reply.error is not None:
+                raise UserError(reply.error)
+            said += [reply.aside, reply.text]
         text = "\n".join(filter(None, said))
         return text if view["as_json"] else streams.wrapped(text)
 

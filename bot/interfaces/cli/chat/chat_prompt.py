@@ -20,6 +20,7 @@ from rich.segment import Segment, SegmentLines
 from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
+from bot.interfaces.chat_events import History, Idle, Listening, Stream, Typed
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, Refused, Say, help_text, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, offered
@@ -27,7 +28,7 @@ from bot.interfaces.cli.connection import Line
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView
-from sources.terminal import Said, from_data
+from sources.terminal import Busy, Said
 from texts import _, error_text
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
@@ -146,8 +147,8 @@ class PromptChat:
         match understood(text, self._offered):
             case Say(said):
                 done = await self._line.say(said)
-                if answer := done.get("answer"):
-                    self._view.show(Said("", answer))
+                if done.answer:
+                    self._view.show(Said("", done.answer))
             case Help():
                 self._view.note(help_text(self._offered, _hint(self._config)))
             case Refused(words):
@@ -226,22 +227,22 @@ class PromptChat:
     async def _show(self, listening: asyncio.Event) -> None:
         async with aclosing(self._line.shown(self._config.terminal.history, _REMEMBERED)) as shown:
             async for each in shown:
-                match each["kind"]:
-                    case "Typed":
-                        self._history.append_string(each["text"])
-                    case "Listening":
+                match each:
+                    case Typed(text):
+                        self._history.append_string(text)
+                    case Listening():
                         listening.set()
-                    case "Idle":
+                    case Idle():
                         self._busy = False
                         await self._read_cost()
-                    case "Stream":
+                    case Stream(text):
                         self._busy = True
-                        self._view.stream(each["text"])
-                    case "History":
-                        self._view.recall(each["speaker"], each["text"])
+                        self._view.stream(text)
+                    case History(speaker, text):
+                        self._view.recall(speaker, text)
                     case _:
-                        self._busy = bool(each.get("busy", self._busy))
-                        self._view.show(from_data(each))
+                        self._busy = each.busy if isinstance(each, Busy) else self._busy
+                        self._view.show(each)
                 await self._flush()
         raise UserError("The service has stopped.")
 
