@@ -76,6 +76,9 @@ class Markup(Protocol):
     def small(self, words: str) -> str:
         """A line of less weight; `words` stand as they are."""
 
+    def internal(self, words: str) -> str:
+        """What only who runs the service needs, such as the arguments of a tool call; empty on Discord."""
+
 
 class Plain(Struct, frozen=True):
     """For a terminal: times in a zone, and numbers to type."""
@@ -103,6 +106,9 @@ class Plain(Struct, frozen=True):
 
     def small(self, words: str) -> str:
         return f"  {words}"
+
+    def internal(self, words: str) -> str:
+        return self.text(words)
 
 
 class Markdown(Struct, frozen=True):
@@ -134,6 +140,9 @@ class Markdown(Struct, frozen=True):
 
     def small(self, words: str) -> str:
         return f"-# {words}"
+
+    def internal(self, _words: str) -> str:
+        return ""
 
 
 def relative(moment: datetime, now: datetime) -> str:

@@ -37,6 +37,7 @@ from texts import _, gettext_noop, number_text
 
 _LISTED, _SHOWN = 20, 600
 _SHORT = 120  # characters of a tool's arguments and of its result
+_SHORTEST = 0.1  # seconds of a tool call that are mentioned
 
 _IMPORTANCES: dict[Importance, str] = {
     "low": gettext_noop("low"),
@@ -92,10 +93,10 @@ class EventRow(Row):
         return cls.from_record(event, text=text, details=details, arguments=given, result=gave)
 
     def line(self, markup: Markup) -> str:
-        seconds = self.details.get("seconds")
-        took = "" if seconds is None else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
-        words = " → ".join(filter(None, (self.arguments, self.result)))
-        return self.told(markup, "{at} {text}") + took + (f": {markup.text(words)}" if words else "")
+        seconds = self.details.get("seconds") or 0.0
+        took = "" if seconds < _SHORTEST else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
+        words = markup.internal(" → ".join(filter(None, (self.arguments, self.result))))
+        return self.told(markup, "{at} {text}") + took + (f": {words}" if words else "")
 
 
 class AgentPresence(Row):
@@ -226,7 +227,7 @@ def _sentence(event: Event, by_hand: str) -> str:
         told = _("{told} in {place}: “{said}”", **said)
     if event.kind is Kind.NOTABLE and event.importance:
         told += f" ({_(_IMPORTANCES[event.importance])})"
-    return told + _doubt(event.trust)
+    return told + (_doubt(event.trust) if event.said or event.kind is Kind.NOTABLE else "")
 
 
 def _handoff(note: Handoff) -> str:
@@ -236,8 +237,7 @@ def _handoff(note: Handoff) -> str:
 
 
 def _doubt(trust: Trust) -> str:
-    unsure = _(" [from a turn with words from the web or from somebody who is not approved]")
-    return unsure if trust < Trust.APPROVED else ""
+    return _(" [unverified]") if trust < Trust.APPROVED else ""
 
 
 def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:

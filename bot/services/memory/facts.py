@@ -44,7 +44,7 @@ _Learning = Annotated[str, Param("Number in the list", metavar="NUMBER", suggest
 def _written(fact: Fact) -> str:
     """A fact in one line: its kind, who said it, and whether it is doubtful."""
     by = f" ({one_line(fact.speaker, 24)})" if fact.speaker else ""
-    doubt = "" if fact.trust >= Trust.APPROVED else _(" [from somebody who is not approved, or the web]")
+    doubt = "" if fact.trust >= Trust.APPROVED else _(" [unverified]")
     return f"{_(fact.label)}{by}: {one_line(fact.text)}{doubt}"
 
 
@@ -85,7 +85,8 @@ class FactRow(Row):
 
     def line(self, markup: Markup) -> str:
         shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
-        return self.told(markup, "{written} ({sessions}{shared}){id}", shared=shared)
+        often = self.shared or self.sessions > 1
+        return self.told(markup, "{written} ({sessions}{shared}){id}" if often else "{written}{id}", shared=shared)
 
 
 class Facts(MemoryService, frozen=True):

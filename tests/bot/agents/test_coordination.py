@@ -7,6 +7,7 @@ import pytest
 
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.services.agents.coordination import Coordination
+from bot.services.results import Markdown, Plain
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination
 from memory.activity import Event, EventFilter, Kind, Neighbor
@@ -111,8 +112,15 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
 
         async def used(scope: Scope) -> list[tuple[str, str, str]]:
             caller = replace(somebody(OLGA.id), scope=scope)
-            listed = (await coordinated.call("activity", caller, {"kind": "tool_executed"})).data()
+            found = await coordinated.call("activity", caller, {"kind": "tool_executed"})
+            listed = found.data()
             assert [row["details"]["seconds"] for row in listed] == [0] * len(listed)
+            assert [
+                "content" in "".join(found.lines(each)) for each in (Markdown(), Plain("UTC", service.clock()))
+            ] == [
+                False,
+                any(row["arguments"] for row in listed),
+            ], "arguments are not for people on Discord"
             return [(row["text"], row["arguments"], row["result"]) for row in reversed(listed)]
 
         await service.heard(said("tea please", 1, speaker=OLGA))
