@@ -102,9 +102,12 @@ def main() -> None:
 
 def untranslated(catalog: Catalog) -> list[str]:
     """The English messages without a translation, or without one of its forms."""
-    found = [(each.id, each.string) for each in catalog if each.id]
-    plain = [(said, (done,)) if isinstance(said, str) else (said[0], tuple(done)) for said, done in found]
-    return [said for said, done in plain if not all(done)]
+    missing = list[str]()
+    for each in catalog:
+        forms = (each.string,) if isinstance(each.string, str) else tuple(each.string or ())
+        if each.id and not (forms and all(forms)):
+            missing.append(each.id if isinstance(each.id, str) else each.id[0])
+    return missing
 
 
 def template() -> Catalog:
