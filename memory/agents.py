@@ -22,7 +22,7 @@ from memory.store.sqlite import connect, driver
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
 
 
-class Face(NamedTuple):
+class Profile(NamedTuple):
     """An agent's display name, and the URL of its picture."""
 
     name: str
@@ -54,9 +54,9 @@ class Agent(Struct, frozen=True):
         return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
 
     @property
-    def face(self) -> Face:
+    def face(self) -> Profile:
         """The display name and the URL of the picture; an empty name if the account itself speaks."""
-        return Face(self.config.get("show_name", ""), self.config.get("avatar", ""))
+        return Profile(self.config.get("show_name", ""), self.config.get("avatar", ""))
 
 
 class Member(Struct, frozen=True):

@@ -15,7 +15,7 @@ from memory.activity import Kind, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, create_block
 from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.containers import parts_of
-from memory.blocks.history import Past
+from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import ListSchema, TextSchema
 from memory.blocks.store import open_block
@@ -30,7 +30,7 @@ from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop
 
 
-def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
+def require_widening(rows: Rows, hand: Hand, block: Block, past: ChangeLog, to: Audience) -> None:
     """Check that this person may share the block with an audience. `past` is the block's current past.
 
     Raises BlockRefused with the reason: the words are not theirs alone, or the audience is not wider.
@@ -47,7 +47,7 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
         raise BlockRefused(_MORE, what=what)
 
 
-def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> Block:
+def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience) -> Block:
     """Create a block with the same text for a wider audience and delete the old one; returns the new one.
 
     Raises as `require_widening`; BlockExists if that audience has a block of that label, and Refused for a damaged

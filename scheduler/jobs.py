@@ -1,7 +1,7 @@
 """Kinds of jobs: what to do when one is due. Modules with scheduled work register a kind; the runner does the rest.
 
-A `Queueing` kind writes rows in the transaction that completes the job, so they are written exactly once: a message for
-the outbox, an event for an agent's inbox. A `Working` kind takes longer or leaves the database; it is repeated if the
+A `QueueJob` kind writes rows in the transaction that completes the job, so they are written exactly once: a message for
+the outbox, an event for an agent's inbox. A `WorkJob` kind takes longer or leaves the database; it is repeated if the
 process dies during it, so it must be idempotent.
 """
 
@@ -20,7 +20,7 @@ LATE = timedelta(minutes=2)
 """The delay from which a run counts as late: wake-ups are at most a minute apart."""
 
 
-class Firing(Struct, frozen=True):
+class DueJob(Struct, frozen=True):
     """A due job. `asked`: run by hand, not by time."""
 
     job: Job
@@ -36,34 +36,34 @@ class Firing(Struct, frozen=True):
         return timedelta() if self.asked or behind < LATE else behind
 
 
-class Done(Struct, frozen=True):
+class JobResult(Struct, frozen=True):
     """The result, for `carina jobs list`. `again` keeps this due time open, to be checked again then."""
 
     detail: str = ""
     again: datetime | None = None
 
 
-class Queueing(Struct, frozen=True):
+class QueueJob(Struct, frozen=True):
     """`queue` is called inside the transaction that completes the job."""
 
     name: str
-    queue: Callable[[Tx, Firing], Done]
+    queue: Callable[[Tx, DueJob], JobResult]
 
 
-class Working(Struct, frozen=True):
+class WorkJob(Struct, frozen=True):
     """`work` is awaited in a task of its own, under a lease; `carina jobs list` shows its result.
 
     It gets the open database of the job's constellation.
     """
 
     name: str
-    work: Callable[[Database, Firing], Awaitable[str | Done]]
+    work: Callable[[Database, DueJob], Awaitable[str | JobResult]]
 
 
-Kind: TypeAlias = Queueing | Working
+Kind: TypeAlias = QueueJob | WorkJob
 
 
-class Kinds(Struct):
+class JobKinds(Struct):
     known: dict[str, Kind] = field(default_factory=dict)
 
     def add(self, kind: Kind) -> None:
@@ -77,7 +77,7 @@ class OpenConstellation(Struct, frozen=True):
     """An open constellation for its jobs: its database, and its kinds of jobs."""
 
     database: Database
-    kinds: Kinds
+    kinds: JobKinds
 
 
 Open: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[OpenConstellation]]

@@ -27,7 +27,7 @@ from memory.store.ids import ConstellationId, new_id
 from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Open, OpenConstellation, Queueing, Working
+from scheduler.jobs import DueJob, JobResult, Open, OpenConstellation, QueueJob, WorkJob
 from texts import _, ngettext, ngettext_noop
 
 _QUEUE = commit_point("job.queue")
@@ -191,7 +191,7 @@ class Runner:
             if kind is None:
                 words = _("nothing here handles {kind!r}; next check in an hour", kind=job.kind)
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
-            elif isinstance(kind, Queueing):
+            elif isinstance(kind, QueueJob):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
                     self.queued(constellation)
             elif firing := await database.write(_CLAIM, lambda tx: self._claim(tx, constellation, job.id, now)):
@@ -203,21 +203,21 @@ class Runner:
         except Exception as error:
             await self._failed(database, constellation, job, now, error)
 
-    def _queue(self, tx: Tx, kind: Queueing, named: tuple[ConstellationId, str], now: datetime) -> bool:
+    def _queue(self, tx: Tx, kind: QueueJob, named: tuple[ConstellationId, str], now: datetime) -> bool:
         """Run and complete a queueing job in one transaction; True if it may have written rows."""
         firing = self._claim(tx, *named, now)
         if firing is not None:
             self._end(tx, firing, kind.queue(tx, firing), now)
         return firing is not None
 
-    def _claim(self, tx: Tx, constellation: ConstellationId, identifier: str, now: datetime) -> Firing | None:
+    def _claim(self, tx: Tx, constellation: ConstellationId, identifier: str, now: datetime) -> DueJob | None:
         job = jobs.is_due(tx, identifier, now)
         firing = None if job is None else _firing(tx, job, constellation, now)
         if firing is not None:
             jobs.claim(tx, identifier, self._holder, now + LEASE)
         return firing
 
-    async def _work(self, kind: Working, firing: Firing) -> None:
+    async def _work(self, kind: WorkJob, firing: DueJob) -> None:
         """Run a working job under its lease, then complete it."""
         constellation, job = firing.constellation, firing.job
         try:
@@ -228,7 +228,7 @@ class Runner:
                 except Exception as error:
                     await self._failed(database, constellation, job, self._clock(), error)
                 else:
-                    done = came if isinstance(came, Done) else Done(came)
+                    done = came if isinstance(came, JobResult) else JobResult(came)
                     await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, self._clock()))
         except StoreError as error:
             _log.error("job_not_completed", job=job.id, reason=str(error), hint="it runs again when its lease expires")
@@ -237,7 +237,7 @@ class Runner:
         self.changed(constellation)
         self.queued(constellation)
 
-    def _end(self, tx: Tx, firing: Firing, done: Done, now: datetime) -> None:
+    def _end(self, tx: Tx, firing: DueJob, done: JobResult, now: datetime) -> None:
         job = jobs.get(tx, firing.job.id)
         if job is None or job.holder != self._holder:
             return  # it may have changed its own job
@@ -246,8 +246,8 @@ class Runner:
         else:
             jobs.complete(tx, job, _completion(firing, done.detail), now)
 
-    async def _held(self, database: Database, kind: Working, firing: Firing) -> str | Done:
-        async def work() -> str | Done:
+    async def _held(self, database: Database, kind: WorkJob, firing: DueJob) -> str | JobResult:
+        async def work() -> str | JobResult:
             return await kind.work(database, firing)
 
         task = asyncio.create_task(work())
@@ -291,10 +291,10 @@ class Runner:
         await database.write(_HOLD, work)
 
 
-def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> Firing | None:
+def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> DueJob | None:
     """The firing of a job that has to be checked; None after skipping one whose grace period is over."""
     if job.asked_at is not None:
-        return Firing(job, constellation, now, now, asked=True)
+        return DueJob(job, constellation, now, now, asked=True)
     if job.next_at is None or job.status is not jobs.Status.ACTIVE:
         jobs.release(tx, job.id)
         return None
@@ -304,14 +304,14 @@ def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> 
     trigger = triggers.load(job.trigger)
     due = triggers.newest_due(trigger, job.next_at, now)
     if job.grace is None or now - due <= job.grace:
-        return Firing(job, constellation, due, now)
+        return DueJob(job, constellation, due, now)
     words = _("skipped the due time {due}: too late", due=due)
     jobs.complete(tx, job, Completion(due, "skipped", words, triggers.next_run(trigger, now)), now)
     _log.warning("job_skipped", job=job.id, due=due.isoformat())
     return None
 
 
-def _completion(firing: Firing, detail: str) -> Completion:
+def _completion(firing: DueJob, detail: str) -> Completion:
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     if not firing.late:
         return Completion(firing.due, "run", detail, after, planned=not firing.asked)

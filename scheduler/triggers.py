@@ -25,27 +25,27 @@ _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
 _GAP = timedelta(hours=3)  # more than any clock change
 
 
-class At(Struct, frozen=True):
+class DateTrigger(Struct, frozen=True):
     """Once. `when` is in UTC."""
 
     when: datetime
 
 
-class Every(Struct, frozen=True):
+class IntervalTrigger(Struct, frozen=True):
     """At intervals from `start`, in elapsed time."""
 
     interval: timedelta
     start: datetime
 
 
-class Cron(Struct, frozen=True):
+class CronTrigger(Struct, frozen=True):
     """By a crontab line, in a time zone."""
 
     line: str
     zone: str = "UTC"
 
 
-class Recurring(Struct, frozen=True):
+class RecurrenceTrigger(Struct, frozen=True):
     """By an RFC 5545 rule from `start` (naive local time); each time is `ahead` before the occurrence."""
 
     rule: str
@@ -54,19 +54,19 @@ class Recurring(Struct, frozen=True):
     ahead: timedelta = timedelta()
 
 
-Trigger: TypeAlias = At | Every | Cron | Recurring
+Trigger: TypeAlias = DateTrigger | IntervalTrigger | CronTrigger | RecurrenceTrigger
 
 
 def next_run(trigger: Trigger, after: datetime) -> datetime | None:
     """The first due time after `after`, in UTC; None if there is none."""
     match trigger:
-        case At(when):
+        case DateTrigger(when):
             return when if when > after else None
-        case Every(interval, start):
+        case IntervalTrigger(interval, start):
             return start + ((after - start) // interval + 1) * interval
-        case Cron(line, zone):
+        case CronTrigger(line, zone):
             return _crontab(line, zone).following(after)
-        case Recurring():
+        case RecurrenceTrigger():
             return _recurrence(trigger, after)
         case _:
             assert_never(trigger)
@@ -84,7 +84,7 @@ def due_between(trigger: Trigger, first: datetime, last: datetime, most: int = 1
 
 def newest_due(trigger: Trigger, first: datetime, now: datetime) -> datetime:
     """The newest due time up to now, starting with `first`."""
-    if isinstance(trigger, Every):
+    if isinstance(trigger, IntervalTrigger):
         return first + (now - first) // trigger.interval * trigger.interval
     for back in (timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=366), now - first):
         if recent := due_between(trigger, max(first, now - back), now):
@@ -95,27 +95,29 @@ def newest_due(trigger: Trigger, first: datetime, now: datetime) -> datetime:
 def require(trigger: Trigger, now: datetime) -> datetime:
     """The first due time. Raises Refused with a message for an invalid trigger or one that never fires."""
     match trigger:
-        case Every(interval) if interval < SHORTEST:
+        case IntervalTrigger(interval) if interval < SHORTEST:
             raise Refused("an interval must be at least one second")
-        case Recurring(rule):
+        case RecurrenceTrigger(rule):
             check_rule(rule)
         case _:
             pass
     found = next_run(trigger, now)
     if found is None:
-        raise Refused(_("That time is in the past.") if isinstance(trigger, At) else _("That never happens again."))
+        raise Refused(
+            _("That time is in the past.") if isinstance(trigger, DateTrigger) else _("That never happens again.")
+        )
     return found
 
 
 def dump(trigger: Trigger) -> str:
     match trigger:
-        case At(when):
+        case DateTrigger(when):
             return json.dumps({"at": to_text(when)})
-        case Every(interval, start):
+        case IntervalTrigger(interval, start):
             return json.dumps({"every": interval.total_seconds(), "start": to_text(start)})
-        case Cron():
+        case CronTrigger():
             return json.dumps({"cron": trigger.line, "zone": trigger.zone})
-        case Recurring():
+        case RecurrenceTrigger():
             kept = asdict(trigger) | {"start": trigger.start.isoformat(), "ahead": trigger.ahead.total_seconds()}
             return json.dumps(kept)
         case _:
@@ -125,29 +127,29 @@ def dump(trigger: Trigger) -> str:
 def load(text: str) -> Trigger:
     kept = json.loads(text)
     if "at" in kept:
-        return At(from_text(kept["at"]))
+        return DateTrigger(from_text(kept["at"]))
     if "every" in kept:
-        return Every(timedelta(seconds=kept["every"]), from_text(kept["start"]))
+        return IntervalTrigger(timedelta(seconds=kept["every"]), from_text(kept["start"]))
     if "cron" in kept:
-        return Cron(kept["cron"], kept["zone"])
+        return CronTrigger(kept["cron"], kept["zone"])
     ahead = timedelta(seconds=kept["ahead"])
-    return Recurring(kept["rule"], datetime.fromisoformat(kept["start"]), kept["zone"], ahead)
+    return RecurrenceTrigger(kept["rule"], datetime.fromisoformat(kept["start"]), kept["zone"], ahead)
 
 
 def rule_of(text: str) -> str:
     """The RFC 5545 rule of a stored trigger; empty for any other kind."""
     trigger = load(text)
-    return trigger.rule if isinstance(trigger, Recurring) else ""
+    return trigger.rule if isinstance(trigger, RecurrenceTrigger) else ""
 
 
 def rule_text(trigger: Trigger) -> str:
     """The rule as it was entered, for programs."""
     match trigger:
-        case At(when):
+        case DateTrigger(when):
             return to_text(when)
-        case Every(interval):
+        case IntervalTrigger(interval):
             return f"every {interval.total_seconds():g} s"
-        case Cron(rule, zone) | Recurring(rule, _, zone):
+        case CronTrigger(rule, zone) | RecurrenceTrigger(rule, _, zone):
             return f"{rule} ({zone})"
         case _:
             assert_never(trigger)
@@ -155,14 +157,14 @@ def rule_text(trigger: Trigger) -> str:
 
 def words(trigger: Trigger) -> str:
     match trigger:
-        case At(when):
+        case DateTrigger(when):
             return _("once, {at}", at=when)
-        case Every(interval):
+        case IntervalTrigger(interval):
             return _every(int(interval.total_seconds()))
-        case Cron(line, zone):
+        case CronTrigger(line, zone):
             said = crontab_words(line)
             return f"{said} ({zone})" if ":" in said or said == line else said
-        case Recurring(rule, _start, zone):
+        case RecurrenceTrigger(rule, _start, zone):
             return f"{rule_words(rule)} ({zone})"
         case _:
             assert_never(trigger)
@@ -180,7 +182,7 @@ def _crontab(line: str, zone: str) -> Crontab:
     return read_crontab(line, zone)
 
 
-def _recurrence(trigger: Recurring, after: datetime) -> datetime | None:
+def _recurrence(trigger: RecurrenceTrigger, after: datetime) -> datetime | None:
     zone = zone_of(trigger.zone)
     around = (after + trigger.ahead).astimezone(zone).replace(tzinfo=None) - _GAP
     for wall in Rule(trigger.rule, trigger.start, trigger.zone).walls(around):

@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.text import Text, TextType
 
 from sources.outgoing import seen
-from sources.terminal import Busy, Changed, Said, Shown, Withdrawn
+from sources.terminal import Busy, Deletion, Edit, Message, Shown
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
@@ -133,7 +133,7 @@ class ChatView:
         self._drawn = 0
         """Characters of `_streamed` that are on the screen for good."""
         self._next_draw = 0.0
-        self._last = Said("", "")
+        self._last = Message("", "")
 
     def stream(self, text: str) -> None:
         """A growing answer: all of it so far, not only the new part."""
@@ -149,11 +149,11 @@ class ChatView:
 
     def show(self, shown: Shown) -> None:
         match shown:
-            case Said():
+            case Message():
                 self._finish(shown)
-            case Changed():
+            case Edit():
                 self._change(shown)
-            case Withdrawn():
+            case Deletion():
                 self.note("(taken back)")
             case Busy():
                 self._wait(shown.busy)
@@ -173,7 +173,7 @@ class ChatView:
             self._forget()
             self._print(rest, after=after)
 
-    def _finish(self, said: Said) -> None:
+    def _finish(self, said: Message) -> None:
         self._last = said
         text, kept = _clean(said.text), self._streamed[: self._drawn]
         self._forget(anew=not text.startswith(kept))
@@ -182,9 +182,9 @@ class ChatView:
         else:
             self._say(text, said.speaker)
 
-    def _change(self, changed: Changed) -> None:
+    def _change(self, changed: Edit) -> None:
         before = self._last.text if self._last.id == changed.id else ""
-        self._last = Said(changed.id, changed.text)
+        self._last = Message(changed.id, changed.text)
         if not before or not changed.text.startswith(before):
             self.note("(changed)")
             before = ""

@@ -91,7 +91,7 @@ class TerminalSource:
         await asyncio.Event().wait()
 
 
-class Said(Struct, frozen=True, tag=True, tag_field="kind"):
+class Message(Struct, frozen=True, tag=True, tag_field="kind"):
     """A message, whole. `id` is its external id."""
 
     id: str
@@ -99,14 +99,14 @@ class Said(Struct, frozen=True, tag=True, tag_field="kind"):
     speaker: str = ""
 
 
-class Changed(Struct, frozen=True, tag=True, tag_field="kind"):
+class Edit(Struct, frozen=True, tag=True, tag_field="kind"):
     """The new text of a message that was shown."""
 
     id: str
     text: str
 
 
-class Withdrawn(Struct, frozen=True, tag=True, tag_field="kind"):
+class Deletion(Struct, frozen=True, tag=True, tag_field="kind"):
     """A message that was shown and is withdrawn."""
 
     id: str
@@ -116,7 +116,7 @@ class Busy(Struct, frozen=True, tag=True, tag_field="kind"):
     busy: bool
 
 
-Shown: TypeAlias = Said | Changed | Withdrawn | Busy
+Shown: TypeAlias = Message | Edit | Deletion | Busy
 Listener: TypeAlias = Callable[[Shown], None]
 """Takes an item without waiting, such as a queue's `put_nowait`."""
 
@@ -227,12 +227,12 @@ class TerminalEndpoint(Endpoint):
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         """Show the new text of a message. Raises DeliveryFailed if nobody is attached."""
         self._check(place)
-        self._tell(Changed(external_id, seen(text) + _answers(buttons)))
+        self._tell(Edit(external_id, seen(text) + _answers(buttons)))
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         """Tell the attached sessions that a message is withdrawn."""
         if place == PLACE.id:
-            self._tell(Withdrawn(external_id))
+            self._tell(Deletion(external_id))
 
     def show(self, activity: Activity) -> None:
         """Tell the attached sessions that an answer is being made, or is not any more."""
@@ -259,10 +259,10 @@ class TerminalEndpoint(Endpoint):
             listener(shown)
 
 
-def shown_as(delivery: Delivery) -> Said:
+def shown_as(delivery: Delivery) -> Message:
     """A delivery in the form for chat sessions."""
     text = "\n\n".join([*filter(None, [delivery.text]), *(f"{file.name}:\n{file.text}" for file in delivery.files)])
-    return Said(_external_id(delivery), seen(text) + _answers(delivery.buttons), delivery.speaker)
+    return Message(_external_id(delivery), seen(text) + _answers(delivery.buttons), delivery.speaker)
 
 
 def _answers(buttons: Buttons | None) -> str:

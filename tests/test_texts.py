@@ -91,13 +91,13 @@ NO_PERSON_READS = {
     ),  # the log, or who catches them
     *("RowUnreadable", "SignInFailed", "TurnMoved"),  # the log
     *("FetchFailed", "TooLarge", "ToolError"),  # agents, who are told in English
-    *("Unusable", "_BadRequest"),  # programs that call the API or the socket
+    *("BadRequest", "_BadRequest"),  # programs that call the API or the socket
 }
 
 
 def test_errors_and_answers_are_in_the_catalog() -> None:
     """What people are told by an error, a check, a job or in a sentence is no plain text of the code."""
-    told = {*text_catalog.KEYWORDS, "Done", "Finding", "Left", "Sentence"}
+    told = {*text_catalog.KEYWORDS, "Finding", "JobResult", "Sentence", "SkippedRecord"}
     plain = []
     for path in text_catalog.SOURCES:
         nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from bot.agents.additions import TypingPeople
 from bot.agents.budgets import Budgets
-from bot.agents.deps import Understood
+from bot.agents.deps import QueryMeaning
 from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search_results import Where
@@ -28,11 +28,11 @@ from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
-from bot.services.memory.search import Found, Search, Wanted
+from bot.services.memory.search import Search, SearchResults, SearchTerms
 from bot.services.memory.upkeep import Upkeep
 from bot.services.people.people import Accounts
 from bot.services.system.front_ends import FrontEnds, FrontEndStates
-from bot.upkeep.background_calls import Background, Means
+from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.embedding import Embedding
 from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
@@ -285,7 +285,7 @@ class Run:
         async def nobody(agent: Agent) -> Model:
             raise AssertionError(f"{agent.name} has no model for this")
 
-        means = Means(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
+        means = UpkeepDeps(Background(nobody, Budgets(), service.clock, str, 180), DreamSettings(), Path("directives"))
         dreaming = UpkeepRun(service.database, means)
         await dreaming.run()
         await service.write(self._link)
@@ -344,9 +344,9 @@ class Run:
             asker = WHO.get(place.id, [BOB])[0].id
             caller = Caller(Approver(asker), Via.DISCORD, scope, PlaceScope(place.id, scope), Trust.STRANGER)
             texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)
-            found = [await looking.search(caller, Wanted(text=text, limit=50)) for text in texts]
+            found = [await looking.search(caller, SearchTerms(text=text, limit=50)) for text in texts]
             for domain in _APART:
-                wanted = [Wanted(text=text, domain=domain, limit=50) for text in texts]
+                wanted = [SearchTerms(text=text, domain=domain, limit=50) for text in texts]
                 asked = [await looking.search(caller, each) for each in wanted]
                 found += map(_unnumbered, asked)
             named = [await looking.places(caller), await looking.authors(caller), await looking.tags(caller)]
@@ -357,8 +357,8 @@ class Run:
             tidied = "" if place == OLGAS else report.data()  # the owner is told how much else there was
             self._where(place).append(f"{place.id}: {found!r} {named!r} {blocks!r} {tidied!r} {links!r}")
 
-    async def _understood(self, text: str) -> Understood:
-        return Understood(await self.meaning(text))
+    async def _understood(self, text: str) -> QueryMeaning:
+        return QueryMeaning(await self.meaning(text))
 
     def _links(self, rows: Rows, scope: Scope) -> list[list[EntryId]]:
         """Where words lead in the graph of every agent."""
@@ -376,7 +376,7 @@ def _blocks(rows: Rows, scope: Scope) -> list[tuple[str, list[Block]]]:
     return [(each.name, visible_blocks(rows, each.id, scope, types=every)) for each in agents.agents(rows)]
 
 
-def _unnumbered(found: Found) -> Found:
+def _unnumbered(found: SearchResults) -> SearchResults:
     """Without the ids of what is found: here they count what was made before, in reality they tell the time."""
     return found.model_copy(update={"hits": tuple(hit.model_copy(update={"id": ""}) for hit in found.hits)})
 

@@ -9,7 +9,7 @@ import time
 from msgspec import Struct, field
 
 from bot.agents.context.prompt import PromptInputs
-from memory.queue.steps import Joined, has_effect
+from memory.queue.steps import MessagesJoined, has_effect
 from memory.store.ids import PersonId, PlaceId
 
 MOST_INTERRUPTIONS = 2
@@ -26,7 +26,7 @@ def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
     """Whether a model call may be restarted: its turn did and showed nothing, and was not interrupted too often."""
     if shown or material.part is not None:
         return False
-    joined = [step for step in material.steps if isinstance(step.body, Joined)]
+    joined = [step for step in material.steps if isinstance(step.body, MessagesJoined)]
     return len(joined) <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
 
 

@@ -55,7 +55,7 @@ class BudgetThresholds(Struct, frozen=True):
     when_spent: Literal["offline", "refuse"] = "offline"
 
 
-class Allowed(Struct, frozen=True):
+class Allowance(Struct, frozen=True):
     """What a call may do: with which agent's settings, and what was reserved for it."""
 
     level: BudgetLevel
@@ -101,7 +101,7 @@ class Budgets(Struct):
         """Whether calls of this agent need a check at all."""
         return bool(self.limits) and self.model_of(agent) != OFFLINE
 
-    def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowed:
+    def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowance:
         """Decide what a call may do, and reserve its estimated cost; tells the person when a lower level begins."""
         spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
         level, limit = self._level_for(tx, spender, agent, request, now)
@@ -112,14 +112,14 @@ class Budgets(Struct):
             _tell(tx, turn, level, limit, now)
         match level:
             case BudgetLevel.REFUSED if limit is not None:
-                return Allowed(
+                return Allowance(
                     level, agent, words="" if patrol else _words(level, limit, now, place_source(turn.place))
                 )
             case BudgetLevel.OFFLINE:
-                return Allowed(level, replace(agent, model=OFFLINE))
+                return Allowance(level, replace(agent, model=OFFLINE))
         return self._reserved(tx, level, spender, agent, request, now)
 
-    def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowed | None:
+    def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowance | None:
         """Decide whether a call in the background may be made, and reserve its cost; None if it may not.
 
         Only the first two levels allow it: the rest of a budget is kept for people.
@@ -130,13 +130,13 @@ class Budgets(Struct):
 
     def _reserved(
         self, tx: Tx, level: BudgetLevel, spender: Spender, agent: Agent, request: Request, now: datetime
-    ) -> Allowed:
+    ) -> Allowance:
         cheaper = level >= BudgetLevel.CHEAPER and self.ladder.cheaper_model
         chosen = replace(agent, model=cheaper) if cheaper else agent
         if chosen.model == OFFLINE:
-            return Allowed(level, chosen)
+            return Allowance(level, chosen)
         tokens, cost = self._estimate(agent, request)
-        return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+        return Allowance(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
 
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
         """A call's estimated tokens and cost; the cost is None if the price is unknown."""

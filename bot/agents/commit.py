@@ -18,8 +18,8 @@ from memory.knowledge import work
 from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue.inbox import InRow
-from memory.queue.payloads import Brought
-from memory.queue.steps import CallEnded, Joined
+from memory.queue.payloads import Extras
+from memory.queue.steps import CallEnded, MessagesJoined
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId, place_source
@@ -41,7 +41,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     place = heard_at(turn_deps, turn)
     if patrol and turn.trust > Trust.WEB:  # words from the web stay apart from the owner's conversation
         place = inbox.conversation_place(tx, place)
-    heard = all(isinstance(each.payload, Brought) for each in material.asked)  # an observer hears only of events
+    heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent else text
     pieces = turn_deps.package(place_source(place), said)
@@ -88,7 +88,7 @@ def begin_again(tx: Tx, broker: Broker, material: PromptInputs, now: datetime) -
     broker.withdraw(tx, material.turn.id, now)
     turns.require_current(tx, material.turn)
     groups.drop_parts(tx, material.turn.id)
-    turns.add_step(tx, turns.restart(tx, material.turn), Joined(wordings(material)), now)
+    turns.add_step(tx, turns.restart(tx, material.turn), MessagesJoined(wordings(material)), now)
 
 
 def arrivals(rows: Rows, claimed: Sequence[InRow]) -> list[InRow]:

@@ -21,13 +21,13 @@ from memory.jobs import NewJob
 from memory.knowledge.working import PATROL
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
-from memory.queue.payloads import SourceNews
+from memory.queue.payloads import NewsEvent
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Kinds, Working
-from scheduler.triggers import Every
+from scheduler.jobs import DueJob, JobKinds, JobResult, WorkJob
+from scheduler.triggers import IntervalTrigger
 from sources.feeds import Item, SourceUnreadable, read_folder
 from sources.text import one_line
 from sources.web.fetch import Reader, WebRefused
@@ -59,7 +59,7 @@ def plan(tx: Tx, source: DataSource, now: datetime) -> None:
     """Schedule a source's checks, at its interval; a webhook has none."""
     if source.type == "webhook":
         return
-    trigger = Every(timedelta(minutes=source.every_minutes), now)
+    trigger = IntervalTrigger(timedelta(minutes=source.every_minutes), now)
     jobs.put(tx, NewJob(job_id(source), KIND, triggers.dump(trigger), now), now)
 
 
@@ -85,22 +85,22 @@ class DataSources(Struct, frozen=True):
     reader: Reader
     owner: PersonId
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(KIND, self.look))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(KIND, self.look))
 
-    async def look(self, database: Database, firing: Firing) -> Done:
+    async def look(self, database: Database, firing: DueJob) -> JobResult:
         """Check one source; after failures the pauses grow, up to a day."""
         name, now = firing.job.id.partition(":")[2], firing.now
         source = await database.read(lambda rows: data_sources.named(rows, name))
         if source is None or not source.enabled:
-            return Done(_("no longer wanted") if source is None else _("paused"))
+            return JobResult(_("no longer wanted") if source is None else _("paused"))
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:
             why = str(error)
             count = await database.write(_FAIL, lambda tx: data_sources.failed(tx, source.id, why))
             pause = min(timedelta(minutes=source.every_minutes) * 2 ** min(count, 10), _LONGEST_PAUSE)
-            return Done(_("could not be read: {why}", why=why), again=now + pause)
+            return JobResult(_("could not be read: {why}", why=why), again=now + pause)
         known = await database.read(lambda rows: data_sources.marks(rows, source.id))
         changed = news(found, known, source)
         told = 0
@@ -112,8 +112,8 @@ class DataSources(Struct, frozen=True):
             )
         await self._seen(database, source, found, changed, now)
         if source.synced_at is None:
-            return Done(ngettext("{count} existing item", "{count} existing items", len(found)))
-        return Done(f"{_count(changed)}; {ngettext('{count} agent notified', '{count} agents notified', told)}")
+            return JobResult(ngettext("{count} existing item", "{count} existing items", len(found)))
+        return JobResult(f"{_count(changed)}; {ngettext('{count} agent notified', '{count} agents notified', told)}")
 
     async def deliver(self, database: Database, source: DataSource, delivery: str, words: str, now: datetime) -> int:
         """Tell agents what a webhook got, durably, and once by its id `delivery`; returns how many agents."""
@@ -159,7 +159,7 @@ class DataSources(Struct, frozen=True):
                 hearers=Scope(source.audience),
                 trust=Trust.WEB,
                 by=(None, source.name),
-                payload=SourceNews(to.agent, instructions(to.template or TEMPLATE, source, changed)),
+                payload=NewsEvent(to.agent, instructions(to.template or TEMPLATE, source, changed)),
             )
             inbox.add_event(tx, event, now)
             told += 1

@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True):
     tool_seconds: float = 60
 
 
-class OwnersSide(Struct, frozen=True):
+class OwnerPlace(Struct, frozen=True):
     """Where the owner gets notices, and the end of their quiet hours if it is quiet now."""
 
     place: PlaceId
@@ -46,7 +46,7 @@ OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Map
 """(text, agent or any, scope, path) -> the text's meaning for folders with their own embedding model, by model name."""
 
 
-class Understood(Struct, frozen=True):
+class QueryMeaning(Struct, frozen=True):
     """A text's meaning for a search; or, if there is none, why the search uses only words."""
 
     meaning: Nearness | None = None
@@ -69,7 +69,7 @@ class TurnDeps(Struct, frozen=True):
     too_long: Callable[[str, str], str]
     """(source, text) -> what to tell the model about an answer that is too long there; empty if it fits."""
     budgets: Budgets
-    owner: OwnersSide
+    owner: OwnerPlace
     apology: str | None
     """What others than the owner read if no language model answers; empty for nothing. None: nothing in public,
     elsewhere the offline model's answer."""

@@ -14,12 +14,12 @@ from msgspec import Struct, field
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS, may_interrupt
 from bot.agents.answers import without_our_lines
-from bot.agents.budgets import Allowed, BudgetLevel, cost_of
+from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.config.values import OFFLINE
-from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
+from bot.models.base import Answer, AnswerRestarted, Model, Request, TextDelta, Usage
 from memory import budgets
 from memory.budgets import record
 from memory.store.database import Database, Rows, Tx
@@ -81,7 +81,7 @@ class ModelCall:
     """Created for each call; `allowed` says what may be spent on it."""
 
     def __init__(
-        self, database: Database, turn_deps: TurnDeps, control: TurnControl, material: PromptInputs, allowed: Allowed
+        self, database: Database, turn_deps: TurnDeps, control: TurnControl, material: PromptInputs, allowed: Allowance
     ) -> None:
         self._db = database
         self._deps = turn_deps
@@ -178,7 +178,7 @@ class ModelCall:
             match event:
                 case TextDelta(piece):
                     self._written += piece
-                case Restarted():
+                case AnswerRestarted():
                     self._written = ""
                 case Answer():
                     answer = replace(event, text=without_our_lines(event.text))

@@ -23,14 +23,14 @@ from memory.people import quiet_hours as hours
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import inbox
 from memory.queue.inbox import InRow
-from memory.queue.payloads import PatrolDue
-from memory.queue.steps import Answered, Step
+from memory.queue.payloads import PatrolEvent
+from memory.queue.steps import ModelAnswer, Step
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Kinds, Queueing
-from scheduler.triggers import Cron
+from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.triggers import CronTrigger
 from texts import _, gettext_lazy
 
 KIND = "patrol"
@@ -65,13 +65,13 @@ def quiet_hours(people: People, zone: str) -> Quiet:
 
 def waits_until(rows: Rows, row: InRow, quiet: Quiet, now: datetime) -> datetime | None:
     """Until when a queued patrol must wait because quiet hours have begun; None for other rows."""
-    by_itself = isinstance(row.payload, PatrolDue) and not row.payload.asked
+    by_itself = isinstance(row.payload, PatrolEvent) and not row.payload.asked
     return quiet(rows, now) if by_itself else None
 
 
 def plan(tx: Tx, zone: str, now: datetime) -> None:
     """Keep exactly one job per patrol of an active agent; paused ones stay paused."""
-    wanted = {job_id(settings["name"]): Cron(settings["cron"], zone) for _agent, settings in _patrols(tx)}
+    wanted = {job_id(settings["name"]): CronTrigger(settings["cron"], zone) for _agent, settings in _patrols(tx)}
     for identifier, trigger in wanted.items():
         first = triggers.require(trigger, now)
         jobs.ensure(tx, NewJob(identifier, KIND, triggers.dump(trigger), first), now)
@@ -99,26 +99,26 @@ class Patrols(Struct, frozen=True):
     owner: PersonId
     quiet: Quiet
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Queueing(KIND, self.queue))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(QueueJob(KIND, self.queue))
 
-    def queue(self, tx: Tx, firing: Firing) -> Done:
+    def queue(self, tx: Tx, firing: DueJob) -> JobResult:
         """Queue the agent's event, in the transaction that completes the job; says why if it does not."""
         name, now = firing.job.id.partition(":")[2], firing.now
         agent, settings = next((each for each in _patrols(tx) if each[1]["name"] == name), (None, {}))
         if agent is None:
             jobs.drop(tx, firing.job.id)
-            return Done(_("no longer wanted"))
+            return JobResult(_("no longer wanted"))
         if not firing.asked and (held := self.quiet(tx, now)) is not None:
-            return Done(_("waiting for quiet hours to end"), again=held)
+            return JobResult(_("waiting for quiet hours to end"), again=held)
         group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")
         if group is None:
-            return Done(_("not run: {name} does not speak in any group", name=agent.name))
+            return JobResult(_("not run: {name} does not speak in any group", name=agent.name))
         if inbox.is_waiting(tx, place):
-            return Done(_("not run: the previous run has not finished"))
+            return JobResult(_("not run: the previous run has not finished"))
         task = self._task(settings)
         if not task:
-            return Done(
+            return JobResult(
                 _(
                     "not run: {folder}/{file} is missing from the data folder or is not a text file",
                     folder=FOLDER,
@@ -134,11 +134,11 @@ class Patrols(Struct, frozen=True):
             text=f'The patrol "{name}" is due.',
             hearers=Scope(OWNER),
             trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
-            payload=PatrolDue(agent.id, task[:_LONGEST], firing.asked),
+            payload=PatrolEvent(agent.id, task[:_LONGEST], firing.asked),
         )
         inbox.add_event(tx, event, now)
         left_out = f" with the first {_LONGEST:,} of the {len(task):,} characters of its file"
-        return Done(f"begun{left_out if len(task) > _LONGEST else ''}")
+        return JobResult(f"begun{left_out if len(task) > _LONGEST else ''}")
 
     def _task(self, settings: Mapping[str, Any]) -> str:
         """The current checklist; empty if its file cannot be read."""
@@ -174,7 +174,7 @@ def instructions(told: str, task: str, *, keeps: bool) -> str:
 
 def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
     """Record the patrol's result in its job, inside the transaction that ends the turn."""
-    models = [step.body.model for step in steps if isinstance(step.body, Answered)]
+    models = [step.body.model for step in steps if isinstance(step.body, ModelAnswer)]
     came = gettext_lazy("said something to the owner") if said.strip() else gettext_lazy("nothing to say")
     if models and not models[-1]:
         came = gettext_lazy("not done: the budget for models is used up")

@@ -14,7 +14,7 @@ from pydantic import model_validator as validate_model
 
 from bot.models.base import Call, parsed
 from memory.agents import Agent
-from memory.queue.steps import Answered, CallEnded, CallFailed, CallWaits, MissingCalls, Step
+from memory.queue.steps import CallEnded, CallFailed, CallWaits, MissingCalls, ModelAnswer, Step
 from memory.store.plurals import many
 from texts import _, gettext_noop
 
@@ -173,7 +173,7 @@ class Rules(Struct, frozen=True):
         """Whether the last calls end the turn, so that the model is not asked again."""
         if not steps or not isinstance(steps[-1].body, CallEnded):
             return False
-        answers = [step.seq for step in steps if isinstance(step.body, Answered)]
+        answers = [step.seq for step in steps if isinstance(step.body, ModelAnswer)]
         made = [result.tool for result in _results(steps) if result.ok and result.seq > max(answers, default=0)]
         goes_on = {rule.tool for rule in self._of("continue_loop")}
         return any(rule.holds_for(tool) for rule in self._of("exit_loop") for tool in made if tool not in goes_on)

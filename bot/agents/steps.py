@@ -9,18 +9,18 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bot.agents.context.prompt import Asked, PromptInputs
+from bot.agents.context.prompt import PromptInputs, PromptMessage
 from bot.agents.context.quotes import display_name, quotation
 from bot.agents.rules import REMINDERS, Rules
 from bot.models.base import Call
 from memory.queue.steps import (
-    Answered,
-    Approved,
+    CallApproval,
     CallDone,
     CallEnded,
     CallStarted,
-    Joined,
+    MessagesJoined,
     MissingCalls,
+    ModelAnswer,
     Note,
     Step,
     Wordings,
@@ -73,13 +73,13 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     may_restart = other and not said and material.turn.restarts < MAX_RESTARTS
     if may_restart and not any(has_effect(step.body) for step in material.steps):
         return Restart()
-    answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
+    answers = [step.body for step in material.steps if isinstance(step.body, ModelAnswer)]
     call = open_call(material)
     if call is not None and len(answers) < max_steps:
         return call  # a call gets its result before the model is told anything else
     if other:
         return Note(_describe(other), wordings(material))
-    rules, ended = Rules.of(material.agent), answers and isinstance(material.steps[-1].body, Answered)
+    rules, ended = Rules.of(material.agent), answers and isinstance(material.steps[-1].body, ModelAnswer)
     if not ended and not rules.ends(material.steps):
         if len(answers) < max_steps:
             last = len(answers) == max_steps - 1
@@ -111,7 +111,7 @@ def open_call(material: PromptInputs) -> CallTool | None:
     """The first call of the newest answer that has no result yet."""
     later: list[Step] = []
     for step in reversed(material.steps):
-        if isinstance(step.body, Answered):
+        if isinstance(step.body, ModelAnswer):
             return _open_call(step.body, later)
         later.append(step)
     return None
@@ -122,10 +122,10 @@ def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
 
     Changes by the calls of that answer count only from its next answer on.
     """
-    newest = max((step.seq for step in steps if isinstance(step.body, Answered)), default=0)
+    newest = max((step.seq for step in steps if isinstance(step.body, ModelAnswer)), default=0)
     shown: dict[BlockId, int] = {}
     for step in steps:
-        if step.seq <= newest and isinstance(step.body, Answered | CallDone):
+        if step.seq <= newest and isinstance(step.body, ModelAnswer | CallDone):
             shown.update(step.body.shown)
     return shown
 
@@ -135,11 +135,11 @@ def wordings(material: PromptInputs) -> Wordings:
     return tuple((asked.message.id, asked.message.revision) for asked in material.asked)
 
 
-def changed(material: PromptInputs) -> list[Asked]:
+def changed(material: PromptInputs) -> list[PromptMessage]:
     """The messages whose text has changed since they were read."""
     known: dict[MessageId, int] = {}
     for step in material.steps:
-        if isinstance(step.body, Joined | Note | MissingCalls):
+        if isinstance(step.body, MessagesJoined | Note | MissingCalls):
             known.update(step.body.messages)
     return [
         asked
@@ -148,7 +148,7 @@ def changed(material: PromptInputs) -> list[Asked]:
     ]
 
 
-def _describe(changed: list[Asked]) -> str:
+def _describe(changed: list[PromptMessage]) -> str:
     lines = []
     for asked in changed:
         message, who = asked.message, display_name(asked.message.speaker) or "Somebody"
@@ -160,7 +160,7 @@ def _describe(changed: list[Asked]) -> str:
     return "\n".join(lines)
 
 
-def _open_call(answer: Answered, later: Sequence[Step]) -> CallTool | None:
+def _open_call(answer: ModelAnswer, later: Sequence[Step]) -> CallTool | None:
     if not answer.calls:
         return None
     ended = {step.body.call for step in later if isinstance(step.body, CallEnded)}
@@ -171,7 +171,7 @@ def _open_call(answer: Answered, later: Sequence[Step]) -> CallTool | None:
     return None
 
 
-def _permit(given: Approved | None) -> Permit | None:
+def _permit(given: CallApproval | None) -> Permit | None:
     return None if given is None else Permit(frozenset(given.covers), given.request)
 
 

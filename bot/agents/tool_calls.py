@@ -38,7 +38,7 @@ from memory import groups
 from memory.knowledge.working import By
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import messages, turns
-from memory.queue.steps import Answered, CallDone, CallFailed, CallStarted, CallWaits
+from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer
 from memory.queue.turns import TurnMoved
 from memory.requests import ApprovalNeeded, Permit, require
 from memory.search.query import Nearness
@@ -253,7 +253,7 @@ class Caller:
 
 def _said_with(material: PromptInputs, call: Call) -> str:
     """What the agent said in the answer that makes the call."""
-    answers = (step.body for step in material.steps if isinstance(step.body, Answered))
+    answers = (step.body for step in material.steps if isinstance(step.body, ModelAnswer))
     return next((each.text for each in answers if any(call.id == made.id for made in each.calls)), "")
 
 

@@ -12,8 +12,8 @@ from memory import activity
 from memory.knowledge import working
 from memory.people.audience import Trust
 from memory.queue import messages, outbox, turns
-from memory.queue.payloads import Decided, Edited
-from memory.queue.steps import Answered, CallDone, CallEnded, Step, forgets
+from memory.queue.payloads import DecisionEvent, EditEvent
+from memory.queue.steps import CallDone, CallEnded, ModelAnswer, Step, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
@@ -46,7 +46,7 @@ def write(tx: Tx, ended: TurnResult, now: datetime) -> None:
     asked = [asked.message.id for asked in material.asked]
     messages.join_batch(tx, asked, material.turn.id)
     sequence = len(asked)
-    final = max((step.seq for step in material.steps if isinstance(step.body, Answered)), default=0)
+    final = max((step.seq for step in material.steps if isinstance(step.body, ModelAnswer)), default=0)
     message: MessageId | None = None
     for step in material.steps:
         for said in _rows(step, ended, final=step.seq == final, now=now):
@@ -62,14 +62,14 @@ def write(tx: Tx, ended: TurnResult, now: datetime) -> None:
         activity.note(tx, sent, now)
 
 
-def _rows(step: Step, ended: TurnResult, *, final: bool, now: datetime) -> list[messages.Said]:
+def _rows(step: Step, ended: TurnResult, *, final: bool, now: datetime) -> list[messages.TurnRow]:
     body, kept = step.body, ended.kept
     if isinstance(body, CallEnded):
         given = body.trust if isinstance(body, CallDone) else Trust.AGENT
         trust = Trust(min(Trust.AGENT, given))  # later turns see it
         made = replace(_said(ended, "tool", body.text if kept else "", now), trust=trust)
         return [replace(made, tool_call_id=body.call, tool_name=body.name)]
-    if not isinstance(body, Answered):
+    if not isinstance(body, ModelAnswer):
         return []
     if final:
         return _with_thought(_last(ended, now), step, kept=kept) if ended.text else []
@@ -83,15 +83,15 @@ def _rows(step: Step, ended: TurnResult, *, final: bool, now: datetime) -> list[
     return _with_thought(rows, step, kept=kept)
 
 
-def _with_thought(rows: list[messages.Said], step: Step, *, kept: bool) -> list[messages.Said]:
+def _with_thought(rows: list[messages.TurnRow], step: Step, *, kept: bool) -> list[messages.TurnRow]:
     """The rows of an answer; the last one has the model's reasoning and the size of its prompt."""
-    if not isinstance(step.body, Answered) or not step.body.model or not rows:
+    if not isinstance(step.body, ModelAnswer) or not step.body.model or not rows:
         return rows
-    thought = messages.Thought(step.at, step.body.reasoning if kept else "", step.body.sizes)
+    thought = messages.Reasoning(step.at, step.body.reasoning if kept else "", step.body.sizes)
     return [*rows[:-1], replace(rows[-1], thought=messages.THOUGHT.dump(thought))]
 
 
-def _last(ended: TurnResult, now: datetime) -> list[messages.Said]:
+def _last(ended: TurnResult, now: datetime) -> list[messages.TurnRow]:
     """The final answer in its place; if that is not the turn's place, with its origin."""
     turn = ended.material.turn
     rows = [_said(ended, "assistant", ended.text, now)]
@@ -101,14 +101,14 @@ def _last(ended: TurnResult, now: datetime) -> list[messages.Said]:
     return [replace(each, place=ended.place) for each in rows]
 
 
-def _said(ended: TurnResult, role: messages.Role, text: str, now: datetime) -> messages.Said:
+def _said(ended: TurnResult, role: messages.Role, text: str, now: datetime) -> messages.TurnRow:
     said = words_of(ended.material.turn, ended.material.agent.name, text, now)
     return replace(said, role=role, source=ended.source)
 
 
-def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.Said:
+def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.TurnRow:
     """A text by a turn's agent, as a row of its batch."""
-    return messages.Said(
+    return messages.TurnRow(
         turn=turn.id,
         sequence=0,
         place=turn.place,
@@ -142,7 +142,7 @@ def answers(material: PromptInputs) -> str:
     if newest is None:
         return ""
     if newest.message.role == "system":
-        return (newest.payload.reply_to or "") if isinstance(newest.payload, Edited | Decided) else ""
+        return (newest.payload.reply_to or "") if isinstance(newest.payload, EditEvent | DecisionEvent) else ""
     return newest.message.external_id or ""
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypeAlias, assert_never
 
 from bot.agents import events
-from bot.agents.budgets import Allowed, BudgetLevel, cost_of
+from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.commit import arrivals, begin_again, cancel, end_turn, heard_at, join_arrivals
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
@@ -46,8 +46,8 @@ from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import outbox, turns
-from memory.queue.payloads import SourceNews
-from memory.queue.steps import Answered, MissingCalls, Note, Step, StepBody, ToolCall
+from memory.queue.payloads import NewsEvent
+from memory.queue.steps import MissingCalls, ModelAnswer, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
@@ -157,7 +157,7 @@ class TurnRunner:
 
     async def _join(self, material: PromptInputs) -> bool:
         """Add the speaker's later messages to the turn, unless it is at its last step."""
-        if sum(isinstance(step.body, Answered) for step in material.steps) >= self._deps.limits.max_steps:
+        if sum(isinstance(step.body, ModelAnswer) for step in material.steps) >= self._deps.limits.max_steps:
             return False
         now = self._deps.clock()
         return await self._db.write(_JOIN, lambda tx: join_arrivals(tx, material.turn, now))
@@ -237,20 +237,22 @@ class TurnRunner:
         await call.abandon()
         return False
 
-    async def _allow(self, material: PromptInputs, request: Request) -> Allowed:
+    async def _allow(self, material: PromptInputs, request: Request) -> Allowance:
         """What may be spent on this call, after reserving it."""
         kept, now, turn = self._deps.budgets, self._deps.clock(), material.turn
         if not kept.concerns(material.agent):
-            return Allowed(BudgetLevel.FULL, material.agent)
-        if any(isinstance(each.payload, SourceNews) for each in material.asked):  # unlike a patrol, it needs no tools
+            return Allowance(BudgetLevel.FULL, material.agent)
+        if any(isinstance(each.payload, NewsEvent) for each in material.asked):  # unlike a patrol, it needs no tools
             turn = replace(turn, place=heard_at(self._deps, turn))
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
 
-    async def _store_answer(self, answer: Answer, material: PromptInputs, allowed: Allowed, request: Request) -> Ending:
+    async def _store_answer(
+        self, answer: Answer, material: PromptInputs, allowed: Allowance, request: Request
+    ) -> Ending:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
         cost = cost_of(answer, request)
 
-        used = {call.id for step in material.steps if isinstance(step.body, Answered) for call in step.body.calls}
+        used = {call.id for step in material.steps if isinstance(step.body, ModelAnswer) for call in step.body.calls}
         calls, failed = list[ToolCall](), _is_given_up(answer, material, allowed)
         for number, given in enumerate(() if failed else answer.calls):
             call = unaliased(given, self._deps.tools(material.agent).tools)
@@ -261,7 +263,7 @@ class TurnRunner:
         trouble = None if calls or failed else _trouble(answer, material)
         text = "" if failed else self._said_of(trouble, answer, material)
         shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
-        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, request.sizes)
+        body = ModelAnswer(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, request.sizes)
 
         web = any(foreign_rows(material.history, material.agent.id))  # text from such sources is still in its prompt
         lowered = replace(material, turn=replace(turn, trust=min(turn.trust, Trust.WEB))) if web else material
@@ -320,7 +322,7 @@ class TurnRunner:
             text = f"{_(told, said=apology, trouble=why)} {more}"
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
-    def _finished_or_state(self, tx: Tx, material: PromptInputs, body: Answered, now: datetime) -> TurnState | None:
+    def _finished_or_state(self, tx: Tx, material: PromptInputs, body: ModelAnswer, now: datetime) -> TurnState | None:
         """None if the answer ended the turn in this unit; else the turn's new state, with the answer as a step."""
         most, turn = self._deps.limits.max_steps, material.turn
         step = Step(max((each.seq for each in material.steps), default=0) + 1, body, now)
@@ -338,7 +340,7 @@ class TurnRunner:
 
     def _undisturbed(self, tx: Tx, material: PromptInputs) -> bool:
         """Whether its messages say what they said and, before the last step, none joined them. Raises TurnMoved."""
-        answers = sum(isinstance(step.body, Answered) for step in material.steps)
+        answers = sum(isinstance(step.body, ModelAnswer) for step in material.steps)
         joins = material.part is None and answers < self._deps.limits.max_steps
         last = material.claimed[-1].id if joins and material.claimed and not material.claimed[0].alone else None
         return turns.undisturbed(tx, material.turn, wordings(material), last)
@@ -417,7 +419,7 @@ def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: events.TurnEvent) ->
     turn_deps.watch(events.OfMember(turn, event.place, event))
 
 
-def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowed) -> bool:
+def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowance) -> bool:
     """Whether the offline model replaced a member's own, so that there is no result to pass on."""
     stands_in = answer.degraded or allowed.agent.model != material.agent.model
     in_group = material.part is not None and material.part.kind in REQUIRED_PARTS

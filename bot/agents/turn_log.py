@@ -15,11 +15,11 @@ from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call, parsed
 from memory import activity
 from memory.agents import Agent
-from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
+from memory.blocks.logs import EVENTS, TOOLS, LogContext, append_log
 from memory.blocks.store import CheckpointPolicy
 from memory.queue.inbox import InRow
-from memory.queue.payloads import Brought
-from memory.queue.steps import Answered, CallDone, CallFailed
+from memory.queue.payloads import Extras
+from memory.queue.steps import CallDone, CallFailed, ModelAnswer
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from texts import gettext_lazy, gettext_noop, ngettext_lazy
@@ -30,7 +30,7 @@ def write(
 ) -> None:
     """Add the turn to its logs, inside the transaction that ends it. `tools` gives the names of those it has."""
     turn = material.turn
-    logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
+    logged = LogContext(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material, tools), now)
     append_log(tx, EVENTS, logged, _met(material), now)
 
@@ -39,7 +39,7 @@ def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None
     """Record in the activity log that a turn got messages, and read their files."""
     given = list(rows)
     activity.note_received(tx, turn, [row.message for row in given if row.message is not None], now)
-    came = [row.payload for row in given if isinstance(row.payload, Brought)]
+    came = [row.payload for row in given if isinstance(row.payload, Extras)]
     files = sum(bool(file.text) for each in came for file in each.attachments)
     if files:
         words = ngettext_lazy("read an attached file", "read {count} attached files", files)
@@ -99,7 +99,7 @@ def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: da
 
 def _used(material: PromptInputs, tools: Callable[[Agent], Collection[str]]) -> Iterator[dict[str, Any]]:
     bodies = [step.body for step in material.steps]
-    operations = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
+    operations = {call.id: call.arguments for body in bodies if isinstance(body, ModelAnswer) for call in body.calls}
     for body in bodies:
         if isinstance(body, CallDone | CallFailed) and body.name != MORE_TOOLS:
             # A failed call may have any text as its tool or operation, even a person's words.
@@ -115,4 +115,4 @@ def _operation(arguments: str) -> str | None:
 def _met(material: PromptInputs) -> Iterator[dict[str, Any]]:
     for asked in material.asked:
         if asked.message.role == "system":
-            yield {"event": "notice" if isinstance(asked.payload, Brought) else asked.payload.status}
+            yield {"event": "notice" if isinstance(asked.payload, Extras) else asked.payload.status}

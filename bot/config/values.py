@@ -65,7 +65,7 @@ def check_merge(seconds: float) -> float:
 
 def check_cron(text: str) -> str:
     try:
-        triggers.require(triggers.Cron(text, "UTC"), datetime.now(tz=UTC))
+        triggers.require(triggers.CronTrigger(text, "UTC"), datetime.now(tz=UTC))
     except StoreError as error:
         raise ValueError(_("a crontab line such as */30 * * * *; {error}", error=error)) from error
     return text

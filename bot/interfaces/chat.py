@@ -35,7 +35,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from memory.store.records import replace
-from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Said, Shown, row_of, shown_as
+from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Message, Shown, row_of, shown_as
 from texts import _, error_text
 
 _STOP = commit_point("chat.stop")
@@ -78,19 +78,19 @@ class Chat:
                 else:
                     yield shown
 
-    async def once(self, text: str, external_id: str) -> AsyncGenerator[Said | Idle, None]:
+    async def once(self, text: str, external_id: str) -> AsyncGenerator[Message | Idle, None]:
         """Send a message and yield its answers, then `Idle`.
 
         The same `external_id`, which begins with `ONCE`, again waits for the same answer, even after a restart.
         Answers to other calls of `once` are left to those. Raises UserError if no answer will come.
         """
-        queue: asyncio.Queue[Said] = asyncio.Queue()
+        queue: asyncio.Queue[Message] = asyncio.Queue()
         shown = set[str]()
         with ExitStack() as stack:
             changed = stack.enter_context(self._events.ends(PLACE.id))
 
             def show(each: Shown) -> None:
-                if isinstance(each, Said):
+                if isinstance(each, Message):
                     queue.put_nowait(each)
                 changed.set()
 
@@ -100,7 +100,7 @@ class Chat:
             if said.refused:
                 raise UserError(said.answer)
             if said.answer:
-                yield Said("", said.answer)
+                yield Message("", said.answer)
             source, waited = (BROKER, said.request) if said.answer else (SOURCE, external_id)
             while not said.answer or said.goes_on:
                 changed.clear()
@@ -125,7 +125,7 @@ class Chat:
         return inbox.by_external(rows, source, external_id)
 
     @reads
-    def _is_for(self, rows: Rows, shown: Said, source: str, waited: str) -> bool:
+    def _is_for(self, rows: Rows, shown: Message, source: str, waited: str) -> bool:
         """Whether what is shown answers this message, or at least no other call of `once`."""
         row = outbox.get(rows, row_of(shown.id))  # it has its external id only after this
         claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
@@ -133,7 +133,7 @@ class Chat:
         return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 
     @reads
-    def _answers_to(self, rows: Rows, row: InRow) -> list[Said]:
+    def _answers_to(self, rows: Rows, row: InRow) -> list[Message]:
         """The answers to a row, whoever saw them. Raises UserError if it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(

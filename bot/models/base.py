@@ -171,11 +171,11 @@ class Answer(Struct, frozen=True):
     """What the model thought before it answered, where its provider shows that."""
 
 
-class Restarted(Struct, frozen=True):
+class AnswerRestarted(Struct, frozen=True):
     """What was streamed so far is void: another attempt or another model begins from nothing."""
 
 
-Event: TypeAlias = TextDelta | Restarted | Answer
+Event: TypeAlias = TextDelta | AnswerRestarted | Answer
 
 
 class Model(Protocol):

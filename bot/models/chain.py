@@ -21,6 +21,7 @@ from bot.models import normalize, prices
 from bot.models.base import (
     Access,
     Answer,
+    AnswerRestarted,
     AssistantMessage,
     Call,
     ContextTooLong,
@@ -34,7 +35,6 @@ from bot.models.base import (
     ModelRefused,
     ModelRejected,
     Request,
-    Restarted,
     TextDelta,
     Trouble,
     Usage,
@@ -71,7 +71,7 @@ class Relay(Struct):
     spoken: bool = False
 
     def passed(self, event: Event) -> Event:
-        if isinstance(event, TextDelta | Restarted):
+        if isinstance(event, TextDelta | AnswerRestarted):
             self.spoken = isinstance(event, TextDelta)
         return event
 
@@ -107,7 +107,7 @@ class RetryingModel(ModelWrapper):
         while True:
             try:
                 if relay.spoken:
-                    yield relay.passed(Restarted())
+                    yield relay.passed(AnswerRestarted())
                 async with aclosing(self._model.complete(asked)) as events:
                     while (event := await self._next(events, end)) is not None:
                         yield relay.passed(event)
@@ -211,7 +211,7 @@ class _Reader:
                 if self._held and answer.text:
                     yield TextDelta(self._held)
                 yield answer
-            case Restarted():
+            case AnswerRestarted():
                 self._holding, self._held = bool(self._offered), ""
                 yield event
             case _:
@@ -387,7 +387,7 @@ class FallbackModel(ModelWrapper):
         for link in self._from(request.begun_by):
             try:
                 if relay.spoken:
-                    yield relay.passed(Restarted())
+                    yield relay.passed(AnswerRestarted())
                 async with aclosing(link.complete(self._request(link, request))) as events:
                     async for event in events:
                         if isinstance(event, Answer):

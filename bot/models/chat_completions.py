@@ -7,8 +7,8 @@ from typing import Any
 
 from bot.models import normalize
 from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
-from bot.models.http_model import DONE, Assembly, Finish, HttpModel, PartialCall, Ready, as_json
-from memory.store.recent import Recent
+from bot.models.http_model import DONE, Assembly, EncodedPart, Finish, HttpModel, PartialCall, as_json
+from memory.store.recent import RecentValues
 
 SERVERS = {
     "openai": "https://api.openai.com/v1",
@@ -35,12 +35,12 @@ class ToolLists:
     """Lists of tools as JSON. They are the same objects at every request, so they are known by that."""
 
     def __init__(self) -> None:
-        self._known: Recent[tuple[int, ...], tuple[tuple[ToolSpec, ...], Ready]] = Recent(_KEPT_LISTS)
+        self._known: RecentValues[tuple[int, ...], tuple[tuple[ToolSpec, ...], EncodedPart]] = RecentValues(_KEPT_LISTS)
 
-    def of(self, tools: tuple[ToolSpec, ...], shape: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Ready:
+    def of(self, tools: tuple[ToolSpec, ...], shape: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> EncodedPart:
         which = tuple(map(id, tools))
         if (known := self._known.get(which)) is None:  # it keeps the tools, so that no other gets their place
-            known = self._known.put(which, (tools, Ready(as_json([_tool(each, shape) for each in tools]))))
+            known = self._known.put(which, (tools, EncodedPart(as_json([_tool(each, shape) for each in tools]))))
         return known[1]
 
 
@@ -90,7 +90,7 @@ class ChatCompletions:
                 return ""
         raise answer.garbage()
 
-    def _messages(self, request: Request) -> Ready:
+    def _messages(self, request: Request) -> EncodedPart:
         every = [_said("system", request.system)] if request.system.strip() else []
         before: Message | None = None
         for message in normalize.mended(request.messages):
@@ -98,9 +98,9 @@ class ChatCompletions:
                 every.append(_said("assistant", "OK."))  # it accepts no user message right after a result
             every.append(self._message(message))
             before = message
-        return Ready(b"[" + b",".join(every) + b"]")
+        return EncodedPart(b"[" + b",".join(every) + b"]")
 
-    def _message(self, message: Message) -> Ready:
+    def _message(self, message: Message) -> EncodedPart:
         match message:
             case ToolMessage(call_id, _, text):
                 return _said("tool", normalize.shown(text), self._id(call_id))
@@ -109,12 +109,12 @@ class ChatCompletions:
             case AssistantMessage(text, calls):
                 said = text if text.strip() else None
                 made = [{"id": self._id(call.id), **_call(call), **self._signed()} for call in calls]
-                return Ready(as_json({"role": "assistant", "content": said, "tool_calls": made}))
+                return EncodedPart(as_json({"role": "assistant", "content": said, "tool_calls": made}))
         if not (message.images and self.sees):
             return _said("user", normalize.shown(normalize.in_words(message).text))
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
         content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
-        return Ready(as_json({"role": "user", "content": content}))
+        return EncodedPart(as_json({"role": "user", "content": content}))
 
     def _id(self, given: str) -> str:
         """A call's id in the provider's form, even if another model made the call: Mistral refuses other forms."""
@@ -179,10 +179,10 @@ def _tool(tool: ToolSpec, shape: Callable[[Mapping[str, Any]], Mapping[str, Any]
 
 
 @lru_cache(maxsize=_KEPT_MESSAGES)
-def _said(role: str, text: str, call: str = "") -> Ready:
+def _said(role: str, text: str, call: str = "") -> EncodedPart:
     """A message of nothing but text; most of a conversation is in the next request too."""
     answers = {"tool_call_id": call} if call else {}
-    return Ready(as_json({"role": role, **answers, "content": text}))
+    return EncodedPart(as_json({"role": role, **answers, "content": text}))
 
 
 def _call(call: Call) -> dict[str, Any]:

@@ -141,7 +141,7 @@ _LAST_BYTES_SECONDS = 0.2  # after the last event: a connection whose answer is 
 _IDLE_SECONDS = 55  # most servers and proxies close after a minute
 
 
-class Unsupported(Exception):
+class UnsupportedOption(Exception):
     """The server does not take this option with this model; `error` is what to raise where it cannot be left out."""
 
     def __init__(self, option: str, error: ModelError) -> None:
@@ -191,7 +191,7 @@ class EventStream:
                     wait = retry_after(response.headers)
                     error = refusal(response.status, said, wait, model, secret)
                     if option := unsupported(error, said, OPTIONAL.intersection(document)):
-                        raise Unsupported(option, error)
+                        raise UnsupportedOption(option, error)
                     raise error
                 if response.content_type == "application/json":
                     yield json.loads(await response.read())
@@ -216,7 +216,7 @@ class EventStream:
             raise no_answer(model, type(error).__name__) from None
 
 
-class Ready(bytes):
+class EncodedPart(bytes):
     """A part of a document that is JSON already: what is the same in every request is written once."""
 
 
@@ -227,7 +227,7 @@ def encoded(document: Mapping[str, Any]) -> bytes:
 
 def as_json(value: object) -> bytes:
     """JSON without what no text may hold: half a character would make all of it unreadable."""
-    if isinstance(value, Ready):
+    if isinstance(value, EncodedPart):
         return value
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
@@ -300,7 +300,7 @@ class HttpModel:
                     async for event in stream:
                         if piece := self._dialect.read(event, answer):
                             yield TextDelta(piece)
-            except Unsupported as refused:  # comes before anything else
+            except UnsupportedOption as refused:  # comes before anything else
                 if refused.option in self._left_out:
                     raise refused.error from None
                 _log.warning("option_left_out", model=self.name, option=refused.option)

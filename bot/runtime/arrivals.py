@@ -9,8 +9,8 @@ from memory.queue import inbox, messages, outbox
 from memory.queue.follow_ups import FollowUp
 from memory.queue.inbox import Arrival
 from memory.queue.message_files import MessageFile
-from memory.queue.payloads import Attachment, Brought, Edited
-from memory.store.columns import Unreadable
+from memory.queue.payloads import Attachment, EditEvent, Extras
+from memory.store.columns import UnreadableRow
 from memory.store.database import Rows, Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import GroupId
@@ -52,9 +52,9 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
     )
 
 
-def _payload(notification: Notification) -> Brought:
+def _payload(notification: Notification) -> Extras:
     attachments = notification.attachments
-    return Brought(
+    return Extras(
         blocks=notification.blocks,
         background=notification.background,
         quoted=notification.quoted,
@@ -81,7 +81,7 @@ def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
     The text is read from the message when the agent is asked, so that later edits and deletions count, too.
     """
     edited, ask = messages.of_id(tx, follow_up.message), follow_up.ask
-    if isinstance(ask, Unreadable):
+    if isinstance(ask, UnreadableRow):
         raise RowUnreadable(ask.why)
     if ask is None or edited is None or edited.deleted_at is not None:
         return False
@@ -94,7 +94,7 @@ def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
         text=f"{edited.speaker} edited a message. What you had stored from its old words was removed.",
         hearers=Scope(edited.audience, frozenset(ask.within)),
         trust=edited.trust,
-        payload=Edited(edited.id, edited.id, edited.external_id),
+        payload=EditEvent(edited.id, edited.id, edited.external_id),
     )
     return inbox.add_event(tx, event, now) is not None
 

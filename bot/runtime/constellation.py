@@ -23,7 +23,7 @@ from bot.runtime.follow_ups import follow
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.intake import Gate, Intake, tell_lost
 from bot.runtime.supervision import Work
-from bot.runtime.turn_retries import Patience
+from bot.runtime.turn_retries import RetryPolicy
 from bot.runtime.workers import Workers
 from bot.storage_retry import until_stored
 from memory import groups
@@ -49,7 +49,7 @@ _log = Log("bot.runtime.constellation")
 class SharedParts(Struct, frozen=True):
     """What all constellations of the service share: the intake of messages, and the workers."""
 
-    patience: Callable[[str], Patience]
+    patience: Callable[[str], RetryPolicy]
     gate: Gate
     workers: Workers
     intake: Intake

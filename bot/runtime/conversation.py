@@ -23,12 +23,12 @@ from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
-from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, Patience, TurnRetries
-from bot.runtime.turn_start import Begun, begin_turn, unattended
+from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, RetryPolicy, TurnRetries
+from bot.runtime.turn_start import TurnStart, begin_turn, unattended
 from memory import agents, groups
 from memory.queue import inbox, turns
 from memory.queue.inbox import InRow
-from memory.store.columns import Unreadable
+from memory.store.columns import UnreadableRow
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
@@ -53,7 +53,7 @@ Written: TypeAlias = Sequence[tuple[PlaceId, GroupId]]
 """Conversations with waiting messages by agents."""
 
 
-class _Ahead(Struct, frozen=True):
+class _Backlog(Struct, frozen=True):
     """What waits: the oldest row of the conversation, work for others, and whether to compare meanings."""
 
     head: InRow | None
@@ -62,7 +62,7 @@ class _Ahead(Struct, frozen=True):
     compare: bool = False
     listening: TurnId | None = None
     """The turn of a member that still has to listen; only set if nobody waits for an answer."""
-    begun: Begun | None = None
+    begun: TurnStart | None = None
     """The row's turn, if it was begun in the same commit."""
 
 
@@ -74,7 +74,7 @@ class ConversationWorker:
         database: Database,
         conversation: tuple[PlaceId, GroupId],
         turn_deps: TurnDeps,
-        patience: Patience,
+        patience: RetryPolicy,
         notices: Notices,
         deliver: Callable[[OpenPlaces, Written], None],
     ) -> None:
@@ -92,7 +92,7 @@ class ConversationWorker:
         self.woken = asyncio.Event()  # a row arrived since the last look
         self._added = asyncio.Event()
         """Set when a row arrives after the current turn began."""
-        self._next: _Ahead | None = None
+        self._next: _Backlog | None = None
         """What waits, as read when the current turn ended."""
         self._risked: InboxId | None = None
         """A row whose start was counted before its turn begins."""
@@ -139,7 +139,7 @@ class ConversationWorker:
                 self._say()
             ahead = await self._look()
 
-    async def _look(self) -> _Ahead:
+    async def _look(self) -> _Backlog:
         if (ahead := self._next) is None:
             self.woken.clear()
             ahead = await self._db.read(self._ahead)
@@ -158,7 +158,7 @@ class ConversationWorker:
     def _say(self) -> None:
         self._deliver(((place_source(self._place), self._place),), ())
 
-    async def _look_and_begin(self) -> _Ahead:
+    async def _look_and_begin(self) -> _Backlog:
         """What waits; if possible its turn begins in the same commit, usually the one that stored the row."""
         self.woken.clear()
         self._added.clear()
@@ -173,7 +173,7 @@ class ConversationWorker:
             return await self._look()
         return ahead
 
-    def _at_once(self, tx: Tx) -> tuple[_Ahead, bool]:
+    def _at_once(self, tx: Tx) -> tuple[_Backlog, bool]:
         """What waits, with its turn if one can begin; and whether one could, but was postponed or dropped."""
         waiting = inbox.oldest(tx, self._place, self._group, self._deps.clock())
         head = waiting[0] if waiting else None
@@ -182,9 +182,9 @@ class ConversationWorker:
         if head is None or found is None or found.group.pattern == _COMPARES:
             return self._ahead(tx), False
         begun = self._begin_new(tx, inbox.unclaimed(tx, head) if waiting[1:] else waiting, found, {})
-        return _Ahead(head, begun=begun), begun is None
+        return _Backlog(head, begun=begun), begun is None
 
-    async def _begin_when_due(self, head: InRow, *, compare: bool) -> Begun | None:
+    async def _begin_when_due(self, head: InRow, *, compare: bool) -> TurnStart | None:
         if not await self._until_due(head):
             return None
         if head.turn is None and not head.alone:
@@ -194,11 +194,11 @@ class ConversationWorker:
         self._added.clear()
         return await self._begin(head, compare=compare)
 
-    def _ahead(self, rows: Rows) -> _Ahead:
+    def _ahead(self, rows: Rows) -> _Backlog:
         found = groups.waiting(rows, self._place, self._group)
         head = inbox.oldest(rows, self._place, self._group, self._deps.clock())[0] if found.here else None
         compare = head is not None and head.turn is None and agents.pattern(rows, self._group) == _COMPARES
-        return _Ahead(head, found.places, found.conversations, compare, None if head else found.listening)
+        return _Backlog(head, found.places, found.conversations, compare, None if head else found.listening)
 
     async def _listen(self, turn: TurnId) -> bool:
         """When nobody waits for an answer, let a member that only listens read what was answered."""
@@ -241,7 +241,7 @@ class ConversationWorker:
         except TimeoutError:
             return
 
-    async def _begin(self, head: InRow, *, compare: bool) -> Begun | None:
+    async def _begin(self, head: InRow, *, compare: bool) -> TurnStart | None:
         """Begin a turn for the waiting rows, or resume the one that was begun before; None if that is not possible."""
         turn = head.turn
         try:
@@ -280,7 +280,7 @@ class ConversationWorker:
         if not await self._db.read(lambda rows: _waits(rows, head)):
             self._deps.watch(events.Complete(TurnId(head.id), self._place))
 
-    async def _take_up(self, head: InRow, turn: TurnId) -> Begun | None:
+    async def _take_up(self, head: InRow, turn: TurnId) -> TurnStart | None:
         """Resume a turn; None when it is given up, or its rows were separated."""
         error_text = head.last_error or _ENDED
         counted = self._counted == turn
@@ -299,7 +299,7 @@ class ConversationWorker:
             _ATTEMPT, lambda tx: self._attempt(tx, head, turn, "" if counted else error_text)
         )
         self._counted = None
-        return Begun(turn) if goes_on else None
+        return TurnStart(turn) if goes_on else None
 
     def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
         """Count another attempt at a turn; `error` is the last one's, empty if that does not count.
@@ -316,13 +316,13 @@ class ConversationWorker:
         recovery.take_up(tx, turn, now)
         return True
 
-    def _begin_new(self, tx: Tx, waiting: list[InRow], found: Team, near: Mapping[str, float]) -> Begun | None:
+    def _begin_new(self, tx: Tx, waiting: list[InRow], found: Team, near: Mapping[str, float]) -> TurnStart | None:
         """A turn for the waiting rows of one speaker; None if the speaker is over a rate limit, or nothing waits."""
         if not waiting:
             return None  # deleted since the look, or its person erased
         now, head = self._deps.clock(), waiting[0]
         alone = head.starts >= turns.MOST_STARTS // 2
-        rows = [row for row in waiting if row.id == head.id or not (alone or isinstance(row.payload, Unreadable))]
+        rows = [row for row in waiting if row.id == head.id or not (alone or isinstance(row.payload, UnreadableRow))]
         if head.id == self._risked:
             turns.uncount_start(tx, head.id)
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
@@ -339,7 +339,7 @@ class ConversationWorker:
     def _careful(self, head: InRow) -> bool:
         return head.received_at < self._patience.careful_before
 
-    async def _try(self, begun: Begun, person: PersonId | None) -> None:
+    async def _try(self, begun: TurnStart, person: PersonId | None) -> None:
         """Make one attempt. Errors are stored with its rows; only cancellation is raised."""
         self._person = person
         self._deps.typing.took(self._place, person)

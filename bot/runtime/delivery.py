@@ -22,7 +22,7 @@ from memory.people.identities import place_named
 from memory.queue import messages, outbox
 from memory.queue.outbox import ActDetail, CardButtons, CardDetail, EditDetail, OutRow, PressButtons, Status, TextDetail
 from memory.store.clock import Clock
-from memory.store.columns import Unreadable
+from memory.store.columns import UnreadableRow
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
@@ -80,18 +80,18 @@ class _PlaceQueue(Struct, frozen=True):
 
     rows: list[OutRow]
     orphans: list[OutRow]
-    around: "_Around | None" = None
+    around: "_References | None" = None
     """What the first row refers to, if it was claimed in the same commit."""
 
 
-class _Around(Struct, frozen=True):
+class _References(Struct, frozen=True):
     """What a row refers to: the preview that it replaces, and the platform id of the piece before it."""
 
     preview: OutRow | None
     before: str
 
 
-class _Unclear(Struct, frozen=True):
+class _UnclearDelivery(Struct, frozen=True):
     """How often a row was sent without a clear answer, since when, and the last result."""
 
     row: OutboxId
@@ -113,7 +113,7 @@ class DeliveryWorker:
         self._unread = 0
         """Failed reads of the history in a row; `_looks` also counts those during an outage."""
         self._looks = 0
-        self._unclear: _Unclear | None = None
+        self._unclear: _UnclearDelivery | None = None
         self._unreached = 0
         """Attempts in a row that did not reach the platform."""
         self._broken: Counter[OutboxId] = Counter()
@@ -144,7 +144,7 @@ class DeliveryWorker:
                 await self._pause(wait)
                 continue
             try:
-                if left.around is None or isinstance(row.detail, Unreadable):
+                if left.around is None or isinstance(row.detail, UnreadableRow):
                     await self._move(row, left.rows)
                 else:
                     over = await self._send(row, left.around)
@@ -156,11 +156,11 @@ class DeliveryWorker:
 
     async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> None:
         """Move on a row that was claimed earlier."""
-        if isinstance(row.detail, Unreadable):
+        if isinstance(row.detail, UnreadableRow):
             await self._close(row, Status.FAILED, row.detail.why)
         elif row.status is Status.SENDING:
             sending = [found for found in rows if found.status is Status.SENDING]
-            await self._recover(row, [found for found in sending if not isinstance(found.detail, Unreadable)])
+            await self._recover(row, [found for found in sending if not isinstance(found.detail, UnreadableRow)])
 
     async def _failed_oddly(self, row: OutRow, error: Exception) -> None:
         """An unexpected error: whether the message was sent is as unknown as after a crash, so recovery is the same.
@@ -201,7 +201,7 @@ class DeliveryWorker:
         finally:
             self.waiting = False
 
-    async def _send(self, row: OutRow, around: _Around | None = None) -> bool:
+    async def _send(self, row: OutRow, around: _References | None = None) -> bool:
         """Send a claimed row; False if more is left, or may be."""
         if around is None:
             around = await self._db.read(lambda rows: _around(rows, row))
@@ -212,7 +212,7 @@ class DeliveryWorker:
             _log.warning("delivery_unclear", outbox=row.id, reason=str(error))
             before = self._unclear if self._unclear is not None and self._unclear.row == row.id else None
             since, times = (self._clock(), 1) if before is None else (before.since, before.times + 1)
-            self._unclear = _Unclear(row.id, since, times, error.reason)
+            self._unclear = _UnclearDelivery(row.id, since, times, error.reason)
             await self._pause(min(_UNCLEAR_WAIT * 2.0 ** min(times - 1, 5), _LONGEST_UNCLEAR))
         except DeliveryFailed as error:
             await self._failed(row, error)
@@ -222,7 +222,7 @@ class DeliveryWorker:
             return not await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, external, preview))
         return False
 
-    async def _deliver(self, row: OutRow, around: _Around) -> str:
+    async def _deliver(self, row: OutRow, around: _References) -> str:
         """Send it, or replace the turn's preview with it; returns the platform's id."""
         if isinstance(row.detail, EditDetail):
             return await self._edit(row, row.detail)
@@ -380,14 +380,14 @@ class DeliveryWorker:
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
 
 
-def _around(rows: Rows, row: OutRow, *, previews: bool = True) -> _Around:
+def _around(rows: Rows, row: OutRow, *, previews: bool = True) -> _References:
     """The references of a row; without `previews`, none is shown in its place."""
     if not isinstance(row.detail, TextDetail):
-        return _Around(None, "")
+        return _References(None, "")
     shown = outbox.of_key(rows, row.detail.preview) if previews and row.detail.preview else None
     preview = shown if shown is not None and shown.status is Status.SENT and shown.external_id else None
     before = outbox.of_key(rows, row.detail.after) if row.detail.after else None
-    return _Around(preview, before.external_id if before is not None else "")
+    return _References(preview, before.external_id if before is not None else "")
 
 
 def to_delivery(row: OutRow, origin: str = "") -> Delivery:
@@ -419,7 +419,7 @@ def to_delivery(row: OutRow, origin: str = "") -> Delivery:
             return replace(plain, act=act, target=target, images=images, earlier=earlier)
         case EditDetail():
             return plain
-        case Unreadable(why):
+        case UnreadableRow(why):
             raise RowUnreadable(why)
 
 

@@ -29,7 +29,7 @@ SEPARATE_AFTER = 2  # attempts at several rows together
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-class Patience(Struct, frozen=True):
+class RetryPolicy(Struct, frozen=True):
     """How often a row is tried, and the seconds between attempts (by attempt; the last one repeats).
 
     `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
@@ -52,7 +52,7 @@ class TurnRetries(Struct, frozen=True):
     database: Database
     place: PlaceId
     deps: TurnDeps
-    patience: Patience
+    patience: RetryPolicy
     notices: Notices
 
     async def not_begun(self, head: InRow, error: str) -> None:

@@ -26,8 +26,8 @@ from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.people.identities import place_named
 from memory.queue import agent_messages, inbox, messages, outbox, place_settings, turns
 from memory.queue.inbox import InRow, Status
-from memory.queue.payloads import PAYLOAD, Brought, PatrolDue
-from memory.queue.steps import Joined, Step
+from memory.queue.payloads import PAYLOAD, Extras, PatrolEvent
+from memory.queue.steps import MessagesJoined, Step
 from memory.queue.turns import Turn
 from memory.requests import Request
 from memory.store.database import Tx
@@ -38,7 +38,7 @@ from sources.text import place_title
 from texts import _
 
 
-class Begun(Struct, frozen=True):
+class TurnStart(Struct, frozen=True):
     """A turn to run, and its state if it was begun just now with a single agent.
 
     `first`: none of its rows was tried before, and a model is asked next.
@@ -51,7 +51,7 @@ class Begun(Struct, frozen=True):
 
 def begin_turn(
     tx: Tx, rows: list[InRow], found: Team, now: datetime, near: Mapping[str, float], max_steps: int
-) -> Begun:
+) -> TurnStart:
     """Assign the waiting rows of one speaker to a new turn of an agent, with the blocks they refer to.
 
     `near` is the similarity of the messages to what members know (`bot.agents.groups.speaker`). Raises RowUnreadable.
@@ -80,7 +80,7 @@ def begin_turn(
     )
     turn = _with_blocks(tx, turn, rows, found, request, now)
     turn = replace(turn, trust=min((message.trust for message in heard), default=turn.trust))
-    joined = Joined(tuple((message.id, message.revision) for message in heard))
+    joined = MessagesJoined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
     turns.add_step(tx, turn, joined, now)
     turns.claim(tx, rows, turn.id, first=first)
@@ -91,7 +91,7 @@ def begin_turn(
     for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():
         turns.hand_uses(tx, wrote, turn.id)
     if not alone:
-        return Begun(turn.id, None if request is None else load_state(tx, turn.id, max_steps))
+        return TurnStart(turn.id, None if request is None else load_state(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
     agent = found.acting(turn.agent)
     agent = replace(agent, model=there.model or agent.model)
@@ -99,7 +99,7 @@ def begin_turn(
     move = next_step(material, said=False, max_steps=max_steps)
     if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread
         material = prompt.gather(tx, material)
-    return Begun(turn.id, (material, move, False), first)
+    return TurnStart(turn.id, (material, move, False), first)
 
 
 def _with_blocks(tx: Tx, turn: Turn, rows: list[InRow], found: Team, request: Request | None, now: datetime) -> Turn:
@@ -135,7 +135,7 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
             profile=spec.profile,
         )
         for row in rows
-        if isinstance(row.payload, Brought)
+        if isinstance(row.payload, Extras)
         for spec in row.payload.blocks
     ]
 
@@ -150,7 +150,7 @@ def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: T
     owner is told once a day.
     """
     now = deps.clock()
-    if isinstance(patrol := rows[0].payload, PatrolDue):  # nobody takes over another's patrol
+    if isinstance(patrol := rows[0].payload, PatrolEvent):  # nobody takes over another's patrol
         agent = patrol.agent
         gone = agents.statuses(tx, [agent]).get(agent) != "active"
         if gone:

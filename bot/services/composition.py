@@ -20,7 +20,7 @@ from bot.agents.agenda.calendar import EventJob
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.answers import package, too_long
 from bot.agents.data_sources import DataSources
-from bot.agents.deps import Limits, OwnersSide, TurnDeps
+from bot.agents.deps import Limits, OwnerPlace, TurnDeps
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.broker import Broker
@@ -81,7 +81,7 @@ from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.services.system.jobs import Upkeep as UpkeepJobs
 from bot.services.system.outbox import Outbox
 from bot.upkeep import expansion
-from bot.upkeep.background_calls import Background, Means
+from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.compaction import Compactor
 from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.embedding import Embedders, Embedding
@@ -364,7 +364,7 @@ class _Maker:
         owners, private = approvals.people.owner, approvals.broker.terms.private
         owner = next((each for each in owners if private(each) == deps.owner.place), owners[0])
         background, language = Background.of(deps), shared.accounts.language
-        means = Means(background, config.dreams, config.home / FOLDER)
+        means = UpkeepDeps(background, config.dreams, config.home / FOLDER)
         upkeep = UpkeepRun(self.database, means, self._busy)
         backups = Backups(config.home, clock, config.schedule.backups_kept)
         looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
@@ -480,7 +480,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
         budgets=budgets,
-        owner=OwnersSide(owner_notices(config).place, patrols.quiet_hours(people, zone)),
+        owner=OwnerPlace(owner_notices(config).place, patrols.quiet_hours(people, zone)),
         apology=config.model.apology,
         rates=_rates(config),
         watch=events,

@@ -14,7 +14,7 @@ from memory import agents, blocks
 from memory.agents import Agent, Group, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.history import Past
+from memory.blocks.history import ChangeLog
 from memory.blocks.revert import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
 from memory.people.identities import audience_called, label_called, person_called
@@ -82,7 +82,7 @@ _PLACE = re.compile(
 )
 
 
-class Named(Struct, frozen=True):
+class NamedBlock(Struct, frozen=True):
     """A block with its readable name; `agent` is the owner."""
 
     name: str
@@ -90,14 +90,14 @@ class Named(Struct, frozen=True):
     block: Block
 
 
-def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
+def named_blocks(rows: Rows, scope: Scope) -> list[NamedBlock]:
     """The blocks that a scope may see, each with a unique name: the label, with owner and audience if necessary."""
     found: dict[BlockId, tuple[str, Block]] = {}
     for agent in agents.every_agent(rows):  # including archived agents, whose memory stays
         for block in blocks.visible_blocks(rows, agent.id, scope, types=tuple(BlockType)):
             owner = block.shared_from or (_("everybody") if block.owner == CONSTELLATION_OWNER else agent.name)
             found.setdefault(block.id, (owner, block))
-    named, used = list[Named](), set[str]()
+    named, used = list[NamedBlock](), set[str]()
     for owner, block in found.values():
         alike = [other for other in found.values() if other[1].label == block.label]
         name = label_called(rows, block.label, scope)
@@ -109,7 +109,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
         while name in used:
             name, number = f"{name[:85]} ({number})", number + 1
         used.add(name)
-        named.append(Named(name, owner, block))
+        named.append(NamedBlock(name, owner, block))
     return named
 
 
@@ -149,7 +149,7 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
     )
 
 
-def find_named(rows: Rows, scope: Scope, name: str) -> Named:
+def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     """The block of that name or id. Raises UserError, listing the valid names."""
     every = named_blocks(rows, scope)
     wanted = name.strip().casefold()
@@ -164,7 +164,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     raise UserError(_("There is no block {name} that you can see here.", name=repr(name[:80])) + there_are(names))
 
 
-def _names(named: Named, place: str) -> set[str]:
+def _names(named: NamedBlock, place: str) -> set[str]:
     """Every name of a block, valid even if a shorter one is unambiguous; the last is its id."""
     label = named.block.label
     names = (label, f"{named.agent}/{label}", f"{named.block.owner}/{label}")
@@ -173,13 +173,13 @@ def _names(named: Named, place: str) -> set[str]:
     }
 
 
-def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
+def named_past(rows: Rows, scope: Scope, name: str) -> tuple[NamedBlock, ChangeLog]:
     """The block of that name with its past. Raises UserError, BlockCorrupt."""
     named = find_named(rows, scope, name)
     return named, block_history(rows, named.block.id)
 
 
-def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
+def writer_names(rows: Rows, past: ChangeLog, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
     """The writers' names for the person who asks: agents and persons by name if known, jobs as jobs.
 
     The name of a person who never spoke here is shown only to that person; the owner is named as such.
@@ -199,7 +199,7 @@ def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: Pe
     return person_called(rows, person, scope) or own or (_("the owner") if person in people.owner else person)
 
 
-def writer_called(names: dict[Writer, str], past: Past, called: str, people: People) -> Writer:
+def writer_called(names: dict[Writer, str], past: ChangeLog, called: str, people: People) -> Writer:
     """The writer of a block by name or id; the owner also as "owner". Raises UserError."""
     writers = list(dict.fromkeys(step.change.writer for step in past.steps))
     wanted = called.strip().casefold().removeprefix("the ")
@@ -217,7 +217,7 @@ def writer_called(names: dict[Writer, str], past: Past, called: str, people: Peo
     raise UserError("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there)
 
 
-def version_before(past: Past, since: str, now: datetime) -> int:
+def version_before(past: ChangeLog, since: str, now: datetime) -> int:
     """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
 
     Times are in UTC. Empty means the beginning of the stored history. Raises UserError.

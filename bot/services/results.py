@@ -271,7 +271,7 @@ class Sentence(Result):
         return [markup.text(line) for line in self.text.split("\n")]
 
 
-class Did(Result):
+class ActionReport(Result):
     """What was done: a text of the catalog, and the values that stand in it, which are all that programs get."""
 
     model_config = ConfigDict(extra="allow")
@@ -291,8 +291,8 @@ class Did(Result):
         return self.model_extra or {}
 
 
-def did(sentence: str, /, **values: Any) -> Did:
-    return Did.model_validate({"sentence": sentence, **values})
+def did(sentence: str, /, **values: Any) -> ActionReport:
+    return ActionReport.model_validate({"sentence": sentence, **values})
 
 
 class Row(_Data):

@@ -15,7 +15,7 @@ from bot.runtime.constellation import SharedParts
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.replication import Replication, replica_of
-from bot.runtime.turn_retries import Patience
+from bot.runtime.turn_retries import RetryPolicy
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.agents.constellations import named
@@ -132,8 +132,8 @@ def open_folder(config: Config) -> DataFolder:
     return folder
 
 
-def _patience(config: Config, started: datetime) -> Callable[[str], Patience]:
-    usual = Patience(attempts=config.limits.attempts, careful_before=started)
+def _patience(config: Config, started: datetime) -> Callable[[str], RetryPolicy]:
+    usual = RetryPolicy(attempts=config.limits.attempts, careful_before=started)
     special = {
         "discord": replace(usual, merge=config.discord.merge_seconds),
         "terminal": replace(usual, streams=True),

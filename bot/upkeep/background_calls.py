@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstraints, ValidationError
 
-from bot.agents.budgets import Allowed, BudgetLevel, Budgets, cost_of
+from bot.agents.budgets import Allowance, BudgetLevel, Budgets, cost_of
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.deps import TurnDeps
 from bot.config.tables import Dreams as Settings
@@ -97,16 +97,16 @@ class Preferences(Form):
     preferences: list[Preference] = Field(default=[], max_length=_MOST)
 
 
-class Named(Form):
+class NamedEntity(Form):
     name: str = Field(min_length=1, max_length=80)
     kind: Kind
 
 
 class Relation(Form):
     source: str
-    subject: Named
+    subject: NamedEntity
     relation: str = Field(min_length=1, max_length=40)
-    object: Named
+    object: NamedEntity
 
 
 class Relations(Form):
@@ -126,17 +126,17 @@ class Contradictions(Form):
     contradictions: list[Contradiction] = Field(default=[], max_length=_MOST)
 
 
-class Focused(Form):
+class FocusedEntry(Form):
     content: str = Field(min_length=1, max_length=600)
     category: str = ""
     tags: list[str] = Field(default=[], max_length=20)
     importance: float = Field(default=0.5, ge=0, le=1)
 
 
-class WrittenOut(Form):
+class ExpandedEntries(Form):
     """What was saved, as entries of one matter each."""
 
-    entries: list[SkipValidation[Focused]] = Field(default=[], max_length=_MOST)
+    entries: list[SkipValidation[FocusedEntry]] = Field(default=[], max_length=_MOST)
 
 
 class Judgement(Form):
@@ -151,11 +151,11 @@ class Judgement(Form):
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300)]
 
 
-class Did(Form):
+class AgentDigest(Form):
     summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=800)]
 
 
-class Happened(Form):
+class DayDigest(Form):
     summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
     key_decisions: tuple[Line, ...] = Field(default=(), max_length=12)
     open_threads: tuple[Line, ...] = Field(default=(), max_length=12)
@@ -317,10 +317,10 @@ class Background(Struct, frozen=True):
             raise NoAnswer("failed", gettext_lazy("the model returned nothing, or its provider withheld it"))
         return answer
 
-    async def _allow(self, database: Database, agent: Agent, spender: Spender, request: Request) -> Allowed:
+    async def _allow(self, database: Database, agent: Agent, spender: Spender, request: Request) -> Allowance:
         kept, now = self.budgets, self.clock()
         if not kept.concerns(agent):
-            return Allowed(BudgetLevel.FULL, agent)
+            return Allowance(BudgetLevel.FULL, agent)
         allowed = await database.write(_RESERVE, lambda tx: kept.allow_upkeep(tx, spender, agent, request, now))
         if allowed is None:
             raise NoAnswer("budget", gettext_lazy("the rest of the budget is reserved for answering people"))
@@ -345,7 +345,7 @@ async def _last(model: Model, request: Request) -> Answer | None:
     return found
 
 
-class Means(Struct, frozen=True):
+class UpkeepDeps(Struct, frozen=True):
     """What upkeep asks models with: the budgets' rules, its settings, and the folder of texts that replace ours."""
 
     background: Background
@@ -365,7 +365,7 @@ class RunCalls(Struct):
     """The calls of one run, about what `scope` hears. `refused` says in our words why a call was not made or failed."""
 
     database: Database
-    means: Means
+    means: UpkeepDeps
     scope: Scope = _OWNER
     tokens: int = 0
     refused: str = ""

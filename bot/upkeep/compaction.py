@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from bot.agents.context.history import DEFAULT_BUDGET
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.context.quotes import NOTHING, Quoted, estimate_tokens, joined, quotation
+from bot.agents.context.quotes import NOTHING, PromptText, estimate_tokens, joined, quotation
 from bot.agents.deps import TurnDeps
 from bot.agents.events import Complete, OfMember, TurnEvent
 from bot.agents.patrols import is_patrol
@@ -39,7 +39,7 @@ from bot.upkeep.prompts import message_line
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import logs
-from memory.blocks.logs import Logged
+from memory.blocks.logs import LogContext
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
 from memory.people import unshown
@@ -183,7 +183,7 @@ class Compactor:
             if newest != found.previous or not summaries.unchanged(tx, planned.leaving):
                 return False
             summaries.add(tx, made)
-            logged = Logged(found.agent.id, found.audience, found.turn.id, self._deps.checkpoints)
+            logged = LogContext(found.agent.id, found.audience, found.turn.id, self._deps.checkpoints)
             entry = {"summary": f"by {made.strategy}", "messages": len(planned.leaving)}
             logs.append_log(tx, logs.SUMMARIES, logged, [entry], now)
             return True
@@ -270,14 +270,14 @@ def _chunk(planned: Plan, most: int) -> Plan:
     return Plan(tuple(taken), planned.kept, max(map(summaries.position, taken)))
 
 
-def _told(previous: Compaction | None, leaving: Sequence[Message]) -> Quoted:
+def _told(previous: Compaction | None, leaving: Sequence[Message]) -> PromptText:
     parts = []
     if previous is not None and previous.summary:
         parts.append(quotation("the summary of what was said before", previous.summary))
     return joined([*parts, quotation("what was said then", joined(map(_line, leaving)))], "\n\n")
 
 
-def _line(message: Message) -> Quoted:
+def _line(message: Message) -> PromptText:
     if message.deleted_at is not None or message.role == "tool":
         return NOTHING
     return message_line(message, most=_SHOWN) if message.tool_name or message.text else NOTHING

@@ -19,8 +19,8 @@ from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.ids import EntryId, PersonId, place_source
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Kinds, Queueing
-from scheduler.triggers import At
+from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.triggers import DateTrigger
 from sources.terminal import SOURCE
 from sources.text import one_line
 from texts import _
@@ -34,7 +34,7 @@ _SHOWN = 500
 def plan(tx: Tx, run: str, now: datetime) -> None:
     """Schedule the questions to everybody about whom a run inferred something sensitive."""
     for entry in run_records.pending_of_run(tx, run):
-        trigger, payload = triggers.dump(At(now)), EntryDue(entry.id)
+        trigger, payload = triggers.dump(DateTrigger(now)), EntryDue(entry.id)
         job = NewJob(f"{ASK}:{entry.id}", ASK, trigger, now, payload, entry.people[0], entry.audience)
         jobs.put(tx, job, now)
 
@@ -51,23 +51,23 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
 class ConsentRequests(Struct, frozen=True):
     reminding: ReminderJob
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Queueing(ASK, self.ask))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(QueueJob(ASK, self.ask))
 
-    def ask(self, tx: Tx, firing: Firing) -> Done:
+    def ask(self, tx: Tx, firing: DueJob) -> JobResult:
         entry = run_records.pending_of_id(tx, firing.job.read(EntryDue).entry)
         if entry is None:
-            return Done(_("it was already decided or withdrawn"))
+            return JobResult(_("it was already decided or withdrawn"))
         person = entry.people[0]
         if entry.trust < Trust.APPROVED:
-            return Done(_("strangers get no unsolicited messages"))
+            return JobResult(_("strangers get no unsolicited messages"))
         if place_source(person) not in _ASKED_AT:
-            return Done(_("nobody gets unsolicited messages there"))
+            return JobResult(_("nobody gets unsolicited messages there"))
         if kept := self.reminding.kept_back(tx, person, firing.now):
             return kept
         with self.reminding.speaking_to(person):
             self._queue(tx, entry, person, firing.now)
-        return Done(_("asked"))
+        return JobResult(_("asked"))
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
         place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)

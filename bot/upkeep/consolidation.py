@@ -29,7 +29,7 @@ from memory.agents import Agent
 from memory.knowledge import archival, feedback, graph
 from memory.knowledge.archival import Entry, is_category, is_tag
 from memory.knowledge.consolidation import (
-    Choice,
+    Candidates,
     Link,
     Mark,
     Merge,
@@ -116,7 +116,7 @@ _SHOWN = 40  # entries in one call
 # ---------------------------------------------------------------------------------------------------------- by rule
 
 
-def merge_duplicates(choice: Choice, draft: Draft) -> None:
+def merge_duplicates(choice: Candidates, draft: Draft) -> None:
     """Plan merges of entries with the same words."""
     for part in in_order(list(choice.clusters)):
         for cluster in choice.clusters[part]:
@@ -144,7 +144,7 @@ def _tags(entries: Sequence[Entry]) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------------- by judgement
 
 
-async def consolidate(choice: Choice, draft: Draft) -> None:
+async def consolidate(choice: Candidates, draft: Draft) -> None:
     """Ask about new and similar entries, part by part; a part without a usable answer stays unchanged."""
     for part in in_order(list(choice.new)):
         shown, clusters, rest = _shown(choice, part, draft.taken)
@@ -159,7 +159,9 @@ async def consolidate(choice: Choice, draft: Draft) -> None:
         await draft.ask(mark, Consolidation, text, what, partial(_judged, short=short, rest=rest, draft=draft))
 
 
-def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry], list[tuple[Entry, ...]], list[Entry]]:
+def _shown(
+    choice: Candidates, part: Part, taken: set[EntryId]
+) -> tuple[list[Entry], list[tuple[Entry, ...]], list[Entry]]:
     """The entries to show, the groups among them, and what has to wait."""
     clusters = [each for each in choice.clusters.get(part, ()) if not any(entry.id in taken for entry in each)]
     grouped = [entry for cluster in clusters for entry in cluster]
@@ -217,7 +219,7 @@ def _clean(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag.strip() for tag in tags if is_tag(tag.strip())))
 
 
-async def link_entities(choice: Choice, draft: Draft) -> None:
+async def link_entities(choice: Candidates, draft: Draft) -> None:
     """Ask about new entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
         entries = [entry for entry in choice.new[part] if entry.id not in draft.taken]
@@ -254,7 +256,7 @@ def _triple(each: Relation) -> Triple:
     return Triple(subject, one_line(each.relation, 40), Entity(one_line(each.object.name, 80), each.object.kind))
 
 
-async def sweep(choice: Choice, draft: Draft) -> None:
+async def sweep(choice: Candidates, draft: Draft) -> None:
     """Ask about groups of entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
         find = partial(_groups, part=part, choice=choice, draft=draft)
@@ -274,7 +276,7 @@ async def sweep(choice: Choice, draft: Draft) -> None:
         await draft.ask(mark, Contradictions, groups_text(named, right), what, plan)
 
 
-def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:
+def _groups(rows: Rows, part: Part, choice: Candidates, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:
     """Groups of entries of one kin about the same thing, without those that this run retires anyway.
 
     The second value is which of these entries come from a person's correction.

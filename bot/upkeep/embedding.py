@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
-from bot.agents.deps import Understood
+from bot.agents.deps import QueryMeaning
 from bot.config import Config
 from bot.errors import UserError
 from bot.secrets import Redactor
@@ -38,7 +38,7 @@ from memory.search.embedding import (
 from memory.search.query import Nearness
 from memory.search.similarity import Meaning
 from memory.search.vector_texts import Embeddable
-from memory.search.vectors import Embedded
+from memory.search.vectors import EmbeddedRow
 from memory.store import sqlite
 from memory.store.database import Database, Rows
 from memory.store.errors import StoreError
@@ -93,13 +93,13 @@ class Embedding:
         """A text's meaning for a search; None without an embedder, or if it takes too long."""
         return (await self.understood(text)).meaning
 
-    async def understood(self, text: str, seconds: float | None = None) -> Understood:
+    async def understood(self, text: str, seconds: float | None = None) -> QueryMeaning:
         """The same within so many seconds (default: a few tenths), with the reason if there is none."""
         asked = await self.questions.ask(text, seconds)
         if asked.embedding is not None:
-            return Understood(Meaning(asked.model, *asked.embedding))
+            return QueryMeaning(Meaning(asked.model, *asked.embedding))
         why = _(self.unusable).partition(";")[0] or asked.reason
-        return Understood(None, self.redact(why) if text.strip() else "")
+        return QueryMeaning(None, self.redact(why) if text.strip() else "")
 
     async def of_folders(
         self, text: str, agent: AgentId | None, scope: Scope, path: str, seconds: float | None = None
@@ -109,7 +109,7 @@ class Embedding:
         asked = await asyncio.gather(*(self._other(model).understood(text, seconds) for model in models))
         return {model: each.meaning for model, each in zip(models, asked, strict=True) if each.meaning is not None}
 
-    async def searched(self, text: str, seconds: float | None) -> Understood:
+    async def searched(self, text: str, seconds: float | None) -> QueryMeaning:
         """The same for a search; recent rows are embedded first, and the result says what is missing."""
         late = await self._catch_up(seconds or _CATCH_UP)
         asked = await self.understood(text, seconds)
@@ -227,7 +227,7 @@ class Embedding:
             await self._narrow(file, found)
             raise
         self._alone = max(self._alone - 1, 0)
-        embedded = [Embedded(row, tuple(known[text.text] for text in row.texts)) for row in found]
+        embedded = [EmbeddedRow(row, tuple(known[text.text] for text in row.texts)) for row in found]
         await file.write(_STORE, lambda tx: vectors.store(tx, embedder.name, embedded))
         self._parts.remember(found, known)
         return len(found)

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.upkeep.background_calls import NO_MODEL, Judgement, Means, RunCalls, UnusableAnswer, known, read_answer
+from bot.upkeep.background_calls import NO_MODEL, Judgement, RunCalls, UnusableAnswer, UpkeepDeps, known, read_answer
 from bot.upkeep.consolidation import numbered
 from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
@@ -21,7 +21,7 @@ from memory.knowledge.feedback import NewSignal, Signal
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
-from scheduler.jobs import Firing, Kinds, Working
+from scheduler.jobs import DueJob, JobKinds, WorkJob
 from texts import gettext_lazy, gettext_noop, join_lazy
 
 _JUDGE = commit_point("evaluations.keep")
@@ -38,12 +38,12 @@ RATED = {
 
 
 class EvaluationJob(Struct, frozen=True):
-    means: Means
+    means: UpkeepDeps
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(EVALUATE, self.fire))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(EVALUATE, self.fire))
 
-    async def fire(self, database: Database, _firing: Firing) -> str:
+    async def fire(self, database: Database, _firing: DueJob) -> str:
         if not self.means.settings.sessions:
             return gettext_lazy("turned off ({setting})", setting="dreams.sessions")
         now = self.means.background.clock()

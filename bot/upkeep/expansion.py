@@ -17,11 +17,11 @@ from bot.config.tables import Dreams as Settings
 from bot.upkeep.background_calls import (
     CAPPED,
     NO_MODEL,
-    Focused,
-    Means,
+    ExpandedEntries,
+    FocusedEntry,
     RunCalls,
     UnusableAnswer,
-    WrittenOut,
+    UpkeepDeps,
     chosen,
     each_fitting,
     people_first,
@@ -41,8 +41,8 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import EntryId
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Kinds, Working
-from scheduler.triggers import At
+from scheduler.jobs import DueJob, JobKinds, JobResult, WorkJob
+from scheduler.triggers import DateTrigger
 from texts import _, gettext_lazy, ngettext, reason_of
 
 _KEEP = commit_point("expansion.keep")
@@ -55,7 +55,7 @@ _OF_UPKEEP = ("anti-patterns/", "user-preferences/inferred/")  # categories with
 _FIRST_WAIT, _LONGEST_WAIT, _GIVEN_UP = timedelta(minutes=1), timedelta(hours=12), timedelta(days=2)
 
 
-class _Saved(NamedTuple):
+class _Source(NamedTuple):
     """What is expanded: its agent, its speaker, and the categories that its audience knows."""
 
     entry: Entry
@@ -77,20 +77,20 @@ def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entr
             return False
     person = next(iter(entry.people), None)
     payload = EntryDue(entry.id, words)
-    jobs.put(tx, NewJob(name, EXPAND, triggers.dump(At(now)), now, payload, person, entry.audience), now)
+    jobs.put(tx, NewJob(name, EXPAND, triggers.dump(DateTrigger(now)), now, payload, person, entry.audience), now)
     return True
 
 
 class ExpansionJob(Struct, frozen=True):
     """Expands entries. While `busy`, people are being answered."""
 
-    means: Means
+    means: UpkeepDeps
     busy: Callable[[], bool] = lambda: False
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(EXPAND, self.fire))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(EXPAND, self.fire))
 
-    async def fire(self, database: Database, firing: Firing) -> str | Done:
+    async def fire(self, database: Database, firing: DueJob) -> str | JobResult:
         if not self.means.settings.expand:
             return gettext_lazy("turned off ({setting})", setting="dreams.expand")
         await people_first(self.busy)
@@ -100,20 +100,20 @@ class ExpansionJob(Struct, frozen=True):
             return gettext_lazy("the entry was forgotten or is no longer used")
         calls = RunCalls(database, self.means, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
-        text = await calls.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, WrittenOut)
+        text = await calls.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, ExpandedEntries)
         if text is None:
             if calls.refused in (NO_MODEL, CAPPED):
                 return gettext_lazy("left as it is, because {why}", why=calls.refused)
             return _later(firing, calls.refused)
         try:
-            wishes = each_fitting(read_answer(text, WrittenOut).entries, Focused)
+            wishes = each_fitting(read_answer(text, ExpandedEntries).entries, FocusedEntry)
         except UnusableAnswer as error:
             return _later(firing, reason_of(error))
         now = self.means.background.clock()
         return await database.write(_KEEP, lambda tx: _keep(tx, firing, saved, wishes, now))
 
 
-def _read(rows: Rows, identifier: EntryId) -> _Saved | None:
+def _read(rows: Rows, identifier: EntryId) -> _Source | None:
     entry = archival.in_use(rows, identifier)
     agent = None if entry is None else {each.id: each for each in agents.every_agent(rows)}.get(entry.agent)
     if entry is None or agent is None:
@@ -121,19 +121,19 @@ def _read(rows: Rows, identifier: EntryId) -> _Saved | None:
     scope = Scope(entry.audience)
     said = messages.by_ids(rows, entry.messages[:1], scope)
     categories = list(archival.categories(rows, entry.agent, scope))[:_CATEGORIES]
-    return _Saved(entry, agent, said[0].speaker if said else "", categories)
+    return _Source(entry, agent, said[0].speaker if said else "", categories)
 
 
-def _later(firing: Firing, why: str) -> Done:
+def _later(firing: DueJob, why: str) -> JobResult:
     """Retry after four times the wait so far; give up after two days."""
     waited = firing.now - (firing.job.next_at or firing.due)  # even if it was run by hand
     wait = min(max(_FIRST_WAIT, 4 * waited), _LONGEST_WAIT)
     if waited + wait > _GIVEN_UP:
-        return Done(gettext_lazy("left as it is after two days of trying, because {why}", why=why))
-    return Done(gettext_lazy("not yet, because {why}", why=why), again=firing.now + wait)
+        return JobResult(gettext_lazy("left as it is after two days of trying, because {why}", why=why))
+    return JobResult(gettext_lazy("not yet, because {why}", why=why), again=firing.now + wait)
 
 
-def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now: datetime) -> str | Done:
+def _keep(tx: Tx, firing: DueJob, saved: _Source, wishes: Sequence[FocusedEntry], now: datetime) -> str | JobResult:
     """Store the results, unless the source has changed meanwhile; this completes the job."""
     entry = archival.in_use(tx, saved.entry.id)
     if entry is None or _told(entry) != _told(saved.entry):
@@ -157,7 +157,7 @@ def _told(entry: Entry) -> tuple[object, ...]:
     return entry.content, entry.audience, entry.trust, entry.people, entry.messages
 
 
-def _made(tx: Tx, saved: _Saved, wish: Focused, now: datetime) -> bool:
+def _made(tx: Tx, saved: _Source, wish: FocusedEntry, now: datetime) -> bool:
     """Store one result; False if it repeats its source, or says something that the source does not."""
     entry = saved.entry
     told = [entry.content, saved.speaker, entry.category, *entry.tags]

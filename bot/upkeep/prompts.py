@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot.agents.context.quotes import (
     NOTHING,
-    Quoted,
+    PromptText,
     attribute,
     display_name,
     estimate_tokens,
@@ -21,7 +21,7 @@ from bot.agents.context.quotes import (
     quotation,
     say,
 )
-from bot.upkeep.background_calls import Did, Happened
+from bot.upkeep.background_calls import AgentDigest, DayDigest
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Pass
 from memory.knowledge.consolidation.candidates import AnsweredMessage
@@ -128,53 +128,53 @@ def read_directive(folder: Path, of: str) -> tuple[str, str]:
         return "", str(error)
 
 
-def entries_text(entries: Mapping[str, Entry], clusters: Sequence[Sequence[str]] = ()) -> Quoted:
+def entries_text(entries: Mapping[str, Entry], clusters: Sequence[Sequence[str]] = ()) -> PromptText:
     """Entries under short ids, and which of them are similar."""
     lines = [_entry(short, entry) for short, entry in entries.items()]
     near = "; ".join(", ".join(cluster) for cluster in clusters)
     return joined([*lines, say("Nearly the same: {near}" if near else "", near=near)])
 
 
-def _entry(short: str, entry: Entry) -> Quoted:
+def _entry(short: str, entry: Entry) -> PromptText:
     category = f", category {entry.category}" if entry.category else ", no category"
     tags = f", tags {', '.join(entry.tags)}" if entry.tags else ""
     head = f"{short} ({entry.created_at:%Y-%m-%d}{category}{tags})"
     return say("{head}: {said}", head=head, said=_within(short, passage(entry.content)))
 
 
-def _within(source: str, text: Quoted) -> Quoted:
+def _within(source: str, text: PromptText) -> PromptText:
     """A quotation that continues a line."""
     return say('<quoted from="{source}">{text}</quoted>', source=attribute(source), text=text)
 
 
-def note_text(entry: Entry, speaker: str, categories: Sequence[str]) -> Quoted:
+def note_text(entry: Entry, speaker: str, categories: Sequence[str]) -> PromptText:
     said = say("Said by: {who}", who=display_name(speaker, 60)) if speaker else NOTHING
     used = say("Categories there are: {them}" if categories else "", them=", ".join(categories))
     return joined([_entry("note", entry), said, used])
 
 
-def groups_text(groups: Sequence[Sequence[tuple[str, Entry]]], corrected: Set[EntryId]) -> Quoted:
+def groups_text(groups: Sequence[Sequence[tuple[str, Entry]]], corrected: Set[EntryId]) -> PromptText:
     """Groups of entries under short ids, with their days, and which of them are corrections."""
     return joined((joined(_dated(short, entry, corrected) for short, entry in group) for group in groups), "\n\n")
 
 
-def _dated(short: str, entry: Entry, corrected: Set[EntryId]) -> Quoted:
+def _dated(short: str, entry: Entry, corrected: Set[EntryId]) -> PromptText:
     right = ", set right by the person" if entry.id in corrected else ""
     head = f"{short} ({entry.created_at:%Y-%m-%d}{right})"
     return say("{head}: {said}", head=head, said=_within(short, passage(entry.content)))
 
 
-def corrections_text(given: Mapping[str, Correction]) -> Quoted:
+def corrections_text(given: Mapping[str, Correction]) -> PromptText:
     """Corrections under short ids, with the same person's message before each."""
     return joined(say("{id}: {said}", id=short, said=_corrected(each)) for short, each in given.items())
 
 
-def _corrected(each: Correction) -> Quoted:
+def _corrected(each: Correction) -> PromptText:
     first, then = line(each.before, 400) or "-", line(each.text, 800)
     return _within("a person", say("first: {first}\nthen, to set it right: {then}", first=first, then=then))
 
 
-def talk_text(lines: Mapping[str, Line], tools: Sequence[str], failures: Sequence[str]) -> Quoted:
+def talk_text(lines: Mapping[str, Line], tools: Sequence[str], failures: Sequence[str]) -> PromptText:
     """A talk under short ids, with the tools that were used."""
     said = [
         say("{id} ({who}): {said}", id=short, who=who, said=_within(short, line(each.text, 400)))
@@ -185,7 +185,7 @@ def talk_text(lines: Mapping[str, Line], tools: Sequence[str], failures: Sequenc
     return joined([*said, used, say("Of these failed: {them}" if failures else "", them=", ".join(failures))])
 
 
-def sayings_text(said: Mapping[str, AnsweredMessage], people: Mapping[PersonId, str]) -> Quoted:
+def sayings_text(said: Mapping[str, AnsweredMessage], people: Mapping[PersonId, str]) -> PromptText:
     lines = []
     for short, each in said.items():
         who = display_name(people[each.person])
@@ -217,14 +217,14 @@ REPAIR = "That was not it ({}). Answer with the JSON object alone."
 # ------------------------------------------------------------------------------------------------- for a model
 
 
-def agent_text(sources: Sequence[Message]) -> Quoted:
+def agent_text(sources: Sequence[Message]) -> PromptText:
     """What an agent was told, said and did, for a model; the newest that fits."""
     return quotation("what the agent was told, said and did", joined(_newest(list(map(message_line, sources)))))
 
 
-def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) -> list[Quoted]:
+def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) -> list[PromptText]:
     """The messages of a day, for a model, in at most so many parts; if there are more, the newest."""
-    parts: list[list[Quoted]] = [[]]
+    parts: list[list[PromptText]] = [[]]
     room = CHUNK_TOKENS
     for said in (message_line(message, places.get(message.place, "")) for message in sources):
         size = estimate_tokens(said)
@@ -236,12 +236,12 @@ def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) 
     return [quotation("what was said that day", joined(lines)) for lines in parts[-most:]]
 
 
-def so_far(told: Happened, rest: Quoted) -> Quoted:
+def so_far(told: DayDigest, rest: PromptText) -> PromptText:
     """The next part of a day, with the summary of the earlier ones."""
     return joined([quotation("what you told of the day so far", told.model_dump_json()), rest], "\n\n")
 
 
-def week_text(days: Sequence[ConstellationSummary]) -> Quoted:
+def week_text(days: Sequence[ConstellationSummary]) -> PromptText:
     return joined((quotation(f"what was told of {day.start:%A, %Y-%m-%d}", _as_json(day)) for day in days), "\n\n")
 
 
@@ -250,7 +250,7 @@ def _as_json(day: ConstellationSummary) -> str:
     return json.dumps(told, ensure_ascii=False)
 
 
-def _newest(lines: Sequence[Quoted]) -> Sequence[Quoted]:
+def _newest(lines: Sequence[PromptText]) -> Sequence[PromptText]:
     room = CHUNK_TOKENS
     for number, each in enumerate(reversed(lines)):
         room -= estimate_tokens(each)
@@ -259,7 +259,7 @@ def _newest(lines: Sequence[Quoted]) -> Sequence[Quoted]:
     return lines
 
 
-def message_line(message: Message, place: str = "", most: int = _SHOWN) -> Quoted:
+def message_line(message: Message, place: str = "", most: int = _SHOWN) -> PromptText:
     where = say("[{place}] ", place=line(place, 40)) if place else NOTHING
     if message.tool_name:
         return say("- {where}{who} used {tool}", where=where, who=display_name(message.speaker), tool=message.tool_name)
@@ -271,7 +271,7 @@ def message_line(message: Message, place: str = "", most: int = _SHOWN) -> Quote
 # -------------------------------------------------------------------------------------------------- without one
 
 
-def agent_extract(sources: Sequence[Message]) -> Did:
+def agent_extract(sources: Sequence[Message]) -> AgentDigest:
     heard = [message for message in sources if message.role == "user"]
     said = [message for message in sources if message.role == "assistant" and message.text]
     tools = Counter(message.tool_name for message in sources if message.role == "assistant" and message.tool_name)
@@ -280,10 +280,10 @@ def agent_extract(sources: Sequence[Message]) -> Did:
         parts.append(f"Used {', '.join(f'{name} ({count})' for name, count in sorted(tools.items()))}.")
     if heard:
         parts.append(f"Newest: {_quote(heard[-1])}.")
-    return Did(summary=" ".join(parts)[:800])
+    return AgentDigest(summary=" ".join(parts)[:800])
 
 
-def day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> Happened:
+def day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> DayDigest:
     """A day, counted and quoted by rules; rules cannot tell decisions or open questions."""
     heard = [message for message in sources if message.role == "user"]
     agents = Counter(message.speaker for message in sources if message.role == "assistant")
@@ -292,15 +292,15 @@ def day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> Happen
     parts += [f"{one_line(name, 40)} gave {many(count, 'answer')}." for name, count in sorted(agents.items())]
     ends = heard[:1] + heard[-1:] if len(heard) > 1 else heard
     parts += [f"{word}: {_quote(message)}." for word, message in zip(("First", "Last"), ends, strict=False)]
-    return Happened(summary=" ".join(parts)[:2_000])
+    return DayDigest(summary=" ".join(parts)[:2_000])
 
 
-def week_extract(days: Sequence[ConstellationSummary]) -> Happened:
+def week_extract(days: Sequence[ConstellationSummary]) -> DayDigest:
     """A week, assembled from its days by rules."""
     lines = [f"{day.start:%A}: {day.summary}" for day in days]
     decisions = tuple(dict.fromkeys(line for day in days for line in day.decisions))
     threads = tuple(dict.fromkeys(line for day in reversed(days) for line in day.threads))
-    return Happened(summary=one_line(" ".join(lines), 2_000), key_decisions=decisions[-12:], open_threads=threads[:12])
+    return DayDigest(summary=one_line(" ".join(lines), 2_000), key_decisions=decisions[-12:], open_threads=threads[:12])
 
 
 def _names(heard: Sequence[Message]) -> list[str]:

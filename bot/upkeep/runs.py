@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from bot.upkeep import consent
-from bot.upkeep.background_calls import NO_MODEL, Means, RunCalls
+from bot.upkeep.background_calls import NO_MODEL, RunCalls, UpkeepDeps
 from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_duplicates, sweep
 from bot.upkeep.lessons import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import archival, consolidation, feedback, items
-from memory.knowledge.consolidation import Broken, Choice, Pass, Plan, Run, run_records
+from memory.knowledge.consolidation import BrokenPlan, Candidates, Pass, Plan, Run, run_records
 from memory.knowledge.consolidation.candidates import sayings
 from memory.knowledge.items import Kind
 from memory.people.audience import Audience, Trust
@@ -27,7 +27,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.logs import Log
-from scheduler.jobs import Firing, Kinds, Working
+from scheduler.jobs import DueJob, JobKinds, WorkJob
 from texts import _, gettext_lazy, ngettext, ngettext_lazy, reason_of
 
 _STORE = commit_point("dreams.store")
@@ -51,7 +51,7 @@ class UpkeepRun:
     """The upkeep of one constellation; `busy` says whether anybody is being answered. One run at a time."""
 
     database: Database
-    means: Means
+    means: UpkeepDeps
     busy: Callable[[], bool] = lambda: False
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -59,10 +59,10 @@ class UpkeepRun:
     def clock(self) -> Clock:
         return self.means.background.clock
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(DREAM, self.fire))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(DREAM, self.fire))
 
-    async def fire(self, _database: Database, firing: Firing) -> str:
+    async def fire(self, _database: Database, firing: DueJob) -> str:
         """The job: check whether it is time, and run. A repetition does nothing."""
         settings = self.means.settings
         await self._retain(self.database)
@@ -93,7 +93,7 @@ class UpkeepRun:
                 return Outcome("", gettext_lazy("nothing is new"))
             try:
                 run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
-            except Broken as error:
+            except BrokenPlan as error:
                 note = gettext_lazy("all changes, because {why}", why=reason_of(error))
                 _log.error("cleanup_refused", reason=str(error), hint="nothing was changed")
                 await database.write(_REFUSE, lambda tx: consolidation.begin_run(tx, now, "refused", (note,)))
@@ -125,7 +125,7 @@ class UpkeepRun:
     async def _of_agent(self, calls: RunCalls, agent: Agent, now: datetime) -> Draft:
         database, settings, thinks = calls.database, self.means.settings, calls.has_model(agent)
 
-        async def choice(of: Pass) -> Choice:
+        async def choice(of: Pass) -> Candidates:
             return await database.read(lambda rows: consolidation.choose(rows, agent.id, of))
 
         draft = Draft(calls, agent, await database.read(lambda rows: consolidation.allowance(rows, agent.id, now)))
@@ -171,7 +171,7 @@ def _anything_old(rows: Rows, before: datetime) -> bool:
     return runs is not None or items.any_of(rows, Kind.SIGNAL, before) or archival.any_to_purge(rows, before)
 
 
-def _left(choice: Choice, draft: Draft) -> int:
+def _left(choice: Candidates, draft: Draft) -> int:
     """How many groups of similar entries the rules leave undecided."""
     clusters = (cluster for clusters in choice.clusters.values() for cluster in clusters)
     return sum(not any(entry.id in draft.taken for entry in cluster) for cluster in clusters)

@@ -11,14 +11,14 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from bot.agents.context.quotes import Quoted
+from bot.agents.context.quotes import PromptText
 from bot.config.values import OFFLINE
 from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.upkeep import prompts
 from bot.upkeep.background_calls import (
+    AgentDigest,
     Background,
-    Did,
-    Happened,
+    DayDigest,
     NoAnswer,
     UnusableAnswer,
     people_first,
@@ -36,11 +36,11 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.logs import Log
 from memory.store.records import replace
-from scheduler.jobs import Kinds, Working
+from scheduler.jobs import JobKinds, WorkJob
 from scheduler.zones import instant, zone_of
 from texts import gettext_lazy, gettext_noop, join_lazy
 
-F = TypeVar("F", Did, Happened)
+F = TypeVar("F", AgentDigest, DayDigest)
 
 _BEGINS = time(4)  # people who are up late belong to the day before
 
@@ -218,9 +218,9 @@ class SummaryJob(Struct, frozen=True):
     busy: Callable[[], bool] = lambda: False
     enabled: bool = True
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(OF_AGENTS, lambda database, firing: self.agents(database, firing.now)))
-        kinds.add(Working(OF_DAYS, lambda database, firing: self.days(database, firing.now)))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(OF_AGENTS, lambda database, firing: self.agents(database, firing.now)))
+        kinds.add(WorkJob(OF_DAYS, lambda database, firing: self.days(database, firing.now)))
 
     async def agents(self, database: Database, now: datetime) -> str:
         """Summarize agents with news; returns the result in words."""
@@ -269,7 +269,7 @@ class SummaryJob(Struct, frozen=True):
         now, system = self.background.clock(), prompts.DID.format(name=agent.name)
         if await self.background.thinks(agent):
             texts = [prompts.agent_text(due.sources)]
-            did, model = await self._told(database, agent, due.audience, system, texts, Did)
+            did, model = await self._told(database, agent, due.audience, system, texts, AgentDigest)
         else:
             did, model = prompts.agent_extract(due.sources), OFFLINE
         trust = min(message.trust for message in due.sources)
@@ -297,7 +297,7 @@ class SummaryJob(Struct, frozen=True):
             return False
         if await self.background.thinks(agent):
             texts = prompts.day_texts(sources, places, _DAY_PARTS)
-            told, model = await self._told(database, agent, due.audience, prompts.DAY, texts, Happened)
+            told, model = await self._told(database, agent, due.audience, prompts.DAY, texts, DayDigest)
         else:
             told, model = prompts.day_extract(sources, places), OFFLINE
         made = self._summary(due, told, model)
@@ -314,11 +314,11 @@ class SummaryJob(Struct, frozen=True):
     async def _week(self, database: Database, due: DuePeriod, days: Sequence[ConstellationSummary]) -> bool:
         agent = self._for_all()
         if len(days) == 1:
-            told = Happened(summary=days[0].summary, key_decisions=days[0].decisions, open_threads=days[0].threads)
+            told = DayDigest(summary=days[0].summary, key_decisions=days[0].decisions, open_threads=days[0].threads)
             model = days[0].model
         elif await self.background.thinks(agent):
             texts = [prompts.week_text(days)]
-            told, model = await self._told(database, agent, due.audience, prompts.WEEK, texts, Happened)
+            told, model = await self._told(database, agent, due.audience, prompts.WEEK, texts, DayDigest)
         else:
             told, model = prompts.week_extract(days), OFFLINE
         made = replace(self._summary(due, told, model), span="week", trust=min(day.trust for day in days))
@@ -336,7 +336,7 @@ class SummaryJob(Struct, frozen=True):
         """The account for everybody's summaries: no agent's, only the constellation's."""
         return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
 
-    def _summary(self, due: DuePeriod, told: Happened, model: str) -> ConstellationSummary:
+    def _summary(self, due: DuePeriod, told: DayDigest, model: str) -> ConstellationSummary:
         redact = self.background.redact
         decisions, threads = (tuple(map(redact, lines)) for lines in (told.key_decisions, told.open_threads))
         start, end = due.period.start, due.period.end
@@ -345,7 +345,13 @@ class SummaryJob(Struct, frozen=True):
         return ConstellationSummary(start, end, words, decisions, threads, due.audience, trust, model=model)
 
     async def _told(
-        self, database: Database, agent: Agent, audience: Audience, system: str, texts: Sequence[Quoted], form: type[F]
+        self,
+        database: Database,
+        agent: Agent,
+        audience: Audience,
+        system: str,
+        texts: Sequence[PromptText],
+        form: type[F],
     ) -> tuple[F, str]:
         """A model's summary of a text's parts, one after the other, and the model. Raises NoAnswer.
 
@@ -354,7 +360,7 @@ class SummaryJob(Struct, frozen=True):
         told: F | None = None
         model = ""
         for text in texts:
-            shown = prompts.so_far(told, text) if isinstance(told, Happened) else text
+            shown = prompts.so_far(told, text) if isinstance(told, DayDigest) else text
             said: tuple[UserMessage | AssistantMessage, ...] = (UserMessage(shown),)
             for last in (False, True):
                 request = Request(system, said, max_tokens=_TOKENS, form=schema_of(form))

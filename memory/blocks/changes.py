@@ -48,7 +48,7 @@ def person_writer(person: PersonId) -> Writer:
     return Writer(f"person:{person}")
 
 
-class Deed(StrEnum):
+class ChangeKind(StrEnum):
     """The kind of a change. Undo, redo, rollback and revert refer to an older change or version (`Note.of`)."""
 
     EDIT = "edit"
@@ -64,13 +64,13 @@ class Deed(StrEnum):
     @property
     def restores(self) -> bool:
         """Whether the change goes back to a version or takes another change back."""
-        return self not in (Deed.EDIT, Deed.RETYPE, Deed.KEPT)
+        return self not in (ChangeKind.EDIT, ChangeKind.RETYPE, ChangeKind.KEPT)
 
 
 class Note(Struct, frozen=True):
     """Why a change was made. `of` is the change that is undone or redone, or the version that is restored."""
 
-    deed: Deed = Deed.EDIT
+    deed: ChangeKind = ChangeKind.EDIT
     of: int = 0
     whose: Writer | None = None
     """Whose changes a revert takes back."""
@@ -104,14 +104,14 @@ class Change(Struct, frozen=True):
     def message(self, note: Note = EDIT, shown: Sequence[Splice[str]] | None = None) -> str:
         """The commit's message. `shown` is how the change alters the rendered text of a structured block."""
         said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
-        if note.deed is not Deed.EDIT:
+        if note.deed is not ChangeKind.EDIT:
             said |= {"k": note.deed, "o": note.of} | ({"x": note.whose} if note.whose else {})
         if shown is not None:
             said["s"] = [[splice.place, splice.delete, splice.insert] for splice in shown]
         return _encode(said)
 
 
-class Made(Struct, frozen=True):
+class Operations(Struct, frozen=True):
     """The operations of a change in Loro's interchange format.
 
     `peers` are the Loro ids of the writers, to which the operations refer by index.
@@ -121,7 +121,7 @@ class Made(Struct, frozen=True):
     changes: Sequence[Mapping[str, Any]]
 
 
-NONE_MADE = Made((), ())
+NONE_MADE = Operations((), ())
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Step:
 
     change: Change
     splices: tuple[Splice[str], ...]
-    made: Made = field(default=NONE_MADE, compare=False, repr=False)
+    made: Operations = field(default=NONE_MADE, compare=False, repr=False)
 
 
 def played(text: str, steps: Iterable[Step]) -> str:
@@ -218,7 +218,9 @@ def change_of(message: str | None, timestamp: int) -> Change:
         said = json.loads(message or "")
         writer, turn, seq = Writer(said["w"]), said["t"], int(said["n"])
         whose = said.get("x")
-        note = Note(Deed(said.get("k", Deed.EDIT)), int(said.get("o", 0)), None if whose is None else Writer(whose))
+        note = Note(
+            ChangeKind(said.get("k", ChangeKind.EDIT)), int(said.get("o", 0)), None if whose is None else Writer(whose)
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise BlockCorrupt("a change does not say who made it: {message!r}", message=message) from error
     at = datetime.fromtimestamp(timestamp, tz=UTC)
@@ -249,7 +251,7 @@ def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
         if strange := {op["container"] for op in operations} - {_TEXT}:
             raise BlockCorrupt("a change by {writer} does not say how it changed the visible text", writer=min(strange))
         shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
-    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"]), shown, Made(peers, parts))
+    return Step(change_of(parts[0]["msg"], parts[0]["timestamp"]), shown, Operations(peers, parts))
 
 
 def text_splices(content: Mapping[str, Any]) -> Iterator[Splice[str]]:

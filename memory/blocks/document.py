@@ -15,7 +15,7 @@ from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRa
 from msgspec import Struct
 
 from memory.blocks import containers
-from memory.blocks.changes import EDIT, Change, Content, Deed, Note, Splice, Step, change_of, difference, steps_of
+from memory.blocks.changes import EDIT, Change, ChangeKind, Content, Note, Splice, Step, change_of, difference, steps_of
 from memory.blocks.changes import SYSTEM as SYSTEM
 from memory.blocks.changes import Writer as Writer
 from memory.blocks.changes import agent_writer as agent_writer
@@ -256,7 +256,7 @@ class BlockDocument:
     def _what_became(self) -> tuple[Splice[str], ...] | None:
         """How the uncommitted edits changed the rendered text; None for a plain text."""
         before, self._before = self._before, None
-        told = self.structured or self._note.deed is Deed.RETYPE
+        told = self.structured or self._note.deed is ChangeKind.RETYPE
         return difference(before, self.text()) if before is not None and told else None
 
     def commit(self, change: Change) -> bytes:

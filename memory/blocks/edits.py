@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from memory.blocks import containers
-from memory.blocks.changes import Change, Deed, differing
+from memory.blocks.changes import Change, ChangeKind, differing
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.history import history_of
 from memory.blocks.lifecycle import create_block
@@ -49,7 +49,7 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
     if (shown := author.shown.get(block.id)) is None or shown >= document.version:
         return None
     since = [change for change in document.changes() if change.seq > shown]
-    if any(change.note.deed is Deed.RETYPE for change in since):
+    if any(change.note.deed is ChangeKind.RETYPE for change in since):
         raise BlockChanged(
             "its type changed since you read it, and nothing was done; it says now:\n{now}",
             now=document.text() or "(nothing)",

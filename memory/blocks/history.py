@@ -19,7 +19,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
+from memory.blocks.changes import EDIT, SYSTEM, Change, ChangeKind, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
 from memory.blocks.replay import BlockValues, Replay
@@ -42,7 +42,7 @@ _NO_PARTS = BlockValues(TEXT, MappingProxyType({}))
 
 
 @dataclass(frozen=True)
-class Past:
+class ChangeLog:
     """The text at version `start`, and every change since. `why` says why older changes are missing."""
 
     start: int
@@ -70,7 +70,7 @@ class Past:
 
     def _beginning(self) -> tuple[int, Mapping[str, Any]]:
         """The version at which a replay begins, and the values of the parts then; none before a change of type."""
-        retyped = [step.change.seq for step in self.steps if step.change.note.deed is Deed.RETYPE]
+        retyped = [step.change.seq for step in self.steps if step.change.note.deed is ChangeKind.RETYPE]
         if retyped:
             return retyped[-1] - 1, {}
         if isinstance(self.held.schema, TextSchema):
@@ -108,7 +108,7 @@ class Past:
         if version in (self.start, self.version):
             return
         made = self._until(version)
-        erased = any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps)
+        erased = any(step.change.note.deed is ChangeKind.KEPT and step.change.seq > version for step in self.steps)
         if erased or not made or made[-1].change.seq != version:
             raise Refused("version {version} is no longer stored; there are {range}", version=version, range=self.range)
 
@@ -125,7 +125,7 @@ class Past:
         return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]
 
 
-def history_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
+def history_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> ChangeLog:
     """The past of a document and its archives, oldest first; it ends at the first unreadable archive."""
     past = own_history(document)
     if played(past.text, past.steps) != document.text():
@@ -140,16 +140,16 @@ def history_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Pas
     return dataclasses.replace(past, why=past.why or "what was before is not kept") if past.start else past
 
 
-def own_history(document: BlockDocument) -> Past:
+def own_history(document: BlockDocument) -> ChangeLog:
     """The part of the past that is in the document itself."""
     base, steps = document.base, tuple(document.steps())
     start_values = document.look_at(base.version, parts_of) if base.version and document.structured else _NO_PARTS
-    return Past(
+    return ChangeLog(
         base.version, base.text, steps, held=document.look(parts_of), start_values=(base.version, start_values.values)
     )
 
 
-def _joined(archive: Archive, newer: Past) -> Past:
+def _joined(archive: Archive, newer: ChangeLog) -> ChangeLog:
     """Both pasts joined. Changes in the archive after the start of the newer one were lost in a repair; drop them."""
     if archive.up_to < newer.start:
         raise BlockCorrupt("changes {first} to {last} are missing", first=archive.up_to + 1, last=newer.start)
@@ -164,13 +164,13 @@ def _joined(archive: Archive, newer: Past) -> Past:
     return dataclasses.replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
 
 
-def archived(past: Past, exported: str) -> bytes:
+def archived(past: ChangeLog, exported: str) -> bytes:
     """The bytes of a new archive: where the past begins, then the exported changes."""
     head = json.dumps({"v": 1, "after": past.start, "text": past.text}, ensure_ascii=False)
     return pack(f"{head}\n{exported}".encode())
 
 
-def open_archive(archive: Archive) -> Past:
+def open_archive(archive: Archive) -> ChangeLog:
     """The past that an archive holds. Raises BlockCorrupt."""
     named = f"the archive of changes {archive.after + 1} to {archive.up_to}"
     if blob_digest(archive.data) != archive.digest:
@@ -181,7 +181,7 @@ def open_archive(archive: Archive) -> Past:
         start, text = int(said["after"]), str(said["text"])
     except (ValueError, KeyError, TypeError) as error:
         raise BlockCorrupt("{named} cannot be read: {error}", named=named, error=error) from error
-    past = Past(start, text, tuple(steps_of(exported)))
+    past = ChangeLog(start, text, tuple(steps_of(exported)))
     if (past.start, past.version) != (archive.after, archive.up_to):
         raise BlockCorrupt(
             "{named} holds changes {first} to {last}", named=named, first=past.start + 1, last=past.version
@@ -199,7 +199,7 @@ class Piece(Struct, frozen=True):
     change: Change | None
 
 
-def blame(past: Past) -> list[Piece]:
+def blame(past: ChangeLog) -> list[Piece]:
     """The current text in parts by the change that wrote each; a structured block by its fields and items.
 
     Headings and log entries are attributed by the rendered text alone: inserting an item renumbers those after it, and

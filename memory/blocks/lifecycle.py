@@ -9,7 +9,7 @@ import regex
 from msgspec import Struct
 
 from memory.blocks import containers
-from memory.blocks.changes import Change, Deed, Note
+from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.lookup import (
     access_at,
@@ -342,7 +342,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
             label=block.label,
         )
     opened.document.change(lambda loro: containers.begin(loro, schema, {}))
-    opened.document.note(Note(Deed.RETYPE))
+    opened.document.note(Note(ChangeKind.RETYPE))
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
     save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)

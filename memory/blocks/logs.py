@@ -53,7 +53,7 @@ _LOGS: Mapping[str, _Log] = {
 }
 
 
-class Logged(Struct, frozen=True):
+class LogContext(Struct, frozen=True):
     """Whom a log entry is for: the agent, the hearers of its turn, and the turn in which it happened."""
 
     agent: AgentId
@@ -62,7 +62,9 @@ class Logged(Struct, frozen=True):
     policy: CheckpointPolicy = DEFAULT_POLICY
 
 
-def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str, Any]], now: datetime) -> Block | None:
+def append_log(
+    tx: Tx, name: str, logged: LogContext, entries: Iterable[Mapping[str, Any]], now: datetime
+) -> Block | None:
     """Add entries to a log as one change, creating it if needed; None when there are no entries.
 
     If a block of that name is not a log, nothing is stored: a missing log must not fail a turn. Raises Refused for an

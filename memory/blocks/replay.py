@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
-from memory.blocks.changes import Change, Content, Deed, Made, Splice, Step, text_splices
+from memory.blocks.changes import Change, ChangeKind, Content, Operations, Splice, Step, text_splices
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
-from memory.blocks.sequence import Report, SequenceHistory, prefix, same
+from memory.blocks.sequence import RevertReport, SequenceHistory, prefix, same
 from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 from texts import gettext_lazy, join_lazy
@@ -91,7 +91,7 @@ class Replay:
             self._take(step.change, step.made)
         self._require_led_to(held.values)
 
-    def _take(self, change: Change, made: Made) -> None:
+    def _take(self, change: Change, made: Operations) -> None:
         done: dict[str, list[Splice[Content]]] = {}
         for each in made.changes:
             for op in each["ops"]:
@@ -100,7 +100,7 @@ class Replay:
                 if kind == "Map" and name != "schema":
                     name = f"value:{name.partition(':')[2]}.{content['key']}"
                 path = self._paths.get(name)
-                if path is None or (change.note.deed is Deed.RETYPE and content["type"] == "delete"):
+                if path is None or (change.note.deed is ChangeKind.RETYPE and content["type"] == "delete"):
                     continue  # of the schema itself, or of the type that the block had before
                 match kind:
                     case "Text":
@@ -202,7 +202,7 @@ class Replay:
         or a number leave its range, it stays and the report says so. Raises BlockRefused if a read-only part would
         change.
         """
-        numbers, report = frozenset(numbers), Report()
+        numbers, report = frozenset(numbers), RevertReport()
         sequences = {path: cuts for path in self.histories if (cuts := self._sequence(path, numbers, report, beside))}
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
         for path in (*sequences, *counters):
@@ -216,9 +216,11 @@ class Replay:
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         return Plan(sequences, counters, tuple(report.lost), tuple(report.kept), removed, restored)
 
-    def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Splice[Content]]:
+    def _sequence(
+        self, path: str, numbers: frozenset[int], report: RevertReport, beside: bool
+    ) -> Sequence[Splice[Content]]:
         sequence, target = self.histories[path], self._targets[path]
-        found = Report()
+        found = RevertReport()
         cuts = sequence.back(numbers, found, beside=beside, most=_most(target))
         found.lost += [gettext_lazy("an item from before the history begins")] * len(numbers & self._replaced[path])
         report.lost += [join_lazy("", (prefix(path), words)) for words in found.lost]
@@ -231,7 +233,7 @@ class Replay:
             return ()
         return () if target.kind == "value" and same(_value(target, after), _value(target, now)) else cuts
 
-    def _counter(self, path: str, numbers: frozenset[int], report: Report) -> float:
+    def _counter(self, path: str, numbers: frozenset[int], report: RevertReport) -> float:
         added = self._added[path]
         amount = math.fsum(each for number, each in added[1:] if number in numbers)
         left = math.fsum(each for _, each in added) - amount

@@ -13,9 +13,9 @@ from typing import Any
 
 from memory.activity import Kind
 from memory.blocks import Block, containers
-from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, person_writer, played
+from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
-from memory.blocks.history import Past, history_of
+from memory.blocks.history import ChangeLog, history_of
 from memory.blocks.lookup import block_by_id
 from memory.blocks.repair import repair_block
 from memory.blocks.revert import Edit, block_history, take_back
@@ -150,7 +150,7 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: 
     return changed
 
 
-def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
+def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[ChangeLog, bool]:
     """A block's past, repaired if necessary; and whether it covers all of the current content."""
     try:
         past, repaired = block_history(tx, block), False
@@ -160,7 +160,7 @@ def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
     return past, past.start == 0 and not repaired
 
 
-def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
+def _taken_back(edit: Edit, past: ChangeLog, changes: Sequence[Change]) -> bool:
     """Take changes back; returns whether the block's text has changed."""
     if isinstance(past.held.schema, LogSchema):
         return _entries_gone(edit, past.held.schema, changes)
@@ -183,12 +183,12 @@ def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> b
     def change(document: BlockDocument) -> None:
         texts.append(document.text())
         document.change(partial(containers.drop_entries, target=target_of(schema, ""), gone=goes))
-        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
+        document.note(Note(ChangeKind.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return edit(change).content not in texts
 
 
-def _changes(past: Past, turns: Collection[TurnId], words: Set[str]) -> list[Change]:
+def _changes(past: ChangeLog, turns: Collection[TurnId], words: Set[str]) -> list[Change]:
     """The changes that agents made in these turns: all or, with `words`, those whose text contains one of them."""
     found, text = list[Change](), past.text
     for step in past.steps:
@@ -247,7 +247,7 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     insert_checkpoint(tx, opened, Change(SYSTEM, None, past.version, at), data, base)
 
 
-def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
+def _rebuilt(past: ChangeLog, gone: Set[int], at: datetime) -> BlockDocument:
     """A document with the current content: each change is what is left of it; the last records the removal."""
     fresh, changes = BlockDocument(), {step.change.seq: step.change for step in past.steps}
     kept: dict[int, list[containers.Edit]] = {1: [partial(containers.declare, schema=past.held.schema)]}
@@ -263,14 +263,14 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
         for edit in edits:
             fresh.change(edit)
         change = None if number in gone else changes.get(number)
-        fresh.note(Note(Deed.KEPT))
+        fresh.note(Note(ChangeKind.KEPT))
         if change is None:
             fresh.commit(Change(SYSTEM, None, number, min((each.at for each in changes.values()), default=at)))
         else:
             fresh.commit(Change(change.writer, change.turn, number, change.at))
     if fresh.version < past.version:  # the current version has a change of its own, as always
         fresh.change(partial(containers.make, name=PLAIN.name, cuts=[Splice(0, 0, "."), Splice(0, 1, "")]))
-        fresh.note(Note(Deed.KEPT))
+        fresh.note(Note(ChangeKind.KEPT))
         fresh.commit(Change(SYSTEM, None, past.version, at))
     return fresh
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
-from memory.blocks.changes import Change, Deed, Note, Writer, difference, person_writer
+from memory.blocks.changes import Change, ChangeKind, Note, Writer, difference, person_writer
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
-from memory.blocks.history import Archive, Past, history_of
+from memory.blocks.history import Archive, ChangeLog, history_of
 from memory.blocks.lookup import access_at, require_fits
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
@@ -73,7 +73,7 @@ class RevertResult(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
 
 
-def block_history(rows: Rows, block: BlockId) -> Past:
+def block_history(rows: Rows, block: BlockId) -> ChangeLog:
     """All that is kept of a block's past. Raises BlockCorrupt."""
     return history_of(load_block(rows, block, None).document, archives_of(rows, block))
 
@@ -154,31 +154,31 @@ def roll_back(edit: Edit, version: int) -> RevertResult:
         if not any(differs):
             raise Refused("it already reads as it did at version {version}", version=version)
         plans.append(_compared(Plan(), before, document.text()))
-        document.note(Note(Deed.ROLLBACK, version))
+        document.note(Note(ChangeKind.ROLLBACK, version))
 
     return RevertResult(edit(change), plans[0])
 
 
 def undo(edit: Edit, writer: Writer) -> RevertResult:
     """Take back the writer's newest change of which something is left. Raises Refused."""
-    return _step_back(edit, writer, Deed.UNDO)
+    return _step_back(edit, writer, ChangeKind.UNDO)
 
 
 def redo(edit: Edit, writer: Writer) -> RevertResult:
     """Redo what the writer undid last, unless they have edited since. Raises Refused."""
-    return _step_back(edit, writer, Deed.REDO)
+    return _step_back(edit, writer, ChangeKind.REDO)
 
 
-def _step_back(edit: Edit, writer: Writer, deed: Deed) -> RevertResult:
+def _step_back(edit: Edit, writer: Writer, deed: ChangeKind) -> RevertResult:
     found: list[tuple[Plan, Change]] = []
 
     def change(document: BlockDocument) -> None:
         past, sealed = history_of(document), edit.sealed()
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
-        candidates = undoable if deed is Deed.UNDO else redoable
+        candidates = undoable if deed is ChangeKind.UNDO else redoable
         lost, kept = list[str](), list[str]()
         for each in reversed(candidates):
-            if each.note.deed is Deed.RETYPE:
+            if each.note.deed is ChangeKind.RETYPE:
                 raise Refused("your change {seq} changed the type of the block: change its type back", seq=each.seq)
             # Also next to text that others wrote meanwhile: one step back is what was asked for.
             plan = past.replay.without({each.seq, *_annulled(past, each)}, beside=True)
@@ -190,7 +190,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> RevertResult:
                 return
         _require_any(not kept, kept)
         nothing, more = gettext_noop("there is nothing to redo here{more}"), list[str]()
-        if deed is Deed.UNDO:
+        if deed is ChangeKind.UNDO:
             nothing = gettext_noop("nothing of yours is left to undo here{more}")
         if candidates:
             since = gettext_noop(": others have changed what your change {seq} did{lost}")
@@ -206,7 +206,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed) -> RevertResult:
     return RevertResult(block, plan, (undone,))
 
 
-def _annulled(past: Past, change: Change) -> set[int]:
+def _annulled(past: ChangeLog, change: Change) -> set[int]:
     """Later changes of the same writer that they undid, and the undos: together these had no effect."""
     found: set[int] = set()
     for each in reversed(past.by(change.writer, change.seq)):
@@ -237,10 +237,10 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
     redoable: list[Change] = []
     for change in changes:
         match change.note.deed:
-            case Deed.UNDO:
+            case ChangeKind.UNDO:
                 undoable = [each for each in undoable if each.seq != change.note.of]
                 redoable.append(change)
-            case Deed.REDO:
+            case ChangeKind.REDO:
                 redoable = [each for each in redoable if each.seq != change.note.of]
                 undoable.append(change)
             case _:
@@ -249,7 +249,9 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
     return undoable, redoable
 
 
-def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "", *, alone: bool = False) -> RevertResult:
+def revert(
+    edit: Edit, past: ChangeLog, whose: Writer, after: int, called: str = "", *, alone: bool = False
+) -> RevertResult:
     """Take back a writer's changes after a version, keeping what others wrote. `past` is the block's current past.
 
     `called` is the writer's display name; without it, the report shows the writer's id. `alone` takes back only the
@@ -278,7 +280,7 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "", 
     return take_back(edit, past, changes, name)
 
 
-def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = "") -> RevertResult:
+def take_back(edit: Edit, past: ChangeLog, changes: Sequence[Change], whose: str = "") -> RevertResult:
     """Take back some changes of any writers, as one change, keeping what others wrote. `past` is the current past.
 
     Raises Refused when nothing of them is left, or when the block has changed since `past` was read; BlockRefused if a
@@ -293,7 +295,7 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = ""
         plan = past.replay.without(numbers)
         _require_any(not plan.empty, plan.kept, whose)
         plans.append(_amended(document, plan))
-        document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
+        document.note(Note(ChangeKind.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return RevertResult(edit(change), plans[0], tuple(changes))
 
@@ -307,5 +309,5 @@ def _require_any(found: bool, kept: Sequence[str], whose: str = "") -> None:
         raise Refused("nothing of it is left to undo")
 
 
-_STEPS = Deed.UNDO, Deed.REDO
+_STEPS = ChangeKind.UNDO, ChangeKind.REDO
 _STAYS = gettext_noop("changes up to {version} stay, because they came with words that were withdrawn")

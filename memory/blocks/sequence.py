@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from memory.blocks.changes import Change, Content, Deed, Note, Splice, Step
+from memory.blocks.changes import Change, ChangeKind, Content, Note, Splice, Step
 from memory.store.errors import BlockCorrupt
 
 
@@ -77,7 +77,7 @@ class SequenceHistory:
         known = restored_since(note) if note.deed.restores else None
         for each in splices if note.deed.restores else _exchanges(splices):
             self._splice(each, number, known)
-        if note.deed is Deed.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
+        if note.deed is ChangeKind.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
             self._return(number, note.of)
         self._last = number
 
@@ -207,7 +207,7 @@ class SequenceHistory:
     # ---------------------------------------------------------------------------------------------- taking back
 
     def back(
-        self, numbers: Collection[int], report: "Report", *, beside: bool, most: int | None = None
+        self, numbers: Collection[int], report: "RevertReport", *, beside: bool, most: int | None = None
     ) -> list[Splice[Content]]:
         """The splices that undo some changes, from end to beginning; `report` collects what cannot be undone.
 
@@ -298,7 +298,7 @@ class SequenceHistory:
 
 def restored_since(note: Note) -> int:
     """The version since which removed spans may be what this change restores."""
-    return note.of - 1 if note.deed in (Deed.UNDO, Deed.REDO) else note.of
+    return note.of - 1 if note.deed in (ChangeKind.UNDO, ChangeKind.REDO) else note.of
 
 
 def _exchanges(splices: Sequence[Splice[Content]]) -> list[Splice[Content]]:
@@ -320,7 +320,7 @@ def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistor
     return history
 
 
-class Report(Struct):
+class RevertReport(Struct):
     """What happened to changes that are taken back; see `Plan`."""
 
     lost: list[str] = field(default_factory=list)

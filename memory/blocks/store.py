@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memory.blocks.changes import Change, played
 from memory.blocks.document import Base, Writer, blob_digest
-from memory.blocks.history import Archive, Past, archived, own_history
+from memory.blocks.history import Archive, ChangeLog, archived, own_history
 from memory.blocks.repair import repair_block
 from memory.blocks.rows import (
     OpenBlock,
@@ -147,29 +147,29 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     return document.shallow(cut), _base(past, cut)
 
 
-def _archive(tx: Tx, opened: OpenBlock, past: Past, after: int, now: datetime) -> None:
+def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: datetime) -> None:
     """Archive all changes after that one, or after the oldest one that the document still has."""
     document = opened.document
     base = _base(past, after)
     newer = [step for step in past.steps if step.change.seq > base.version]
     if not newer:
         return
-    data = archived(Past(base.version, base.text, tuple(newer)), document.exported(base.version))
+    data = archived(ChangeLog(base.version, base.text, tuple(newer)), document.exported(base.version))
     archive = Archive(base.version, document.version, data, blob_digest(data))
     insert_archive(tx, opened, archive, newer[-1].change.at, now)
 
 
-def _base(past: Past, version: int) -> Base:
+def _base(past: ChangeLog, version: int) -> Base:
     older = [step for step in past.steps if step.change.seq <= version]
     return Base(older[-1].change.seq if older else past.start, played(past.text, older))
 
 
-def _aged(past: Past, oldest: datetime) -> int:
+def _aged(past: ChangeLog, oldest: datetime) -> int:
     """The newest version up to which all changes are too old to keep."""
     return max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
 
 
-def _recent(past: Past, limits: Limits) -> int:
+def _recent(past: ChangeLog, limits: Limits) -> int:
     """The version whose later changes stay in the document."""
     left = limits.size // _RECENT_SHARE
     for kept, step in enumerate(reversed(past.steps)):

@@ -23,14 +23,14 @@ MOST_LINKED = 10
 """Accounts of one person."""
 
 
-class Half(Struct, frozen=True):
+class HalfLink(Struct, frozen=True):
     """One account is proven: `other` got the first code. The second code has to be entered by `other`."""
 
     other: PersonId
     code: str
 
 
-class Linked(Struct, frozen=True):
+class Link(Struct, frozen=True):
     other: PersonId
 
 
@@ -51,7 +51,7 @@ def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | 
     return tx.insert("link_codes", {**values, "expires_at": now + CODE_LIFE}, ignore=True)
 
 
-def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half | Linked | None:
+def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> HalfLink | Link | None:
     """An account enters a code that another account got; None if there is no such code for it.
 
     The first code proves one account and turns `code` into the second; the second one links them. Each works once.
@@ -62,8 +62,8 @@ def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half |
     other = PersonId(row["person_id"])
     tx.run("DELETE FROM link_codes WHERE code = ?", (said,))
     if row["other_id"] is None:
-        return Half(other, code) if offer(tx, person, code, now, other) else None
-    return Linked(other) if _link(tx, person, other, now) else None
+        return HalfLink(other, code) if offer(tx, person, code, now, other) else None
+    return Link(other) if _link(tx, person, other, now) else None
 
 
 def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:

@@ -13,7 +13,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 
 
-class Why(StrEnum):
+class HiddenReason(StrEnum):
     CHOICE = "choice"
     LABEL = "label"
 
@@ -24,7 +24,7 @@ def shown(table: str) -> str:
     return f"NOT EXISTS (SELECT 1 FROM unshown_people u WHERE u.person_id = {table}.person_id AND NOT {own})"
 
 
-def note(tx: Tx, person: PersonId, why: Why, now: datetime, *, holds: bool) -> None:
+def note(tx: Tx, person: PersonId, why: HiddenReason, now: datetime, *, holds: bool) -> None:
     """Set or clear one reason to keep a person's messages out of others' turns."""
     if holds:
         tx.insert("unshown_people", {"person_id": person, "why": why, "since": now}, ignore=True)
@@ -34,13 +34,13 @@ def note(tx: Tx, person: PersonId, why: Why, now: datetime, *, holds: bool) -> N
 
 def choices(tx: Tx, chosen: Mapping[PersonId, str]) -> None:
     """Copy all choices, with their start, from global.db; after a crash they may be missing here."""
-    tx.run("DELETE FROM unshown_people WHERE why = ?", (Why.CHOICE,))
+    tx.run("DELETE FROM unshown_people WHERE why = ?", (HiddenReason.CHOICE,))
     for person, since in chosen.items():
-        tx.insert("unshown_people", {"person_id": person, "why": Why.CHOICE, "since": since}, ignore=True)
+        tx.insert("unshown_people", {"person_id": person, "why": HiddenReason.CHOICE, "since": since}, ignore=True)
 
 
 def chosen(rows: Rows) -> dict[PersonId, str]:
-    found = rows.all("SELECT person_id, since FROM unshown_people WHERE why = ?", (Why.CHOICE,))
+    found = rows.all("SELECT person_id, since FROM unshown_people WHERE why = ?", (HiddenReason.CHOICE,))
     return {PersonId(row["person_id"]): row["since"] for row in found}
 
 

@@ -138,7 +138,7 @@ _key = RowMapper(WebKey)
 KEPT = timedelta(hours=24)
 
 
-class Known(Enum):
+class RequestState(Enum):
     """The state of a request that was sent with a key."""
 
     NEW = "it is the first"
@@ -146,14 +146,14 @@ class Known(Enum):
     OTHER = "the key was given to another request"
 
 
-def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime) -> Known:
+def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime) -> RequestState:
     """Record that a request begins, unless it was sent before."""
     tx.run("DELETE FROM web_requests WHERE at <= ?", (now - KEPT,))
     row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": now}
     if tx.insert("web_requests", row, ignore=True):
-        return Known.NEW
+        return RequestState.NEW
     before = tx.value("SELECT request FROM web_requests WHERE key_id = ? AND given = ?", (key, given), bytes)
-    return Known.BEFORE if before == request else Known.OTHER
+    return RequestState.BEFORE if before == request else RequestState.OTHER
 
 
 def forget_request(tx: Tx, key: str, given: bytes) -> None:

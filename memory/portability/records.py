@@ -71,12 +71,12 @@ class OldAgent(Struct, frozen=True):
     changes: tuple[str, ...] = ()
 
 
-class Left(Struct, frozen=True):
+class SkippedRecord(Struct, frozen=True):
     key: str
     why: str
 
 
-Record: TypeAlias = Talk | Note | OldAgent | Left
+Record: TypeAlias = Talk | Note | OldAgent | SkippedRecord
 
 
 def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
@@ -136,10 +136,14 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
 def _said(found: Talk) -> Record:
     """The message, or why it is not imported."""
     if found.role not in ("user", "assistant"):
-        return Left(found.key, _("a message of the role {role!s:.20} is not part of what was said", role=found.role))
+        return SkippedRecord(
+            found.key, _("a message of the role {role!s:.20} is not part of what was said", role=found.role)
+        )
     if not found.text.strip():
-        return Left(found.key, _("it holds no text"))
-    return Left(found.key, _("it has no time")) if found.at is _NEVER else replace(found, text=found.text.strip())
+        return SkippedRecord(found.key, _("it holds no text"))
+    return (
+        SkippedRecord(found.key, _("it has no time")) if found.at is _NEVER else replace(found, text=found.text.strip())
+    )
 
 
 def _not_text(count: int) -> tuple[str, ...]:
@@ -201,7 +205,9 @@ def letta(found: Any) -> Iterator[Record]:
             yield _of_letta(f"{key}/{message.get('id') or at}", key, name, message)
     for kind in ("tools", "mcp_servers", "files", "sources"):
         for at, each in enumerate(found.get(kind) or ()):
-            yield Left(f"{kind}/{each.get('name') or at}", _("tools, servers and files are set up in Carina itself"))
+            yield SkippedRecord(
+                f"{kind}/{each.get('name') or at}", _("tools, servers and files are set up in Carina itself")
+            )
 
 
 def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]) -> Record:
@@ -301,7 +307,7 @@ def version_1(path: Path) -> Iterator[Record]:
     for cid, each in found.items():
         named = str(each.get("name") or each.get("label") or "") if isinstance(each, dict) else ""
         if cid not in seen or (named and cid != root and not any(known(each) for known in _KNOWN)):
-            yield Left(_key(f"{named:.60}" or "record", cid), _("it is not an agent, a memory or a message"))
+            yield SkippedRecord(_key(f"{named:.60}" or "record", cid), _("it is not an agent, a memory or a message"))
 
 
 def _not_imported(agent: Mapping[str, Any], found: Mapping[bytes, Any]) -> tuple[str, ...]:
@@ -378,17 +384,17 @@ def markdown(folder: Path) -> Iterator[Record]:
     for path in sorted(root.rglob("*.md")):
         name = path.relative_to(root).as_posix()
         if not path.resolve().is_relative_to(root):
-            yield Left(name, _("it is a link to something outside the folder"))
+            yield SkippedRecord(name, _("it is a link to something outside the folder"))
             continue
         if not path.is_file():
             continue
         try:
             text = path.read_text("utf-8") if path.stat().st_size <= _MOST_BYTES else None
         except (OSError, UnicodeDecodeError) as error:
-            yield Left(name, _("it cannot be read as text: {kind}", kind=type(error).__name__))
+            yield SkippedRecord(name, _("it cannot be read as text: {kind}", kind=type(error).__name__))
             continue
         if text is None or not text.strip():
-            yield Left(name, _("it is empty") if text is not None else _("it is too large"))
+            yield SkippedRecord(name, _("it is empty") if text is not None else _("it is too large"))
             continue
         tags = tuple(part.lower() for part in Path(name).parent.parts)
         for piece in pieces(text):

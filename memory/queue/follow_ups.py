@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from memory.people.audience import Audience
 from memory.queue.messages import Message
-from memory.store.columns import Codec, Unreadable
+from memory.store.columns import Codec, UnreadableRow
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, MessageId, SessionId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -50,7 +50,7 @@ class FollowUp(Struct, frozen=True):
     part: Part
     old_text: str
     learners: tuple[tuple[AgentId, SessionId], ...]
-    ask: Ask | Unreadable | None
+    ask: Ask | UnreadableRow | None
     at: datetime
     attempts: int
     next_attempt_at: datetime | None

@@ -18,9 +18,9 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, message_files, messages, payloads
 from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
-from memory.queue.payloads import PAYLOAD, Brought, Payload, about
+from memory.queue.payloads import PAYLOAD, Extras, Payload, about
 from memory.store.clock import from_text
-from memory.store.columns import Unreadable, many
+from memory.store.columns import UnreadableRow, many
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, place_person, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -74,7 +74,7 @@ class Arrival(Struct, frozen=True):
     subject: str
     text: str
     at: datetime
-    payload: Brought
+    payload: Extras
     group: GroupId | None
     position: str = ""
     alone: bool = False
@@ -105,7 +105,7 @@ class InRow(Struct, frozen=True):
     person: PersonId | None
     group: GroupId | None
     message: MessageId | None
-    payload: Payload | Unreadable
+    payload: Payload | UnreadableRow
     audience: Audience
     status: Status
     alone: bool
@@ -153,7 +153,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         "person_id": arrival.person,
         "group_id": arrival.group if waiting else None,
         "message_id": None if about_other else message,
-        "payload": PAYLOAD.dump(arrival.payload if waiting else Brought()),
+        "payload": PAYLOAD.dump(arrival.payload if waiting else Extras()),
         "audience": arrival.place.audience,
         "status": Status.RECEIVED if waiting else Status.DONE,
         "alone": int(arrival.alone),
@@ -174,11 +174,11 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
 
 def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> None:
     if arrival.person is not None and arrival.unshown is not None:
-        unshown.note(tx, arrival.person, unshown.Why.LABEL, now, holds=arrival.unshown)
+        unshown.note(tx, arrival.person, unshown.HiddenReason.LABEL, now, holds=arrival.unshown)
     identifier, new = stored
     message = messages.add_heard(
         tx,
-        messages.Heard(
+        messages.NewMessage(
             place=arrival.place.id,
             person=arrival.person,
             speaker=arrival.speaker,
@@ -479,7 +479,7 @@ def add_event(tx: Tx, event: Event, now: datetime) -> InboxId | None:
     }
     if not tx.insert("inbox", values, ignore=True):
         return None
-    told = messages.Heard(
+    told = messages.NewMessage(
         place=event.place,
         person=None,
         speaker="" if event.by is None else event.by[1],

@@ -63,7 +63,7 @@ class Message(NamedTuple):
     created_at: datetime
 
 
-class Heard(Struct, frozen=True):
+class NewMessage(Struct, frozen=True):
     """A person's message as it arrived; `external_id` is its id on the platform, `at` when it was written.
 
     With the role "system" it is an event inside the service, told to the agents in a place; with an `agent`, it is what
@@ -84,7 +84,7 @@ class Heard(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Thought:
+class Reasoning:
     """A model's reasoning before its answer at `at`, and the number of characters of each part of its prompt."""
 
     at: datetime
@@ -92,10 +92,10 @@ class Thought:
     sizes: Mapping[str, int]
 
 
-THOUGHT: Codec[Thought] = Codec(Thought, whole=True)
+THOUGHT: Codec[Reasoning] = Codec(Reasoning, whole=True)
 
 
-class Said(Struct, frozen=True):
+class TurnRow(Struct, frozen=True):
     """A row of a turn of ours: the agent's answer, its tool call, or a tool's result.
 
     `person` is the one whom the turn answers, `source` the source of the place, `sequence` the position within the
@@ -118,7 +118,7 @@ class Said(Struct, frozen=True):
     tool_name: str | None = None
     tool_args: str | None = None
     thought: str = "{}"
-    """A `Thought` in stored form."""
+    """A `Reasoning` in stored form."""
 
 
 def of_id(rows: Rows, identifier: MessageId) -> Message | None:
@@ -130,7 +130,7 @@ def _read(rows: Rows, which: str, *parameters: Value) -> Iterator[Message]:
     return map(to_message, rows.all(f"SELECT {COLUMNS} FROM messages WHERE {which}", parameters))
 
 
-def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
+def add_heard(tx: Tx, heard: NewMessage, new: MessageId | None = None) -> MessageId:
     """Store a person's message, with the id `new` if given; a message known by its source and external id stays
     unchanged."""
     message = MessageId(snowflakes.next()) if new is None else new
@@ -145,7 +145,7 @@ def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
     return MessageId(known["id"])
 
 
-def add_said(tx: Tx, said: Said) -> MessageId:
+def add_said(tx: Tx, said: TurnRow) -> MessageId:
     """Store one row of a turn of ours. Tool results are stored for the transcript and are not searchable."""
     message = MessageId(snowflakes.next())
     text, speaker = storable(said.text), storable(said.speaker)
@@ -248,7 +248,7 @@ def said_in(
     return [to_message(row) for row in reversed(rows.all(sql, given))]
 
 
-def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Thought]:
+def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Reasoning]:
     """The reasoning of models in a turn, by the time of the answer; empty until the turn is over."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT source_metadata AS found FROM messages WHERE batch_id = ? AND {condition}
@@ -353,9 +353,9 @@ def _of_json(row: str) -> Message:
     return to_message(json.loads(row))
 
 
-_heard = RowMapper(Heard, text="content", at="created_at")
+_heard = RowMapper(NewMessage, text="content", at="created_at")
 _said = RowMapper(
-    Said, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at", thought="source_metadata"
+    TurnRow, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at", thought="source_metadata"
 )
 
 

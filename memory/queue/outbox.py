@@ -22,7 +22,7 @@ from memory.queue import messages
 from memory.queue.message_files import File as File
 from memory.queue.message_files import Image as Image
 from memory.queue.turns import Turn
-from memory.store.columns import Codec, Unreadable, many, one_of
+from memory.store.columns import Codec, UnreadableRow, many, one_of
 from memory.store.database import Rows, Tx
 from memory.store.ids import (
     AgentId,
@@ -149,7 +149,7 @@ class OutRow(Struct, frozen=True):
     source: str
     kind: str
     content: str
-    detail: Detail | Unreadable
+    detail: Detail | UnreadableRow
     status: Status
     attempts: int
     turn: TurnId | None

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict
 
-from memory.store.columns import Codec, Unreadable, one_of
+from memory.store.columns import Codec, UnreadableRow, one_of
 from memory.store.ids import AgentId, MessageId, PersonId, RequestId
 
 
@@ -52,7 +52,7 @@ class _Payload:
 
 
 @dataclass(frozen=True)
-class Brought(_Payload):
+class Extras(_Payload):
     """What came with a message. `background` are earlier lines of the place; `images` are URLs. `temperature` and
     `max_tokens` are a program's, instead of the agent's own."""
 
@@ -67,7 +67,7 @@ class Brought(_Payload):
 
 
 @dataclass(frozen=True)
-class Edited(_Payload):
+class EditEvent(_Payload):
     """Somebody edited a message; what was stored from it has to be stored again."""
 
     edited: MessageId
@@ -77,7 +77,7 @@ class Edited(_Payload):
 
 
 @dataclass(frozen=True)
-class Decided(_Payload):
+class DecisionEvent(_Payload):
     """A permission request was decided; `about` is the message that led to the request."""
 
     request: RequestId
@@ -87,7 +87,7 @@ class Decided(_Payload):
 
 
 @dataclass(frozen=True)
-class PatrolDue(_Payload):
+class PatrolEvent(_Payload):
     """An agent's patrol with a checklist is due; `asked`: the owner wants it now."""
 
     agent: AgentId
@@ -97,7 +97,7 @@ class PatrolDue(_Payload):
 
 
 @dataclass(frozen=True)
-class TaskLeft(_Payload):
+class TaskEvent(_Payload):
     """A task that another agent delegated. `hops` is 0: only earlier versions counted the delegations before it."""
 
     agent: AgentId
@@ -106,7 +106,7 @@ class TaskLeft(_Payload):
 
 
 @dataclass(frozen=True)
-class TriggerFired(_Payload):
+class TriggerEvent(_Payload):
     """A group's trigger fired, for the agent that supervises the group."""
 
     agent: AgentId
@@ -115,7 +115,7 @@ class TriggerFired(_Payload):
 
 
 @dataclass(frozen=True)
-class SourceNews(_Payload):
+class NewsEvent(_Payload):
     """A data source has news for a subscribed agent; `told` is what it is told about them."""
 
     agent: AgentId
@@ -124,7 +124,7 @@ class SourceNews(_Payload):
 
 
 @dataclass(frozen=True)
-class Letter(_Payload):
+class LetterEvent(_Payload):
     """An agent wrote to a group, or to one `agent` in it; `to` is the name of either."""
 
     to: str
@@ -133,25 +133,29 @@ class Letter(_Payload):
     status: Literal["agent"] = "agent"
 
 
-Event: TypeAlias = Edited | Decided | PatrolDue | TaskLeft | TriggerFired | SourceNews | Letter
-Payload: TypeAlias = Brought | Event
+Event: TypeAlias = EditEvent | DecisionEvent | PatrolEvent | TaskEvent | TriggerEvent | NewsEvent | LetterEvent
+Payload: TypeAlias = Extras | Event
 
-PAYLOAD = Codec[Payload](one_of(Edited, Decided, PatrolDue, TaskLeft, TriggerFired, SourceNews, Letter, Brought))
-
-
-def about(payload: Payload | Unreadable) -> MessageId | None:
-    return payload.about if isinstance(payload, Edited | Decided | Letter) else None
+PAYLOAD = Codec[Payload](
+    one_of(EditEvent, DecisionEvent, PatrolEvent, TaskEvent, TriggerEvent, NewsEvent, LetterEvent, Extras)
+)
 
 
-def addressee(payload: Payload | Unreadable) -> AgentId | None:
-    return payload.agent if isinstance(payload, PatrolDue | TaskLeft | TriggerFired | SourceNews | Letter) else None
+def about(payload: Payload | UnreadableRow) -> MessageId | None:
+    return payload.about if isinstance(payload, EditEvent | DecisionEvent | LetterEvent) else None
 
 
-def without(payload: Payload | Unreadable, names: list[str]) -> Payload:
+def addressee(payload: Payload | UnreadableRow) -> AgentId | None:
+    return (
+        payload.agent if isinstance(payload, PatrolEvent | TaskEvent | TriggerEvent | NewsEvent | LetterEvent) else None
+    )
+
+
+def without(payload: Payload | UnreadableRow, names: list[str]) -> Payload:
     """A payload without what people with these names said; an unreadable one becomes empty."""
-    if isinstance(payload, Unreadable):
-        return Brought()
-    if not isinstance(payload, Brought):
+    if isinstance(payload, UnreadableRow):
+        return Extras()
+    if not isinstance(payload, Extras):
         return payload
     said = tuple(f"{name}:" for name in names)
     kept = tuple(each for each in payload.background if not each.startswith(said))

@@ -30,14 +30,14 @@ def settings(rows: Rows) -> list[Setting]:
     return _setting.all(rows, "SELECT * FROM steering ORDER BY decided_at DESC, kind, subject")
 
 
-class AtPlace(NamedTuple):
+class EffectiveSettings(NamedTuple):
     model: str
     """From the narrowest setting that applies; empty if there is none."""
     within: frozenset[Audience]
     """The wider audiences of those who hear the place."""
 
 
-def at_place(rows: Rows, place: PlaceId) -> AtPlace:
+def at_place(rows: Rows, place: PlaceId) -> EffectiveSettings:
     """How a place is answered."""
     sql = """SELECT (SELECT s.value FROM steering s
                LEFT JOIN json_each((SELECT bindings FROM places WHERE id = :place)) b ON b.value = s.subject
@@ -45,7 +45,7 @@ def at_place(rows: Rows, place: PlaceId) -> AtPlace:
                ORDER BY s.subject = :place DESC, b.key LIMIT 1),
              (SELECT within FROM places WHERE id = :place)"""
     model, within = rows.all(sql, {"place": place})[0]
-    return AtPlace(model or "", frozenset(json.loads(within or "[]")))
+    return EffectiveSettings(model or "", frozenset(json.loads(within or "[]")))
 
 
 def put(tx: Tx, setting: Setting) -> None:

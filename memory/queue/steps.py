@@ -29,14 +29,14 @@ class _Stored:
 
 
 @dataclass(frozen=True)
-class Joined(_Stored):
+class MessagesJoined(_Stored):
     """The turn answers these messages."""
 
     messages: Wordings
 
 
 @dataclass(frozen=True)
-class Approved:
+class CallApproval:
     """The approval under which a call is made; `covers` are digests of needs (`memory.requests.Need`)."""
 
     request: RequestId
@@ -50,11 +50,11 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    permit: Approved | None = None
+    permit: CallApproval | None = None
 
 
 @dataclass(frozen=True)
-class Answered(_Stored):
+class ModelAnswer(_Stored):
     """One answer of the model or, without a `model`, an approved call.
 
     `shown` are the versions of blocks in its prompt, `sizes` the characters of the prompt's parts.
@@ -171,7 +171,7 @@ class TakenUp(_Stored):
     of: Wordings
 
 
-StepBody: TypeAlias = Joined | Answered | CallStarted | CallEnded | Note | MissingCalls | TakenUp
+StepBody: TypeAlias = MessagesJoined | ModelAnswer | CallStarted | CallEnded | Note | MissingCalls | TakenUp
 
 
 class Step(Struct, frozen=True):
@@ -181,8 +181,8 @@ class Step(Struct, frozen=True):
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "joined": (Joined,),
-    "answer": (Answered,),
+    "joined": (MessagesJoined,),
+    "answer": (ModelAnswer,),
     "tool_started": (CallStarted,),
     "tool_result": (CallDone, CallWaits, CallFailed),
     "note": (TakenUp, MissingCalls, Note),
@@ -212,7 +212,7 @@ def has_effect(body: StepBody) -> bool:
 
 def is_lasting(body: StepBody) -> bool:
     """Whether a step must be kept: a call outside the process, a memory write, a request, or an approval."""
-    if isinstance(body, Answered):
+    if isinstance(body, ModelAnswer):
         return any(call.permit is not None for call in body.calls)
     return isinstance(body, CallStarted | CallWaits) or has_effect(body)
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
 from memory.queue.inbox import NOBODY, OVER_LIMIT, InRow
-from memory.queue.steps import Joined, Step, StepBody, Wordings
+from memory.queue.steps import MessagesJoined, Step, StepBody, Wordings
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import (
@@ -163,7 +163,7 @@ def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> 
     """Record that the turn answers these messages in their current revision, and lower its trust to theirs."""
     marks = json.dumps(messages)
     rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (marks,))
-    add_step(tx, turn, Joined(tuple((MessageId(row["id"]), row["revision"]) for row in rows)), now)
+    add_step(tx, turn, MessagesJoined(tuple((MessageId(row["id"]), row["revision"]) for row in rows)), now)
     lowest = min((row["trust"] for row in rows), default=int(turn.trust))
     tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from memory.search import neighbors
 from memory.search.domains import COUNTED_ROWS, Lookup
 from memory.search.neighbors import MessageTraits, Stretch, Talk
-from memory.search.query import Close, Near, Nearness, RowWindows, TextQuery, Usual
+from memory.search.query import Baseline, Closeness, Cosines, Nearness, RowWindows, TextQuery
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
@@ -34,7 +34,7 @@ _FAR = 12.0  # standard deviations above the mean at which meaning counts as muc
 _DECAY = [1 - abs(distance) / (WIDE + 1) for distance in range(-WIDE, WIDE + 1)]
 
 
-class Signs(NamedTuple):
+class Features(NamedTuple):
     """The features of a message, each about 0 to 1.
 
     The query's words in the message itself (`turn`), in it and two rows to each side (`window`), and in six rows to
@@ -58,7 +58,7 @@ class Signs(NamedTuple):
     around: float
 
 
-WEIGHTS = Signs(
+WEIGHTS = Features(
     turn=1.8,
     window=2.5,
     wide=2.7,
@@ -75,8 +75,8 @@ WEIGHTS = Signs(
 """Learned and checked as described in docs/search.md."""
 
 CLOSE_WEIGHTS = (
-    Signs(0.8, 0.9, 1.4, 2.6, 0.3, 1.4, 2.9, 1.9, 1.9, -0.4, 0.0, 3.5),
-    Close(own=7.2, window=4.0, wide=6.0),
+    Features(0.8, 0.9, 1.4, 2.6, 0.3, 1.4, 2.9, 1.9, 1.9, -0.4, 0.0, 3.5),
+    Closeness(own=7.2, window=4.0, wide=6.0),
 )
 """The weights for messages whose words were compared with those of the question, learned in the same way."""
 
@@ -89,7 +89,7 @@ class Word(Struct, frozen=True):
     weight: float
 
 
-class Meant(NamedTuple):
+class MeantPerson(NamedTuple):
     """The person that a query names (a speaker's name), or means by "I" (an id).
 
     `surely` is less than 1 for the first of several names, who is more often the one that it is about.
@@ -138,8 +138,8 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
 
 
 def signs(
-    asked: TextQuery, words: Sequence[Word], talk: Talk, meant: Meant, near: Mapping[int, Near]
-) -> dict[int, Signs]:
+    asked: TextQuery, words: Sequence[Word], talk: Talk, meant: MeantPerson, near: Mapping[int, Cosines]
+) -> dict[int, Features]:
     """The features of every message in the pool of a talk; `meant` is the person that the query is about."""
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
@@ -153,11 +153,11 @@ def signs(
         _spread(word.weight, [places[number] for number in found], lengths, window, wide)
     tops = [max(sums.values(), default=1.0) for sums in (turn, window, wide)]
     usual = _usual(near)
-    told: dict[int, Signs] = {}
+    told: dict[int, Features] = {}
     for number, before in talk.pool.items():
         row, similar = talk.rows[number], near.get(number, usual)
         answers = before is not None and talk.rows[before].asks
-        told[number] = Signs(
+        told[number] = Features(
             turn=turn.get(number, 0.0) / tops[0],
             window=window.get(number, 0.0) / tops[1],
             wide=wide.get(number, 0.0) / tops[2],
@@ -185,27 +185,27 @@ def _echoes(asked: TextQuery, words: Sequence[Word], talk: Talk) -> tuple[set[in
     return echoes, empty | {each for each in echoes if after.get(each, each) in (each, *empty)}
 
 
-def total(signs: Signs) -> float:
+def total(signs: Features) -> float:
     parts: Iterable[float] = map(mul, WEIGHTS, signs)
     return max(sum(parts), 0.0)
 
 
-def total_close(signs: Signs, close: Close) -> float:
+def total_close(signs: Features, close: Closeness) -> float:
     """The total for a message whose words were compared."""
     parts: Iterable[float] = map(mul, (*CLOSE_WEIGHTS[0], *CLOSE_WEIGHTS[1]), (*signs, *close))
     return max(sum(parts), 0.0)
 
 
-def nearness(near: Near | None, usual: Usual | None) -> float:
+def nearness(near: Cosines | None, usual: Baseline | None) -> float:
     """The score of a row's meaning by itself, where 1 is that of the best words: 0 to 1."""
     return 0.0 if near is None or usual is None else min(max(usual.deviations(near) / _FAR, 0.0), 1.0)
 
 
-def _usual(near: Mapping[int, Near]) -> Near:
+def _usual(near: Mapping[int, Cosines]) -> Cosines:
     """The mean of the nearness values, for rows that have no vector yet."""
     known = [each.own for each in near.values() if each.own is not None]
     mean = sum(known) / len(known) if known else None
-    return Near(mean, mean)
+    return Cosines(mean, mean)
 
 
 def _first(*values: float | None) -> float:
@@ -252,7 +252,7 @@ class ScoredRow(Struct):
 
     number: int
     score: float
-    near: Near | None = None
+    near: Cosines | None = None
     named: bool = False
     window: Sequence[int] = ()
     matched: tuple[str, ...] = ()
@@ -260,7 +260,7 @@ class ScoredRow(Struct):
     perhaps: bool = False
 
 
-class _Sought(Struct, frozen=True):
+class _DomainQuery(Struct, frozen=True):
     """A query prepared for one domain: its words, the person meant, the rows with a near meaning, and the usual
     nearness of rows.
 
@@ -270,10 +270,10 @@ class _Sought(Struct, frozen=True):
     asked: TextQuery
     words: list[Word]
     names: frozenset[str]
-    meant: Meant
+    meant: MeantPerson
     meaning: Nearness | None
-    usual: Usual | None
-    near: Mapping[int, Near]
+    usual: Baseline | None
+    near: Mapping[int, Cosines]
 
     def best(self, most: int) -> list[int]:
         """The rows to score: the best by their words, and the nearest."""
@@ -289,13 +289,13 @@ def ranked(
     """
     count = find.count()
     words = every = _words(find, asked, count)
-    meant = Meant()
+    meant = MeantPerson()
     if find.table.talk:
         people, words = _without_names(find, every)
         if len(people) != 1 and asked.first_person and asker is not None:
-            meant = Meant(person=asker)
+            meant = MeantPerson(person=asker)
         elif people:
-            meant = Meant(people[0], surely=1.0 if len(people) == 1 else _FIRST_NAMED)
+            meant = MeantPerson(people[0], surely=1.0 if len(people) == 1 else _FIRST_NAMED)
     names = frozenset(word.term.word for word in every) - {word.term.word for word in words}
     meaning = None if find.table.embedded is None else meaning
     near, usual = _nearest(find, meaning, count)
@@ -303,7 +303,7 @@ def ranked(
     # Messages around them may support rows that are not near enough by themselves.
     together = find.table.talk and asked.sentence and bool(words)
     taken = near if together else {number: each for number, each in near.items() if number not in faint}
-    sought = _Sought(asked, words, names, meant, meaning, usual, taken)
+    sought = _DomainQuery(asked, words, names, meant, meaning, usual, taken)
     best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:
         return _guesses(near, faint)
@@ -335,7 +335,7 @@ def _in(find: Lookup, word: Word, found: Sequence[ScoredRow]) -> Container[int]:
     return find.having(word.term.match, [one.number for one in found])
 
 
-def _guesses(near: Mapping[int, Near], faint: Mapping[int, float]) -> list[ScoredRow]:
+def _guesses(near: Mapping[int, Cosines], faint: Mapping[int, float]) -> list[ScoredRow]:
     """The nearest of the rows that may be near only by chance."""
     best = heapq.nlargest(GUESSES, faint, key=lambda number: (faint[number], number))
     return [ScoredRow(number, round(faint[number], 6), near[number], perhaps=True) for number in best]
@@ -356,7 +356,7 @@ def _words(find: Lookup, asked: TextQuery, count: int) -> list[Word]:
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
-def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mapping[int, Near], Usual | None]:
+def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mapping[int, Cosines], Baseline | None]:
     """The rows that are near enough to be found without any word, and the usual nearness of rows."""
     if meaning is None or not count:
         return {}, None
@@ -368,7 +368,7 @@ def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mappin
     return {number: near[number] for number in sorted(found)}, usual
 
 
-def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int, Near]:
+def _similar(find: Lookup, sought: _DomainQuery, numbers: Iterable[int]) -> dict[int, Cosines]:
     """The nearness of these rows."""
     if sought.meaning is None:
         return {}
@@ -376,7 +376,7 @@ def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int,
     return {**sought.near, **sought.meaning.of(find.rows, find.among, missing)}
 
 
-def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[ScoredRow]:
+def _alone(find: Lookup, sought: _DomainQuery, best: list[int]) -> list[ScoredRow]:
     """Scores of rows that stand alone: by their words and their nearness."""
     sums = dict.fromkeys(best, 0.0)
     for word in sought.words:
@@ -390,7 +390,7 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[ScoredRow]:
     ]
 
 
-def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[ScoredRow]:
+def _in_talk(find: Lookup, sought: _DomainQuery, best: list[int], most: int) -> list[ScoredRow]:
     """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
     similar = _similar(find, sought, talk.pool)
@@ -408,7 +408,7 @@ def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[
 
 
 def _totals(
-    find: Lookup, sought: _Sought, found: Mapping[int, Signs], around: Mapping[int, RowWindows], most: int
+    find: Lookup, sought: _DomainQuery, found: Mapping[int, Features], around: Mapping[int, RowWindows], most: int
 ) -> dict[int, float]:
     """The score of each message. If the question's words can be compared with those of messages one by one, only the
     best messages are compared, and the others are left out."""
@@ -419,7 +419,7 @@ def _totals(
     close = sought.meaning.close(find.rows, find.among, {number: around[number] for number in best}, sought.names)
     if not close:
         return totals
-    usual = Close(*(sum(column) / len(close) for column in zip(*close.values(), strict=True)))
+    usual = Closeness(*(sum(column) / len(close) for column in zip(*close.values(), strict=True)))
     return {number: total_close(found[number], close.get(number, usual)) for number in best}
 
 

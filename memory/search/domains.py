@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
-from memory.search.query import Among, Domain, Embedded, Kind, Nearness, Query, seen_by
+from memory.search.query import Domain, Embedded, Kind, Nearness, Query, RowSet, seen_by
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -336,12 +336,12 @@ class Lookup(Struct, frozen=True, dict=True):
         return *self.narrowed, self.table.living(self.agent), Condition(*self.scope.sql("t.audience"))
 
     @cached_property
-    def among(self) -> Among:
+    def among(self) -> RowSet:
         """The same for vectors, which check existence and scope themselves. The domain has vectors."""
         if self.table.embedded is None:
             raise ValueError(f"{self.table.domain} has no vectors")
         narrowed = where(self.narrowed) if self.narrowed else None
-        return Among(self.table.embedded, self.agent, self.scope, narrowed)
+        return RowSet(self.table.embedded, self.agent, self.scope, narrowed)
 
     def count(self) -> int:
         """The number of rows without regard to words, up to `COUNTED_ROWS`."""

@@ -75,7 +75,7 @@ summaries repeat other rows. Archival blocks belong to the blocks."""
 MAX_HITS = 100
 
 
-class Near(NamedTuple):
+class Cosines(NamedTuple):
     """The cosines between a row and the question: of the row itself, and of the row with the messages around it.
 
     None where there is no vector (yet).
@@ -95,7 +95,7 @@ class Near(NamedTuple):
         return 1 - self.best
 
 
-class Usual(NamedTuple):
+class Baseline(NamedTuple):
     """The usual nearness of rows to the question, from a sample of `own` cosines: the mean, the standard deviation, and
     how many deviations above the mean the best of so many rows would be by chance (`bar`)."""
 
@@ -103,16 +103,16 @@ class Usual(NamedTuple):
     spread: float
     bar: float
 
-    def deviations(self, near: Near) -> float:
+    def deviations(self, near: Cosines) -> float:
         """How many standard deviations a row is above the mean."""
         return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
 
-    def excess(self, near: Near) -> float:
+    def excess(self, near: Cosines) -> float:
         """The same above the bar: below 0 it may be chance."""
         return self.deviations(near) - self.bar
 
 
-class Close(NamedTuple):
+class Closeness(NamedTuple):
     """How close the question's words come to words of a message (`own`), of it and two to each side (`window`), and of
     it and six to each side (`wide`): the mean of the greatest similarities; 1 is the same word in the same sense, 0
     unrelated."""
@@ -123,14 +123,14 @@ class Close(NamedTuple):
 
 
 class RowWindows(NamedTuple):
-    """The rows that `Close` reads together: the row alone, with two, and with six to each side."""
+    """The rows that `Closeness` reads together: the row alone, with two, and with six to each side."""
 
     own: Sequence[int]
     window: Sequence[int]
     wide: Sequence[int]
 
 
-class Among(NamedTuple):
+class RowSet(NamedTuple):
     """The rows to search: those of a kind that an agent (None: any) can find in a scope, limited by `narrowed`.
 
     `narrowed` is SQL over the kind's table as `t`, with parameters.
@@ -149,21 +149,21 @@ class Nearness(Protocol):
     are applied before the nearest are counted.
     """
 
-    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
         """The `limit` nearest rows of each view."""
         ...
 
-    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+    def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
         """The nearness of those of the rows that have vectors."""
         ...
 
-    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
+    def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
         """The usual nearness among `count` rows, estimated from a sample."""
         ...
 
     def close(
-        self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: frozenset[str]
-    ) -> Mapping[int, Close]:
+        self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: frozenset[str]
+    ) -> Mapping[int, Closeness]:
         """How close the question's words, without those in `without`, come to words of rows and their neighbors.
 
         Rows without stored words are left out: with some embedders, all of them.

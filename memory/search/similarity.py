@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memory.search import vectors
 from memory.search.embedding.base import Tokens, Vector, signs
-from memory.search.query import Among, Close, Near, RowWindows, Usual
+from memory.search.query import Baseline, Closeness, Cosines, RowSet, RowWindows
 from memory.search.vector_texts import View
 from memory.store.database import Rows
 from memory.store.distances import cosine_distance
@@ -26,24 +26,24 @@ class Meaning(Struct, frozen=True):
         """The cosine to another text's vector; None if another model made that."""
         return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
 
-    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
         views: tuple[View, ...] = ("own", "window") if among.kind == "message" else ("own",)
         found = {row for view in views for row in vectors.nearest(rows, self._question(among, view), limit)}
         return self.of(rows, among, sorted(found))
 
-    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+    def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
         own = vectors.similarities(rows, self._question(among), numbers)
         window: Mapping[int, float] = {}
         if among.kind == "message":
             window = vectors.similarities(rows, self._question(among, "window"), numbers)
-        return {number: Near(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
+        return {number: Cosines(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
 
-    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
+    def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
         return usual_of(vectors.sample(rows, self._question(among), _SAMPLE), count)
 
     def close(
-        self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: frozenset[str]
-    ) -> Mapping[int, Close]:
+        self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: frozenset[str]
+    ) -> Mapping[int, Closeness]:
         if self.tokens is None or not around:
             return {}
         width = len(signs(self.vector))
@@ -55,20 +55,20 @@ class Meaning(Struct, frozen=True):
         numbers = {number for each in around.values() for number in each.wide}
         # Neighbors need not meet the query's conditions: only the scope applies to them.
         told = vectors.tokens_of(rows, self._question(among._replace(narrowed=None)), numbers)
-        return {number: Close(*found) for number, found in interact(asked, told, around).items()}
+        return {number: Closeness(*found) for number, found in interact(asked, told, around).items()}
 
-    def _question(self, among: Among, view: View = "own") -> vectors.Question:
+    def _question(self, among: RowSet, view: View = "own") -> vectors.Question:
         return vectors.Question(self.model, self.vector, among, view)
 
 
-def usual_of(cosines: Sequence[float], count: int) -> Usual:
-    """Estimate `Usual` from a sample for `count` rows. The nearest are left out, since they may be the answer; a small
-    sample is mixed with typical values of sentence embedders."""
+def usual_of(cosines: Sequence[float], count: int) -> Baseline:
+    """Estimate `Baseline` from a sample for `count` rows. The nearest are left out, since they may be the answer; a
+    small sample is mixed with typical values of sentence embedders."""
     others = sorted(cosines)[: len(cosines) * 98 // 100 - 1] if len(cosines) > 1 else []
     known, total = len(others) + _FEW, sum(others)
     middle = total / max(len(others), 1)
     spread = sum((each - middle) ** 2 for each in others) + _FEW * _SPREAD**2
-    return Usual((total + _FEW * _MEAN) / known, sqrt(spread / known), sqrt(2 * log(count + _UNSEEN)) + _MARGIN)
+    return Baseline((total + _FEW * _MEAN) / known, sqrt(spread / known), sqrt(2 * log(count + _UNSEEN)) + _MARGIN)
 
 
 _SAMPLE = 250

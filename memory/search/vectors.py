@@ -12,7 +12,7 @@ from itertools import zip_longest
 from msgspec import Struct
 
 from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
-from memory.search.query import Among, seen_by
+from memory.search.query import RowSet, seen_by
 from memory.search.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
 from memory.store import sqlite
 from memory.store.database import Rows, Tx, Value
@@ -34,11 +34,11 @@ class Question(Struct, frozen=True):
 
     model: str
     vector: Vector
-    among: Among
+    among: RowSet
     view: View = "own"
 
 
-class Embedded(Struct, frozen=True):
+class EmbeddedRow(Struct, frozen=True):
     """A row as it was embedded, with the embeddings of its texts in order."""
 
     of: Embeddable
@@ -184,7 +184,7 @@ def missing(rows: Rows, limit: int, own: str = "") -> list[Embeddable]:
     return [each for turn in zip_longest(*found) for each in turn if each is not None]
 
 
-def store(tx: Tx, model: str, embedded: Iterable[Embedded]) -> int:
+def store(tx: Tx, model: str, embedded: Iterable[EmbeddedRow]) -> int:
     """Store vectors and remove their rows from the queue; returns how many rows.
 
     A row that has changed since stays in the queue, and so do rows that now belong to another model. Raises `Refused`
@@ -205,7 +205,7 @@ def store(tx: Tx, model: str, embedded: Iterable[Embedded]) -> int:
     return stored
 
 
-def _replace(tx: Tx, model: int, dimension: int, each: Embedded) -> None:
+def _replace(tx: Tx, model: int, dimension: int, each: EmbeddedRow) -> None:
     of = each.of
     mine = "kind = ? AND row = ?"
     tx.run(f"DELETE FROM vectors WHERE {mine}", (of.kind, of.row))

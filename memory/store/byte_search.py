@@ -38,7 +38,7 @@ FOLLOWED = "-litestream"
 _COPIES = (".bak", ".before-", ".backup", ".old")
 
 
-class Left(Struct, frozen=True):
+class RemainingSamples(Struct, frozen=True):
     """A file in which samples were found; `copy` if it is a backup, which is not written any more."""
 
     file: str
@@ -52,8 +52,8 @@ class ByteSearchResult(Struct, frozen=True):
 
     files: int
     size: int
-    left: tuple[Left, ...]
-    copies: tuple[Left, ...]
+    left: tuple[RemainingSamples, ...]
+    copies: tuple[RemainingSamples, ...]
 
 
 def samples(rows: Rows, person: PersonId) -> list[str]:
@@ -127,7 +127,7 @@ def search(folder: Path, words: Sequence[str]) -> ByteSearchResult:
         aside = parts[0] in (BACKUPS, DELETED)
         copy = aside or any(mark in path.name for mark in _COPIES)
         changed = to_text(datetime.fromtimestamp(read.st_mtime, tz=UTC))
-        found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)
+        found = RemainingSamples(path.relative_to(folder).as_posix(), hits, copy, changed)
         left += [found] if hits else []
         copies += [found] if copy else []
     return ByteSearchResult(files, size, tuple(left), tuple(copies))

@@ -16,7 +16,7 @@ from memory.store.errors import RowUnreadable
 T = TypeVar("T")
 
 
-class Unreadable(Struct, frozen=True):
+class UnreadableRow(Struct, frozen=True):
     """Stands for the content of a row that is damaged or of a newer version: whoever works on the row gives it up."""
 
     why: str
@@ -47,16 +47,16 @@ class Codec(Generic[T]):
             found = {".".join(map(str, each["loc"])) or each["type"] for each in error.errors(include_input=False)}
             raise RowUnreadable(f"A stored row cannot be read ({', '.join(sorted(found))}).") from None
 
-    def read(self, text: str) -> T | Unreadable:
+    def read(self, text: str) -> T | UnreadableRow:
         """Like `load`, for rows that are read together: one unreadable row does not affect the others."""
         try:
             return self.load(text)
         except RowUnreadable as error:
-            return Unreadable(str(error))
+            return UnreadableRow(str(error))
 
-    def require(self, value: T | Unreadable) -> T:
+    def require(self, value: T | UnreadableRow) -> T:
         """The result of `read`, for whoever works on that row. Raises RowUnreadable."""
-        if isinstance(value, Unreadable):
+        if isinstance(value, UnreadableRow):
             raise RowUnreadable(value.why)
         return value
 

@@ -7,7 +7,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Recent(OrderedDict[K, V]):
+class RecentValues(OrderedDict[K, V]):
     """The most recent values by key; the oldest are dropped."""
 
     def __init__(self, limit: int) -> None:
@@ -22,12 +22,12 @@ class Recent(OrderedDict[K, V]):
         return value
 
 
-class Pace(Generic[K]):
+class Throttle(Generic[K]):
     """Limits each key to once every `seconds`; remembers the last `limit` keys."""
 
     def __init__(self, seconds: float, limit: int) -> None:
         self._seconds = seconds
-        self._next: Recent[K, float] = Recent(limit)
+        self._next: RecentValues[K, float] = RecentValues(limit)
 
     def wait(self, key: K, now: float) -> float:
         """Seconds until `key` is allowed again, counted as used then; `now` is from any monotonic clock."""

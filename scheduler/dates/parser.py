@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from memory.store.errors import Refused
 from scheduler.descriptions import clock_words, rule_words
-from scheduler.triggers import At, Recurring, Trigger, next_run, require
+from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger, next_run, require
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop
 
@@ -117,7 +117,7 @@ _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
 """The same before the time that was read."""
 
 
-class Found(Struct, frozen=True):
+class FoundTime(Struct, frozen=True):
     """A time in a text: the trigger; the text without it; that without leftover prepositions; the words of the time.
 
     `dated`: the day is given, too; a time of day alone means its next occurrence.
@@ -143,13 +143,13 @@ def read_when(text: str, now: datetime, zone: str) -> Trigger:
     return found.trigger
 
 
-def _whole(text: str, now: datetime, zone: str) -> Found | None:
+def _whole(text: str, now: datetime, zone: str) -> FoundTime | None:
     """The time, if the text contains nothing else."""
     found = find_when(text, now, zone)
     return None if found is None or any(letter.isalnum() for letter in found.left) else found
 
 
-def find_when(text: str, now: datetime, zone: str, code: str = "") -> Found | None:
+def find_when(text: str, now: datetime, zone: str, code: str = "") -> FoundTime | None:
     """The time in a text, by the language that explains most of it; None if there is none.
 
     `code` is the speaker's language, which is tried first, and decides if it finds a time. Raises Refused for a day
@@ -161,8 +161,8 @@ def find_when(text: str, now: datetime, zone: str, code: str = "") -> Found | No
         return _Reading(text, grammar(codes[0])).by(rule, now, zone)
     if found := re.search(_ISO, text):
         rest = _without(text, found)
-        return Found(_iso(found[0], zone_of(zone)), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
-    best: Found | None = None
+        return FoundTime(_iso(found[0], zone_of(zone)), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
+    best: FoundTime | None = None
     for each in codes:
         words = grammar(each)
         read = _Reading(words.in_figures(text), words).read(now, zone)
@@ -179,7 +179,7 @@ def _codes(text: str, code: str) -> list[str]:
     return sorted(written, key=lambda each: each != code)
 
 
-def _size(found: Found) -> int:
+def _size(found: FoundTime) -> int:
     """How much of a text is left over."""
     return len("".join(found.left.split()))
 
@@ -189,16 +189,16 @@ def shown(trigger: Trigger, now: datetime, zone: str) -> str:
     moment = next_run(trigger, now)
     if moment is None:
         return "never again"
-    again = f", {rule_words(trigger.rule)}" if isinstance(trigger, Recurring) else ""
+    again = f", {rule_words(trigger.rule)}" if isinstance(trigger, RecurrenceTrigger) else ""
     return f"{clock_words(moment, zone)} ({zone}{again})"
 
 
-def _iso(text: str, zone: tzinfo) -> At:
+def _iso(text: str, zone: tzinfo) -> DateTrigger:
     try:
         moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{_MORNING:02}:00")
     except ValueError:
         raise Refused("The day or time {text} does not exist.", text=text) from None
-    return At(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
+    return DateTrigger(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
 
 
 def _without(text: str, found: re.Match[str]) -> str:
@@ -214,11 +214,11 @@ class _Reading:
         self._text = text
         self._table = table
 
-    def read(self, now: datetime, zone: str) -> Found | None:
+    def read(self, now: datetime, zone: str) -> FoundTime | None:
         local = now.astimezone(zone_of(zone))
         span = self._span(local, zone_of(zone))
         if span is not None:
-            return self._found(At(span))
+            return self._found(DateTrigger(span))
         if rule := self._rule():
             return self._repeating(rule, local.replace(tzinfo=None), zone)
         day = self._day(local.date())
@@ -226,33 +226,33 @@ class _Reading:
         if day is None and clock is None:
             return None
         wall = _wall(local.replace(tzinfo=None), day, clock, guessed=guessed)
-        return self._found(At(instant(wall, zone_of(zone))), dated=day is not None)
+        return self._found(DateTrigger(instant(wall, zone_of(zone))), dated=day is not None)
 
-    def by(self, rule: re.Match[str], now: datetime, zone: str) -> Found:
+    def by(self, rule: re.Match[str], now: datetime, zone: str) -> FoundTime:
         """An RFC 5545 rule, with the day and time of day given beside it."""
         self._text = _without(self._text, rule)
         local = now.astimezone(zone_of(zone)).replace(tzinfo=None)
         if begins := self._take(re.compile(_ISO)):
             start = _iso(begins[0], zone_of(zone)).when.astimezone(zone_of(zone)).replace(tzinfo=None)
-            return self._found(Recurring(rule[1].upper(), start, zone))
+            return self._found(RecurrenceTrigger(rule[1].upper(), start, zone))
         return self._repeating(rule[1].upper(), local, zone)
 
-    def _repeating(self, rule: str, local: datetime, zone: str) -> Found:
+    def _repeating(self, rule: str, local: datetime, zone: str) -> FoundTime:
         """A trigger from a day and time of day on that hold for every occurrence, whatever the time is now."""
         day = self._day(local.date())
         clock, _ = self._clock(named=True)
         if "FREQ=HOURLY" in rule and day is None and clock is None:
-            return self._found(Recurring(rule, local.replace(microsecond=0), zone))
+            return self._found(RecurrenceTrigger(rule, local.replace(microsecond=0), zone))
         wall = datetime.combine(day or local.date(), clock or time(_MORNING))
         if wall <= local and "BY" not in rule:
             wall += timedelta(days=1)
-        return self._found(Recurring(rule, wall, zone))
+        return self._found(RecurrenceTrigger(rule, wall, zone))
 
-    def _found(self, trigger: Trigger, *, dated: bool = True) -> Found:
+    def _found(self, trigger: Trigger, *, dated: bool = True) -> FoundTime:
         self._refuse_a_second_time()
         said = "".join(" " if one == left else one for one, left in zip(self._whole, self._text, strict=True))
         left = self._table.filler.sub(" ", self._text)
-        return Found(trigger, " ".join(self._text.split()), left, " ".join(said.split()), dated)
+        return FoundTime(trigger, " ".join(self._text.split()), left, " ".join(said.split()), dated)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.search(self._text)

@@ -15,7 +15,7 @@ from memory.people.audience import PUBLIC
 from memory.store.ids import PlaceId
 from memory.store.records import replace
 from sources.base import Deliver, Place, PlaceKind, deletion
-from sources.bluesky.failures import CallFailed, Refused
+from sources.bluesky.failures import CallFailed, CallRefused
 from sources.bluesky.keys import NAME, uri_and_cid
 from sources.bluesky.records import Post, items, post
 from sources.bluesky.session import BlueskySession
@@ -117,7 +117,7 @@ class AnsweredPosts:
         try:
             asked = {"repo": did, "collection": collection, "rkey": key}
             await self._session.query("com.atproto.repo.getRecord", asked)
-        except Refused as why:
+        except CallRefused as why:
             return why.error == "RecordNotFound" or any(words in why.message.casefold() for words in _NO_RECORD)
         except CallFailed:
             return False

@@ -5,7 +5,7 @@ from typing import Any
 
 from memory.store.faults import call_point
 from sources.bluesky import richtext
-from sources.bluesky.failures import Refused
+from sources.bluesky.failures import CallRefused
 from sources.bluesky.session import BlueskySession
 from sources.text import one_line
 from texts import gettext_lazy
@@ -37,7 +37,7 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
     if line not in described:
         text = f"{described}\n\n{line}".strip()
         if richtext.graphemes(text) > MOST_DESCRIPTION:
-            raise Refused(
+            raise CallRefused(
                 400,
                 "TooLong",
                 gettext_lazy(
@@ -64,7 +64,7 @@ async def _profile(session: BlueskySession) -> tuple[dict[str, Any], str]:
     asked = {"repo": session.did, "collection": PROFILE, "rkey": "self"}
     try:
         found = await session.query("com.atproto.repo.getRecord", asked)
-    except Refused as why:
+    except CallRefused as why:
         if why.error != "RecordNotFound":
             raise
         return {"$type": PROFILE}, ""

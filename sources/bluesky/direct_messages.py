@@ -19,11 +19,11 @@ from memory.store.clock import from_text, to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
-from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
-from sources.bluesky.filters import Us, Why, opting
+from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
+from sources.bluesky.filters import OwnAccount, SkipReason, opting
 from sources.bluesky.keys import NAME, direct_place, moment, person_id
 from sources.bluesky.notifications import speaker_of
 from sources.bluesky.records import Account, account, items, mapping
@@ -47,8 +47,8 @@ M = TypeVar("M", bound=_Message)
 class Decisions:
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._known: Recent[str, None] = Recent(5_000)
-        self._tries: Recent[str, int] = Recent(1_000)
+        self._known: RecentValues[str, None] = RecentValues(5_000)
+        self._tries: RecentValues[str, int] = RecentValues(1_000)
 
     def __contains__(self, message: str) -> bool:
         return message in self._known
@@ -62,7 +62,7 @@ class Decisions:
             self.add(await self._wiring.seen(unknown))
         return [each for each in found if each.id not in self._known]
 
-    async def pass_over(self, found: Mapping[str, Why]) -> None:
+    async def pass_over(self, found: Mapping[str, SkipReason]) -> None:
         """Record that these are not heard, with the reason only."""
         if found:
             await self._wiring.pass_over({each: str(why) for each, why in found.items()})
@@ -75,7 +75,7 @@ class Decisions:
         missing = await self.open(given)
         for each in missing:
             self._tries.put(each.id, (self._tries.get(each.id) or 0) + 1)
-        hopeless = {each.id: Why.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
+        hopeless = {each.id: SkipReason.UNFIT for each in missing if (self._tries.get(each.id) or 0) >= _MOST_TRIES}
         await self.pass_over(hopeless)
         return [each for each in missing if each.id not in hopeless]
 
@@ -100,7 +100,7 @@ _VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS
 _ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)
 
 
-class Said(Struct, frozen=True):
+class DirectMessage(Struct, frozen=True):
     """One direct message in a conversation of two."""
 
     convo: str
@@ -125,7 +125,7 @@ class DirectMessages:
     """Receives and sends direct messages; without such a service, `trouble` says so."""
 
     def __init__(
-        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us], wiring: Wiring
+        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], OwnAccount], wiring: Wiring
     ) -> None:
         self._settings = settings
         self._session = session
@@ -134,8 +134,8 @@ class DirectMessages:
         self._low: str | None = None
         self._next = 0.0
         self._decisions = Decisions(wiring)
-        self._convos: Recent[str, str] = Recent(1_000)
-        self._claimed: Recent[str, OutboxId] = Recent(1_000)
+        self._convos: RecentValues[str, str] = RecentValues(1_000)
+        self._claimed: RecentValues[str, OutboxId] = RecentValues(1_000)
         self.served = False
         self.trouble = ""
         """Why there are none at the moment."""
@@ -168,7 +168,7 @@ class DirectMessages:
         try:
             await self._read(deliver)
         except CallFailed as why:
-            soon = isinstance(why, Unreachable) or self._low is not None
+            soon = isinstance(why, ServerUnreachable) or self._low is not None
             if self.served or not self.trouble:
                 log.info("bluesky_direct_not_served", reason=why.reason)
             self.served, self.trouble = False, why.reason
@@ -191,16 +191,16 @@ class DirectMessages:
         ]
         fresh = await self._fresh(found)
         if low is None:
-            await self._decisions.pass_over({each.id: Why.BEFORE for each in fresh})
+            await self._decisions.pass_over({each.id: SkipReason.BEFORE for each in fresh})
             self._low = to_text(newest)
         else:
             self._low = to_text(await self._hear(fresh, deliver, newest))
         if self._low != low:
             await self._wiring.set_mark(_MARK, self._low)
 
-    async def _messages(self, last: Said, back: datetime) -> list[Said]:
+    async def _messages(self, last: DirectMessage, back: datetime) -> list[DirectMessage]:
         """The messages of a conversation since then, oldest first."""
-        found: list[Said] = []
+        found: list[DirectMessage] = []
         cursor = ""
         for _page in range(_MOST_PAGES):
             asked = {"convoId": last.convo, "limit": _PAGE, "cursor": cursor}
@@ -212,14 +212,14 @@ class DirectMessages:
                 break
         return sorted((each for each in found if each.at > back), key=lambda each: (each.at, each.key))
 
-    async def _fresh(self, found: Sequence[Said]) -> list[Said]:
+    async def _fresh(self, found: Sequence[DirectMessage]) -> list[DirectMessage]:
         self._decisions.add([each.id for each in found if each.sender == self._session.did])
         return await self._decisions.open(found)
 
-    async def _hear(self, fresh: Sequence[Said], deliver: Deliver, newest: datetime) -> datetime:
+    async def _hear(self, fresh: Sequence[DirectMessage], deliver: Deliver, newest: datetime) -> datetime:
         """Deliver the messages to be heard; returns up to when everything is decided and stored."""
-        passed: dict[str, Why] = {}
-        heard: list[Said] = []
+        passed: dict[str, SkipReason] = {}
+        heard: list[DirectMessage] = []
         for each in fresh:
             why = await self._why_not(each)
             if why is None:
@@ -230,44 +230,44 @@ class DirectMessages:
         last = {each.convo: each.id for each in heard}
         for each in heard:
             deliver(self._notification(each, answer=last[each.convo] == each.id))
-        await self._tell_waiting([each for each in fresh if passed.get(each.id) is Why.NOT_LET_IN])
+        await self._tell_waiting([each for each in fresh if passed.get(each.id) is SkipReason.NOT_LET_IN])
         if not heard:
             return newest
         missing = await self._decisions.unstored(heard)
         await self._tell_waiting([each for each in heard if each not in missing])
         return min([newest, *(each.at for each in missing)])
 
-    async def _tell_waiting(self, said: Sequence[Said]) -> None:
+    async def _tell_waiting(self, said: Sequence[DirectMessage]) -> None:
         """Tell a person who wrote a bare "yes" what waits for them; once, after the message is stored."""
         for each in said:
             if (answer := _ANSWER.fullmatch(each.text)) is not None:
                 await self._decide(each, "", _VERDICTS[answer[1].lower()])
 
-    async def _why_not(self, each: Said) -> Why | None:
+    async def _why_not(self, each: DirectMessage) -> SkipReason | None:
         """Why a message is not heard; messages to the service itself are handled here."""
         if (wants_out := opting(each.text)) is not None:
             await self._wiring.opt(person_id(each.other.did), wants_out)
-            return Why.OPTING
+            return SkipReason.OPTING
         if (why := self._us().shut_out(each.other)) is not None:
             return why
         if (answer := _ANSWER.fullmatch(each.text)) is not None and answer[2]:
             await self._decide(each, answer[2], _VERDICTS[answer[1].lower()])
-            return Why.DECIDED
+            return SkipReason.DECIDED
         if self._wiring.paused():
-            return Why.PAUSED
+            return SkipReason.PAUSED
         if each.at < self._wiring.clock() - timedelta(days=self._settings.read_back_days):
-            return Why.TOO_OLD
-        return None if self._lets_in(each.other.did) else Why.NOT_LET_IN
+            return SkipReason.TOO_OLD
+        return None if self._lets_in(each.other.did) else SkipReason.NOT_LET_IN
 
     def _lets_in(self, did: str) -> bool:
         return did in (self._settings.owner, *self._settings.direct_dids) or self._wiring.allowed(person_id(did))
 
-    async def _decide(self, each: Said, code: str, verdict: Verdict) -> None:
+    async def _decide(self, each: DirectMessage, code: str, verdict: Verdict) -> None:
         words = await self._wiring.decide(person_id(each.other.did), flatten(each.other.handle), code, verdict)
         if words:
             await self._send(each.convo, words)
 
-    def _notification(self, each: Said, *, answer: bool) -> Notification:
+    def _notification(self, each: DirectMessage, *, answer: bool) -> Notification:
         place, speaker = direct_place(each.other.did), self._speaker(each.other)
         audience = OWNER if speaker.trust is Trust.OWNER else person_audience(speaker.id)
         name = f"direct messages with {speaker.name} on Bluesky"
@@ -313,7 +313,7 @@ class DirectMessages:
     async def _there(self, convo: str, row: OutboxId, text: str, since: datetime) -> str | None:
         """Our own message with this text since then that does not belong to another row."""
         us = Account(self._session.did)
-        for each in await self._messages(Said(convo, "", us.did, us, "", since), since - _SKEW):
+        for each in await self._messages(DirectMessage(convo, "", us.did, us, "", since), since - _SKEW):
             if each.sender == us.did and each.text == text and self._claimed.get(each.id) in (None, row):
                 return self._claim(each.id, row)
         return None
@@ -355,7 +355,7 @@ def _fitting(delivery: Delivery) -> str:
     return text + how
 
 
-def _convo(view: Any, us: str) -> Said | None:
+def _convo(view: Any, us: str) -> DirectMessage | None:
     """The last message of a conversation of two, without its text: it may be deleted."""
     view = mapping(view)
     members = [account(each) for each in items(view.get("members"))]
@@ -363,14 +363,16 @@ def _convo(view: Any, us: str) -> Said | None:
     last = mapping(view.get("lastMessage"))
     if len(others) != 1 or len(members) > 2 or not last.get("id"):
         return None
-    return Said(str(view.get("id", "")), str(last["id"]), "", others[0], "", moment(str(last.get("sentAt", ""))))
+    return DirectMessage(
+        str(view.get("id", "")), str(last["id"]), "", others[0], "", moment(str(last.get("sentAt", "")))
+    )
 
 
-def _said(convo: str, view: Any, other: Account) -> Said | None:
+def _said(convo: str, view: Any, other: Account) -> DirectMessage | None:
     """A message; None for a deleted one, or one by the service itself."""
     view = mapping(view)
     sender = str(mapping(view.get("sender")).get("did", ""))
     text, key = view.get("text"), view.get("id")
     if not sender or not isinstance(text, str) or not isinstance(key, str):
         return None
-    return Said(convo, key, sender, other, text, moment(str(view.get("sentAt", ""))))
+    return DirectMessage(convo, key, sender, other, text, moment(str(view.get("sentAt", ""))))

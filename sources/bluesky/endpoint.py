@@ -12,13 +12,21 @@ from memory.store.clock import to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.direct_messages import DirectMessages
-from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
-from sources.bluesky.filters import Us, Why
+from sources.bluesky.failures import (
+    SOON,
+    CallFailed,
+    CallRefused,
+    NoAnswer,
+    RateLimited,
+    ServerUnreachable,
+    as_delivery,
+)
+from sources.bluesky.filters import OwnAccount, SkipReason
 from sources.bluesky.keys import (
     POSTS,
     author_of,
@@ -57,9 +65,11 @@ _ACTS = {
 
 
 _SHUT_OUT = {
-    Why.OPTED_OUT: gettext_lazy("the person does not want to hear from the bot (opted out)"),
-    Why.EXCLUDED_PERSON: gettext_lazy("the person is excluded by the configuration or by `carina people deny`"),
-    Why.BLOCKED: gettext_lazy("one of the two accounts has blocked the other, or the bot's has muted the person"),
+    SkipReason.OPTED_OUT: gettext_lazy("the person does not want to hear from the bot (opted out)"),
+    SkipReason.EXCLUDED_PERSON: gettext_lazy("the person is excluded by the configuration or by `carina people deny`"),
+    SkipReason.BLOCKED: gettext_lazy(
+        "one of the two accounts has blocked the other, or the bot's has muted the person"
+    ),
 }
 
 
@@ -74,14 +84,14 @@ class BlueskyEndpoint(Endpoint):
         session: BlueskySession,
         watched: AnsweredPosts,
         direct: DirectMessages,
-        us: Callable[[], Us],
+        us: Callable[[], OwnAccount],
     ) -> None:
         self._settings = settings
         self._session = session
         self._watched = watched
         self._direct = direct
         self._us = us
-        self._done: Recent[OutboxId, str] = Recent(5_000)
+        self._done: RecentValues[OutboxId, str] = RecentValues(5_000)
         self.reader = BlueskyReader(settings, session, us)
         self.form = Form(settings.max_posts, takes_files=False)
 
@@ -184,7 +194,7 @@ class BlueskyEndpoint(Endpoint):
         """
         made = [self._uri(delivery.act, row) for row in delivery.earlier]
         for uri in dict.fromkeys([*made, *([seen] if author_of(seen) == self._session.did else [])]):
-            with suppress(Refused):
+            with suppress(CallRefused):
                 return _message(await self._get(uri))
         return None
 
@@ -279,7 +289,7 @@ class BlueskyEndpoint(Endpoint):
         """The DIDs of the handles that a text mentions, if those people may be notified."""
         found = {}
         for handle in richtext.handles(text)[:10]:
-            with suppress(Refused):
+            with suppress(CallRefused):
                 answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
                 if person_id(str(answer.get("did", ""))) in may_mention:
                     found[handle] = str(answer["did"])
@@ -294,7 +304,7 @@ class BlueskyEndpoint(Endpoint):
         data = {"repo": self._session.did, "collection": collection, "rkey": key, "record": dict(record)}
         try:
             answer = await self._session.procedure("com.atproto.repo.createRecord", data, WRITE)
-        except (Unreachable, RateLimited):
+        except (ServerUnreachable, RateLimited):
             raise
         except CallFailed:
             if (there := await self._there(delivery)) is not None:
@@ -318,7 +328,7 @@ class BlueskyEndpoint(Endpoint):
         """The row's record as a message, if it exists."""
         try:
             found = await self._get(self._uri(delivery.act, delivery.id))
-        except Refused:
+        except CallRefused:
             return None
         return _message(found)
 
@@ -345,7 +355,7 @@ class BlueskyEndpoint(Endpoint):
                 if there is not None and there not in taken:
                     found[delivery.id] = there
         except CallFailed as why:
-            raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
+            raise HistoryUnreadable(why.reason, passing=not isinstance(why, CallRefused)) from why
         return found
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:

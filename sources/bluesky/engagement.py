@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memory.store.clock import from_text, to_text
-from sources.bluesky.filters import Us
+from sources.bluesky.filters import OwnAccount
 from sources.bluesky.keys import author_of, moment, person_id
 from sources.bluesky.records import Account, account, items
 from sources.bluesky.session import BlueskySession
@@ -32,7 +32,7 @@ class Engagement:
     """Reads what was done to the account's posts, and who follows it."""
 
     def __init__(
-        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us], wiring: Wiring
+        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], OwnAccount], wiring: Wiring
     ) -> None:
         self._settings = settings
         self._session = session

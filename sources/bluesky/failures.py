@@ -10,7 +10,7 @@ class CallFailed(PlatformError):
     """A call failed."""
 
 
-class Unreachable(CallFailed):
+class ServerUnreachable(CallFailed):
     """The server is unreachable at the moment: nothing was asked."""
 
 
@@ -26,7 +26,7 @@ class RateLimited(CallFailed):
         self.seconds = seconds
 
 
-class Refused(CallFailed):
+class CallRefused(CallFailed):
     """The server rejects the call. `error` is its name of the reason, such as "ExpiredToken"."""
 
     def __init__(self, status: int, error: str, message: str) -> None:
@@ -46,11 +46,11 @@ class Refused(CallFailed):
 def as_delivery(why: CallFailed) -> DeliveryFailed | DeliveryUnclear:
     """What a failed write means for the delivery."""
     match why:
-        case Unreachable():
+        case ServerUnreachable():
             return DeliveryFailed(why.reason, retry_after=SOON, reached=False)
         case RateLimited():
             return DeliveryFailed(why.reason, retry_after=max(why.seconds, 1.0), reached=False)
-        case Refused():
+        case CallRefused():
             return DeliveryFailed(why.reason)
         case _:
             return DeliveryUnclear(why.reason)

@@ -14,7 +14,7 @@ from sources.bluesky.settings import Filters
 from sources.bluesky.threads import Thread
 
 
-class Why(StrEnum):
+class SkipReason(StrEnum):
     """Why a post is skipped; only this is stored of it."""
 
     BEFORE = "before"
@@ -50,7 +50,7 @@ class Why(StrEnum):
     """Storing it failed three times."""
 
 
-class Us(Struct, frozen=True):
+class OwnAccount(Struct, frozen=True):
     """Our account, and whom it does not hear."""
 
     did: str
@@ -59,47 +59,47 @@ class Us(Struct, frozen=True):
     """Who was shut out by command."""
     filters: Filters = field(default_factory=Filters)
 
-    def shut_out(self, who: Account) -> Why | None:
+    def shut_out(self, who: Account) -> SkipReason | None:
         """Why nothing of a person is heard, shown or touched, by their choice or by ours; None if they may be."""
         person = person_id(who.did)
         if self.ignored(person):
-            return Why.OPTED_OUT
+            return SkipReason.OPTED_OUT
         if who.did in self.filters.exclude_dids or self.denied(person):
-            return Why.EXCLUDED_PERSON
-        return Why.BLOCKED if who.blocked or who.muted else None
+            return SkipReason.EXCLUDED_PERSON
+        return SkipReason.BLOCKED if who.blocked or who.muted else None
 
 
-def skip_reason(post: Post, us: Us) -> Why | None:
+def skip_reason(post: Post, us: OwnAccount) -> SkipReason | None:
     """Why a post in our notifications is not heard; None if it is."""
     author, filters = post.author, us.filters
     if author.did == us.did:
-        return Why.OWN
+        return SkipReason.OWN
     if (why := us.shut_out(author)) is not None:
         return why
     if excluded_word(post, filters):
-        return Why.EXCLUDED_WORD
+        return SkipReason.EXCLUDED_WORD
     if author.did in filters.friends:
         return None
     mentions_us = us.did in post.mentions
     if filters.dids and author.did not in filters.dids and not (filters.allow_any_mentions and mentions_us):
-        return Why.NOT_LISTED
+        return SkipReason.NOT_LISTED
     if filters.mentions and filters.mentions.isdisjoint(post.mentions):
-        return Why.NO_MENTION
+        return SkipReason.NO_MENTION
     if filters.keywords and not contains(post.words, filters.keywords):
-        return Why.NO_KEYWORD
+        return SkipReason.NO_KEYWORD
     if filters.languages and post.languages and not _speaks(post.languages, filters.languages):
-        return Why.LANGUAGE
+        return SkipReason.LANGUAGE
     return None
 
 
-def vacates(thread: Thread, us: Us) -> bool:
+def vacates(thread: Thread, us: OwnAccount) -> bool:
     """Whether a whole thread is not heard: for an excluded person anywhere, or a word in the posts above ours."""
     if not us.filters.exclude_dids.isdisjoint({*thread.others, *(post.author.did for post in thread.posts)}):
         return True
     return any(excluded_word(post, us.filters) for post in (*thread.parents, thread.post) if post.author.did != us.did)
 
 
-def involved(post: Post, thread: Thread, us: Us) -> bool:
+def involved(post: Post, thread: Thread, us: OwnAccount) -> bool:
     """Whether the thread concerns us, so that a post in it is heard at all."""
     if not us.filters.require_agent_participation or answers(post, us):
         return True
@@ -110,7 +110,7 @@ def involved(post: Post, thread: Thread, us: Us) -> bool:
     return any(each.author.did in us.filters.friends for each in thread.parents)
 
 
-def answers(post: Post, us: Us) -> bool:
+def answers(post: Post, us: OwnAccount) -> bool:
     """Whether it addresses us, so that it may be answered: it mentions us, replies to us, or quotes us."""
     if us.did in post.mentions:
         return True

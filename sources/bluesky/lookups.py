@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.bluesky.failures import NoAnswer, Refused
-from sources.bluesky.filters import Us, vacates
+from sources.bluesky.failures import CallRefused, NoAnswer
+from sources.bluesky.filters import OwnAccount, vacates
 from sources.bluesky.notifications import as_shown, hidden_from
 from sources.bluesky.records import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession
@@ -36,7 +36,7 @@ async def read_thread(
     depth = PARENTS if filters.exclude_dids else len(seen.parents) + DEPTH
     try:
         below = await session.query(_METHOD, {"uri": seen.root.uri, "depth": depth, "parentHeight": 0})
-    except Refused:  # just deleted: nothing more can be known of its thread
+    except CallRefused:  # just deleted: nothing more can be known of its thread
         return seen
     except NoAnswer as why:
         if filters.exclude_dids:
@@ -52,7 +52,7 @@ _WORDS = 600
 _MOST_REPLIES, _MOST_PARENTS = 20, 20
 
 
-class Found(Struct, frozen=True):
+class FoundLines(Struct, frozen=True):
     """Lines for a model, and how many posts are not shown."""
 
     lines: tuple[str, ...]
@@ -62,19 +62,19 @@ class Found(Struct, frozen=True):
 class BlueskyReader:
     """Looks things up with the account. Every call raises CallFailed."""
 
-    def __init__(self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us]) -> None:
+    def __init__(self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], OwnAccount]) -> None:
         self._settings = settings
         self._session = session
         self._us = us
 
-    async def search(self, query: str, limit: int) -> Found:
+    async def search(self, query: str, limit: int) -> FoundLines:
         """Posts with these words, newest first."""
         asked = {"q": query, "limit": limit, "sort": "latest"}
         answer = await self._session.query("app.bsky.feed.searchPosts", asked)
         found = [each for each in map(post, items(answer.get("posts"))) if each is not None]
         return self._shown(found[:limit])
 
-    async def feed(self, target: str, limit: int) -> Found:
+    async def feed(self, target: str, limit: int) -> FoundLines:
         """The newest posts of a feed, of a list's members, of a person, or of those whom the account follows."""
         asked: dict[str, object] = {"limit": limit}
         if "/app.bsky.feed.generator/" in target:
@@ -89,35 +89,35 @@ class BlueskyReader:
         found = [one for each in listed if (one := post(mapping(each).get("post"))) is not None]
         return self._shown(found[:limit])
 
-    async def profile(self, actor: str) -> Found:
+    async def profile(self, actor: str) -> FoundLines:
         """The public profile of a person, by handle or DID."""
         answer = await self._session.query("app.bsky.actor.getProfile", {"actor": actor.removeprefix("@")})
         who = account(answer)
         self._require(who)
         counts = {key: answer.get(f"{key}Count") for key in ("followers", "follows", "posts")}
         numbers = [f"{key.title()}: {count}" for key, count in counts.items() if isinstance(count, int)]
-        return Found((*person_profile(who).splitlines(), *numbers))
+        return FoundLines((*person_profile(who).splitlines(), *numbers))
 
-    async def thread(self, uri: str) -> Found:
+    async def thread(self, uri: str) -> FoundLines:
         seen = await read_thread(self._session, uri, self._settings.filters)
         if seen is None:
-            raise Refused(404, "NotFound", gettext_lazy("the post was deleted, or the bot cannot see it"))
+            raise CallRefused(404, "NotFound", gettext_lazy("the post was deleted, or the bot cannot see it"))
         self._require(seen.post.author)
         if vacates(seen, self._us()):
-            raise Refused(
+            raise CallRefused(
                 403, "Excluded", gettext_lazy("somebody or something in that thread is excluded by the configuration")
             )
         above, below = seen.parents[-_MOST_PARENTS:], seen.below[:_MOST_REPLIES]
         cut = len(seen.parents) - len(above) + len(seen.below) - len(below)
         found = self._shown([*above, seen.post, *below])
-        return Found(found.lines, found.hidden + cut)
+        return FoundLines(found.lines, found.hidden + cut)
 
     def _require(self, who: Account) -> None:
-        """Raise Refused for a person who must not be read, by their choice or by ours."""
+        """Raise CallRefused for a person who must not be read, by their choice or by ours."""
         if who.did == self._us().did:
             return
         if who.shy or self._us().shut_out(who) is not None:
-            raise Refused(
+            raise CallRefused(
                 403,
                 "Excluded",
                 gettext_lazy(
@@ -126,10 +126,10 @@ class BlueskyReader:
                 ),
             )
 
-    def _shown(self, found: list[Post]) -> Found:
+    def _shown(self, found: list[Post]) -> FoundLines:
         hidden, shown = hidden_from(self._us()), as_shown(self._us())
         left = [shown(each) for each in found if not hidden(each)]
-        return Found(tuple(self._line(each) for each in left), len(found) - len(left))
+        return FoundLines(tuple(self._line(each) for each in left), len(found) - len(left))
 
     def _line(self, each: Post) -> str:
         who = "you" if each.author.did == self._us().did else each.author.shown

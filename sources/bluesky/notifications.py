@@ -8,7 +8,7 @@ from memory.people.audience import PUBLIC, Trust
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.records import replace
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
-from sources.bluesky.filters import Us, answers, excluded_word
+from sources.bluesky.filters import OwnAccount, answers, excluded_word
 from sources.bluesky.keys import NAME, person_id, thread_place
 from sources.bluesky.records import Account, Post
 from sources.bluesky.settings import BlueskySettings
@@ -35,7 +35,7 @@ def speaker_of(who: Account, settings: BlueskySettings) -> Speaker:
     return Speaker(person_id(who.did), who.shown, flatten(who.handle), trust=trust, unshown=who.shy)
 
 
-def hidden_from(us: Us) -> Callable[[Post], bool]:
+def hidden_from(us: OwnAccount) -> Callable[[Post], bool]:
     """Returns whose posts are not shown around another one: by their own choice, or by ours."""
 
     def hidden(post: Post) -> bool:
@@ -45,7 +45,7 @@ def hidden_from(us: Us) -> Callable[[Post], bool]:
 
 
 def _with_answers(
-    thread: Thread, us: Us, hidden: Callable[[Post], bool], speaking: Collection[str]
+    thread: Thread, us: OwnAccount, hidden: Callable[[Post], bool], speaking: Collection[str]
 ) -> Callable[[Post], bool]:
     """The same with our answers to such posts, which may repeat them; except for the person who addresses us now."""
     gone = {each.uri for each in thread.posts if each.author.did not in speaking and hidden(each)}
@@ -56,12 +56,12 @@ def _with_answers(
     return too
 
 
-def _shut_out(who: Account, us: Us) -> bool:
+def _shut_out(who: Account, us: OwnAccount) -> bool:
     """Whether a person's posts are shown only when they address us themselves."""
     return who.did != us.did and (who.shy or us.shut_out(who) is not None)
 
 
-def as_shown(us: Us) -> Callable[[Post], Post]:
+def as_shown(us: OwnAccount) -> Callable[[Post], Post]:
     """Returns a post without quotes of people whose own posts are not shown."""
 
     def shown(post: Post) -> Post:
@@ -74,7 +74,7 @@ def as_shown(us: Us) -> Callable[[Post], Post]:
 def notifications(
     posts: Sequence[Post],
     thread: Thread,
-    us: Us,
+    us: OwnAccount,
     settings: BlueskySettings,
     standing: Collection[str] = (),
 ) -> list[Notification]:
@@ -121,7 +121,7 @@ def _comes(posts: Sequence[Post], standing: Collection[str], parent: str, one: P
     return one in posts or one.id in standing or one.uri == parent
 
 
-def _text(post: Post, us: Us) -> str:
+def _text(post: Post, us: OwnAccount) -> str:
     """The post's text, without a leading mention of us."""
     words, call = post.text.lstrip(), post.mentions.get(us.did, "")
     if call and words.startswith(call):
@@ -129,7 +129,7 @@ def _text(post: Post, us: Us) -> str:
     return sendable("\n".join(line for line in (words, *post.extras) if line))
 
 
-def _quoted(post: Post, by_uri: dict[str, Post], us: Us, hidden: Callable[[Post], bool]) -> Quotation | None:
+def _quoted(post: Post, by_uri: dict[str, Post], us: OwnAccount, hidden: Callable[[Post], bool]) -> Quotation | None:
     parent = by_uri.get(post.parent.uri) if post.parent is not None else None
     if parent is None or hidden(parent):
         return None
@@ -153,7 +153,9 @@ def _label(kind: str, identifier: str) -> str:
     return f"{kind}:{hashlib.sha256(identifier.encode()).hexdigest()[:32]}"
 
 
-def _blocks(post: Post, view: Post, thread: Thread, us: Us, hidden: Callable[[Post], bool]) -> tuple[BlockNote, ...]:
+def _blocks(
+    post: Post, view: Post, thread: Thread, us: OwnAccount, hidden: Callable[[Post], bool]
+) -> tuple[BlockNote, ...]:
     """The blocks of the thread and of the person, by record and DID, so that they survive a rename."""
     return (
         BlockNote(

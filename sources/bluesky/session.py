@@ -27,7 +27,7 @@ from memory.store.faults import Point, call_point, outside
 from memory.store.folder import private_file
 from memory.store.logs import Log
 from sources.base import SourceRefused
-from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable
+from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.settings import BlueskySettings
 from texts import _, gettext_lazy
 
@@ -115,7 +115,7 @@ class BlueskySession:
         before = self._session.access_jwt if self._session is not None else ""
         try:
             return await self._asked(point, ask)
-        except Refused as why:
+        except CallRefused as why:
             if why.error not in _RUN_OUT:
                 raise
         await self._renew(before)
@@ -159,7 +159,7 @@ class BlueskySession:
                         fresh.handle, fresh.did, fresh.access_jwt, fresh.refresh_jwt, session.pds_endpoint
                     )
                     await self._client.login(session_string=renewed.encode(), fetch_bsky_profile=False)
-            except Refused as why:
+            except CallRefused as why:
                 log.info("bluesky_session_lost", reason=why.reason)
                 await self._log_in()
 
@@ -177,7 +177,7 @@ class BlueskySession:
         try:
             with _translated():
                 await outside(_LOGIN, call, SECONDS)
-        except Refused as why:
+        except CallRefused as why:
             service = self._settings.service
             if why.error == "AccountTakedown":
                 raise SourceRefused(
@@ -254,7 +254,7 @@ def _server(why: httpx.RequestError) -> str:
 def translated(why: Exception) -> CallFailed:
     cause = why if isinstance(why, httpx.HTTPError) else why.__cause__
     if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout):
-        return Unreachable(
+        return ServerUnreachable(
             gettext_lazy("{server} cannot be reached. Check the network and BLUESKY_SERVICE.", server=_server(cause))
         )
     if isinstance(why, RateLimitExceededError):
@@ -266,7 +266,7 @@ def translated(why: Exception) -> CallFailed:
         return NoAnswer(gettext_lazy("Bluesky gave no valid answer ({error})", error=type(why).__name__))
     error, message = _named(response)
     if 400 <= response.status_code < 500:
-        return Refused(response.status_code, error, message)
+        return CallRefused(response.status_code, error, message)
     return NoAnswer(gettext_lazy("Bluesky answered {status}", status=f"{response.status_code} {error}".rstrip()))
 
 

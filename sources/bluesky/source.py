@@ -16,14 +16,14 @@ from msgspec import Struct, field
 
 from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
 from sources.bluesky.engagement import Engagement
-from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused
-from sources.bluesky.filters import Us, Why, answers, involved, machine, opting, skip_reason, vacates
+from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
+from sources.bluesky.filters import OwnAccount, SkipReason, answers, involved, machine, opting, skip_reason, vacates
 from sources.bluesky.keys import person_id, thread_place
 from sources.bluesky.lookups import read_thread
 from sources.bluesky.notifications import notifications
@@ -41,7 +41,7 @@ _LEAST = 1.0
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 
 
-class Pace:
+class PollPace:
     """The number of seconds to wait before the next look."""
 
     def __init__(self, usual: float) -> None:
@@ -103,10 +103,10 @@ class BlueskySource:
         of_stream = wiring, self.hurry, self._watched.knows
         self.subscription = Subscription(settings, self.session, lambda: self.us, *of_stream)
         self._engagement = Engagement(settings, self.session, lambda: self.us, wiring)
-        self._pace = Pace(settings.poll_seconds)
+        self._pace = PollPace(settings.poll_seconds)
         self._decisions = Decisions(wiring)
-        self._windows: Recent[str, float] = Recent(2_000)
-        self._bots: Recent[str, tuple[float, ...]] = Recent(1_000)
+        self._windows: RecentValues[str, float] = RecentValues(2_000)
+        self._bots: RecentValues[str, tuple[float, ...]] = RecentValues(1_000)
         self._waiting: dict[str, _Batch] = {}
         self._low: str | None = None
         self._top: tuple[str, str] | None = None
@@ -120,8 +120,8 @@ class BlueskySource:
         """Why it cannot receive at the moment; empty if it can."""
 
     @property
-    def us(self) -> Us:
-        return Us(self.session.did, self._wiring.ignored, self._wiring.denied, self._settings.filters)
+    def us(self) -> OwnAccount:
+        return OwnAccount(self.session.did, self._wiring.ignored, self._wiring.denied, self._settings.filters)
 
     @property
     def readiness(self) -> Readiness:
@@ -250,7 +250,7 @@ class BlueskySource:
 
     async def _begin(self, found: Sequence[BlueskyNotification]) -> None:
         """The first look of all: existing posts are not answered."""
-        await self._decisions.pass_over({each.id: Why.BEFORE for each in found})
+        await self._decisions.pass_over({each.id: SkipReason.BEFORE for each in found})
         self._low = to_text(found[-1].indexed_at) if found else _LONG_AGO
         await self._wiring.set_mark(_MARK, self._low)
 
@@ -258,7 +258,7 @@ class BlueskySource:
 
     async def _sort(self, fresh: Sequence[BlueskyNotification]) -> None:
         """Skip posts that are not heard, and let the rest wait with their threads."""
-        passed: dict[str, Why] = {}
+        passed: dict[str, SkipReason] = {}
         now = time.monotonic()
         oldest = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
         for each in fresh:
@@ -275,20 +275,20 @@ class BlueskySource:
             self._pace.heard(now)
         await self._decisions.pass_over(passed)
 
-    async def _why_not(self, each: BlueskyNotification, *, too_old: bool) -> Why | None:
+    async def _why_not(self, each: BlueskyNotification, *, too_old: bool) -> SkipReason | None:
         """Why it is not heard; None if it is. An opt-out is respected, however old it is."""
         post, author = each.post, each.post.author
         wants_out = opting(post.text) if author.did != self.us.did and answers(post, self.us) else None
         if wants_out is not None:
             await self._wiring.opt(person_id(author.did), wants_out)
-            return Why.OPTING
+            return SkipReason.OPTING
         if too_old:
-            return Why.TOO_OLD
+            return SkipReason.TOO_OLD
         if self._wiring.paused():
-            return Why.PAUSED
+            return SkipReason.PAUSED
         why = skip_reason(post, self.us)
         if why is None and author.is_bot and author.did not in self._settings.filters.friends:
-            return None if await self._bot_may_be_answered(author.did) else Why.BOT
+            return None if await self._bot_may_be_answered(author.did) else SkipReason.BOT
         return why
 
     async def _bot_may_be_answered(self, did: str) -> bool:
@@ -310,8 +310,8 @@ class BlueskySource:
                 continue
             try:
                 given += await self._give(batch.found, deliver)
-            except Refused as why:  # the newest post is not visible any more; earlier ones may be
-                reason = Why.BLOCKED if "Block" in why.error else Why.GONE
+            except CallRefused as why:  # the newest post is not visible any more; earlier ones may be
+                reason = SkipReason.BLOCKED if "Block" in why.error else SkipReason.GONE
                 await self._decisions.pass_over({batch.found.pop().id: reason})
                 if batch.found:
                     continue
@@ -327,7 +327,7 @@ class BlueskySource:
         batch.tries += 1
         log.warning("bluesky_thread_unread", reason=why.reason, tries=batch.tries)
         if batch.tries >= MOST_TRIES:
-            await self._decisions.pass_over({each.id: Why.UNFIT for each in batch.found})
+            await self._decisions.pass_over({each.id: SkipReason.UNFIT for each in batch.found})
             return False
         batch.due = time.monotonic() + 2.0 * batch.tries
         return True
@@ -337,15 +337,15 @@ class BlueskySource:
         newest = found[-1].post
         seen = await read_thread(self.session, newest.uri, self._settings.filters, with_siblings=True)
         if seen is None:
-            await self._decisions.pass_over({each.id: Why.GONE for each in found})
+            await self._decisions.pass_over({each.id: SkipReason.GONE for each in found})
             return []
         us = self.us
         if vacates(seen, us):
-            await self._decisions.pass_over({each.id: Why.VACATED for each in found})
+            await self._decisions.pass_over({each.id: SkipReason.VACATED for each in found})
             return []
         if newest.author.did not in self._settings.filters.friends and machine(newest, seen.parents, us.did):
             await self._wiring.suspect(newest.root.uri, newest.author.shown)
-            await self._decisions.pass_over({each.id: Why.MACHINE for each in found})
+            await self._decisions.pass_over({each.id: SkipReason.MACHINE for each in found})
             return []
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
         await self._decisions.pass_over(aside)
@@ -360,16 +360,16 @@ class BlueskySource:
             deliver(notification)
         return heard
 
-    def _aside(self, each: BlueskyNotification, seen: Thread) -> Why | None:
+    def _aside(self, each: BlueskyNotification, seen: Thread) -> SkipReason | None:
         """Why a post is not heard in its thread; for a followed thread, its author is known only from there."""
         if each.reason == SUBSCRIBED:
             view = next((one for one in seen.posts if one.id == each.id), None)
             if view is None:
-                return Why.GONE
-            return Why.BLOCKED if view.author.shy else skip_reason(view, self.us)
+                return SkipReason.GONE
+            return SkipReason.BLOCKED if view.author.shy else skip_reason(view, self.us)
         if seen.post.replies_closed:
-            return Why.CLOSED
-        return None if involved(each.post, seen, self.us) else Why.NOT_INVOLVED
+            return SkipReason.CLOSED
+        return None if involved(each.post, seen, self.us) else SkipReason.NOT_INVOLVED
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
         """Posts were deleted: deliver that for those that were heard."""

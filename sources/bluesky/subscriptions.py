@@ -20,7 +20,7 @@ from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
 from sources.bluesky.failures import CallFailed
-from sources.bluesky.filters import Us, answers, contains, skip_reason
+from sources.bluesky.filters import OwnAccount, answers, contains, skip_reason
 from sources.bluesky.keys import POSTS, moment
 from sources.bluesky.records import BlueskyNotification, items, mapping, post
 from sources.bluesky.session import BlueskySession
@@ -55,7 +55,7 @@ class Subscription:
         self,
         settings: BlueskySettings,
         session: BlueskySession,
-        us: Callable[[], Us],
+        us: Callable[[], OwnAccount],
         wiring: Wiring,
         news: Callable[[], None],
         held: Callable[[str], bool],

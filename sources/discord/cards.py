@@ -105,7 +105,7 @@ class Tone(Enum):
     REFUSED = 0xD83C3E
 
 
-class Looks(Struct, frozen=True):
+class CardStyle(Struct, frozen=True):
     """What surrounds the text of an answer."""
 
     tone: Tone = Tone.PLAIN
@@ -117,10 +117,10 @@ class Looks(Struct, frozen=True):
 _TONES = {"permit": Tone.ASKS, "pairing": Tone.ASKS, "preference": Tone.ASKS, "retry": Tone.REFUSED}
 """By what a card asks; plain for notices and reminders."""
 
-PLAIN, DONE, NO = Looks(), Looks(Tone.DONE), Looks(Tone.REFUSED)
+PLAIN, DONE, NO = CardStyle(), CardStyle(Tone.DONE), CardStyle(Tone.REFUSED)
 
 
-def container(words: str, looks: Looks, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
+def container(words: str, looks: CardStyle, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
     """One answer; `file_names` are those of its files, which Discord shows only if they are named."""
     parts = list[discord.ui.Item[Any]]()
     if looks.title:
@@ -140,7 +140,7 @@ def container(words: str, looks: Looks, file_names: Iterable[str] = ()) -> disco
 def card(words: str, buttons: Buttons | None, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
     """A text or question of the service itself, with its buttons; an answered card has none."""
     tone = _TONES.get(buttons.kind, Tone.PLAIN) if buttons is not None and buttons.offers else Tone.PLAIN
-    return container(words, Looks(tone, items=items_of(buttons)), file_names)
+    return container(words, CardStyle(tone, items=items_of(buttons)), file_names)
 
 
 def words_of(message: discord.Message) -> str:

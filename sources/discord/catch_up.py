@@ -52,7 +52,7 @@ GONE = frozenset({10003, 10004, 10013, 50001, 50007, 50013, 50033})
 """Errors after which retries are useless, by Discord's codes."""
 
 
-class Unreadable(Exception):
+class PlaceUnreadable(Exception):
     """A place cannot be read, for now or for good."""
 
     def __init__(self, reason: str, *, for_good: bool) -> None:
@@ -189,7 +189,7 @@ class CatchUp:
         """Read a place in its queue, or record a gap before anything else of the queue is accepted."""
         try:
             found = await self._messages(channel, span, known)
-        except Unreadable as why:
+        except PlaceUnreadable as why:
             if why.for_good:
                 await self._wiring.gaps.close(span, str(why))
             else:
@@ -205,7 +205,7 @@ class CatchUp:
             recent = await self._wiring.recent(place_id(channel))
             known = {one: mark for one, mark in _marks(recent, 0).items() if one < int(span.before)}
             found = await self._messages(channel, span, known)
-        except Unreadable as why:
+        except PlaceUnreadable as why:
             await (gaps.close(span, str(why)) if why.for_good else gaps.failed(span, str(why)))
             return
         heard = asyncio.Event()
@@ -222,9 +222,9 @@ class CatchUp:
             await gaps.fill(span)
 
     async def _open(self, person: int | None) -> int:
-        """The channel of a person's direct messages. Raises Unreadable."""
+        """The channel of a person's direct messages. Raises PlaceUnreadable."""
         if person is None:
-            raise Unreadable(gettext_lazy("it does not name a place on Discord"), for_good=True)
+            raise PlaceUnreadable(gettext_lazy("it does not name a place on Discord"), for_good=True)
         await asyncio.sleep(DIRECT_EVERY)
         opening = self._client.create_dm(discord.Object(person))
         return int((await _asked(outside(DIRECT, opening, SECONDS))).id)
@@ -232,14 +232,14 @@ class CatchUp:
     async def _messages(self, channel: int, span: Span, known: Mapping[int, str]) -> list[discord.Message]:
         """The newest messages of the span and of the known ones, oldest first: up to the limit, and one more.
 
-        Raises Unreadable.
+        Raises PlaceUnreadable.
         """
         start = min([int(span.after), *(one - 1 for one in known)])
         async with self._gate:
             place = await _asked(self._lookup.resolve(discord.Object(channel)))
             if not history_readable(place):
                 why = gettext_lazy("the bot may not read the channel's history")
-                raise Unreadable(why, for_good=not _unavailable(place))
+                raise PlaceUnreadable(why, for_good=not _unavailable(place))
             reading = outside(HISTORY, self._history(place, start, int(span.before)), SECONDS)
             found: list[discord.Message] = await _asked(reading)
             return found
@@ -283,16 +283,18 @@ class CatchUp:
 
 
 async def _asked(asking: Awaitable[Any]) -> Any:
-    """Discord's answer. Raises Unreadable."""
+    """Discord's answer. Raises PlaceUnreadable."""
     try:
         return await asking
     except REFUSED as why:
         if isinstance(why, discord.HTTPException) and why.code in GONE:
-            raise Unreadable(WORDS[why.code], for_good=True) from why
-        raise Unreadable(str(why) or "Discord did not answer in time", for_good=False) from why
+            raise PlaceUnreadable(WORDS[why.code], for_good=True) from why
+        raise PlaceUnreadable(str(why) or "Discord did not answer in time", for_good=False) from why
     except Exception as why:
         log.exception("discord_answer_not_understood")
-        raise Unreadable(gettext_lazy("Discord's answer could not be understood; see the log"), for_good=False) from why
+        raise PlaceUnreadable(
+            gettext_lazy("Discord's answer could not be understood; see the log"), for_good=False
+        ) from why
 
 
 def _unavailable(place: Any) -> bool:

@@ -7,7 +7,7 @@ import discord
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.notifications import Author, admitted
@@ -42,8 +42,8 @@ class ChannelLookup:
         self._client = client
         self._state = state
         self._settings = state.settings
-        self._channels: Recent[int, tuple[float, Any]] = Recent(500)
-        self._members: Recent[tuple[int, int], tuple[float, discord.Member | None]] = Recent(5_000)
+        self._channels: RecentValues[int, tuple[float, Any]] = RecentValues(500)
+        self._members: RecentValues[tuple[int, int], tuple[float, discord.Member | None]] = RecentValues(5_000)
         self._incomplete = False
 
     def partial(self, channel: int, guild: int | None) -> Any:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
-from memory.store.recent import Pace, Recent
+from memory.store.recent import RecentValues, Throttle
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
 from sources.discord.cards import card, words_of
@@ -126,8 +126,8 @@ class DiscordEndpoint(Endpoint):
     def __init__(self, state: SharedState) -> None:
         self._state = state
         self._hooks = Webhooks(state)
-        self._done: Recent[OutboxId, str] = Recent(5_000)
-        self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
+        self._done: RecentValues[OutboxId, str] = RecentValues(5_000)
+        self._edits: Throttle[str] = Throttle(EDIT_EVERY, 5_000)
         self._typing: dict[PlaceId, asyncio.TimerHandle | asyncio.Task[None]] = {}
 
     def split(self, text: str) -> list[str]:
@@ -305,9 +305,9 @@ class DiscordEndpoint(Endpoint):
                 if ready and self._state.client is not None:
                     await self._state.client.wait_until_ready()
         except TimeoutError as why:
-            raise outcomes.Unreachable(gettext_lazy("not connected to Discord")) from why
+            raise outcomes.DiscordUnreachable(gettext_lazy("not connected to Discord")) from why
         if self._state.client is None or self._state.client.is_closed():
-            raise outcomes.Unreachable(gettext_lazy("the connection to Discord is being closed"))
+            raise outcomes.DiscordUnreachable(gettext_lazy("the connection to Discord is being closed"))
         return self._state.client
 
     async def _channel(self, client: discord.Client, place: PlaceId) -> Any:

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import discord
 
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
 from sources.discord import notifications, payloads
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
-from sources.discord.notifications import Author, Heard, MessageContext, Reaction
+from sources.discord.notifications import Author, DiscordMessage, MessageContext, Reaction
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
@@ -118,16 +118,16 @@ class GatewayListener:
     def __init__(self, state: SharedState, queues: ChannelQueues, lookup: ChannelLookup, deliver: Deliver) -> None:
         self._state, self._settings, self._clock = state, state.settings, state.wiring.clock
         self.queues, self.lookup, self._deliver = queues, lookup, deliver
-        self._given: Recent[str, None] = Recent(10_000)
-        self._after: Recent[int, int] = Recent(5_000)
+        self._given: RecentValues[str, None] = RecentValues(10_000)
+        self._after: RecentValues[int, int] = RecentValues(5_000)
         """The message per channel up to which everything allowed was heard; missing if unknown."""
         self._listens_from = 0
-        self._off: Recent[int, int] = Recent(5_000)
+        self._off: RecentValues[int, int] = RecentValues(5_000)
         """The newest message per channel while it was off: nothing up to there is read."""
-        self._all_heard: Recent[int, bool] = Recent(5_000)
+        self._all_heard: RecentValues[int, bool] = RecentValues(5_000)
         """Whether no message of a channel was skipped since then."""
-        self._people: Recent[int, Recent[int, str]] = Recent(1_000)
-        self._reactions: Recent[tuple[int, int, str], int] = Recent(5_000)
+        self._people: RecentValues[int, RecentValues[int, str]] = RecentValues(1_000)
+        self._reactions: RecentValues[tuple[int, int, str], int] = RecentValues(5_000)
 
     def on(self, event: str, args: tuple[Any, ...]) -> None:
         """Handle one event of discord.py, by its name and arguments."""
@@ -224,7 +224,7 @@ class GatewayListener:
             self._all_heard.put(info.id, False)
 
     async def _earlier(
-        self, message: discord.Message, heard: Heard, info: ChannelInfo
+        self, message: discord.Message, heard: DiscordMessage, info: ChannelInfo
     ) -> Sequence[discord.Message] | None:
         """Messages skipped since the bot was last addressed, and those around the one that this replies to, in order.
 
@@ -267,7 +267,7 @@ class GatewayListener:
             stranger = notifications.speaker_of(author, self._settings)
             self._state.wiring.unknown_wrote(UnknownPerson(stranger, direct_place(author.id), servers))
 
-    def _wants_thread(self, message: discord.Message, heard: Heard, info: ChannelInfo) -> bool:
+    def _wants_thread(self, message: discord.Message, heard: DiscordMessage, info: ChannelInfo) -> bool:
         public = info.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
         ignored = self._state.wiring.ignored(person_id(heard.author.id))
         return self._settings.auto_thread and heard.calls_us and public and not ignored
@@ -305,7 +305,7 @@ class GatewayListener:
         self._give(notifications.to_reaction(reaction, self._around(info, shared, author)))
 
     def _around(self, info: ChannelInfo, shared: tuple[int, ...], author: Author) -> MessageContext:
-        people = self._people.get(info.id) or self._people.put(info.id, Recent(KEEP_PEOPLE))
+        people = self._people.get(info.id) or self._people.put(info.id, RecentValues(KEEP_PEOPLE))
         people.put(author.id, author.shown)
         names = tuple(name for one, name in people.items() if not self._state.wiring.ignored(person_id(one)))
         place = place_of(info, self._settings, shared)

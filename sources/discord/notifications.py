@@ -31,7 +31,7 @@ class Author(Struct, frozen=True):
         return flatten(self.name) or flatten(self.username) or f"person {self.id}"
 
 
-class Heard(Struct, frozen=True):
+class DiscordMessage(Struct, frozen=True):
     """A person's message as plain values. `mentions` are the names of mentioned people, by id."""
 
     id: int
@@ -99,7 +99,7 @@ def trust_of(author: Author, settings: DiscordSettings) -> Trust:
     return Trust.APPROVED if _approved(author, settings) else Trust.STRANGER
 
 
-def is_answered(message: Heard, info: ChannelInfo, settings: DiscordSettings) -> bool | None:
+def is_answered(message: DiscordMessage, info: ChannelInfo, settings: DiscordSettings) -> bool | None:
     """Whether a message is answered; None if agents do not get it.
 
     Applies the mode of the place: channel before category before guild before default; threads inherit.
@@ -125,7 +125,7 @@ _TAG = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
 _EMOJI = re.compile(r"<a?(:\w{1,40}:)\d{1,20}>")
 
 
-def readable(message: Heard, me: int) -> str:
+def readable(message: DiscordMessage, me: int) -> str:
     """The text as readers see it: names for ids, without a surrounding mention of the bot, extras as lines.
 
     The bot is recognized by id, whatever its name is there.
@@ -160,7 +160,7 @@ class MessageContext(Struct, frozen=True):
     participants: tuple[str, ...] = ()
 
 
-def to_notification(message: Heard, around: MessageContext, *, answer: bool) -> Notification:
+def to_notification(message: DiscordMessage, around: MessageContext, *, answer: bool) -> Notification:
     """A message as a notification, with the fetched attachments and background."""
     names = {person_id(one): flatten(name) for one, name in message.mentions.items() if one != around.me}
     return Notification(
@@ -180,7 +180,7 @@ def to_notification(message: Heard, around: MessageContext, *, answer: bool) -> 
     )
 
 
-def to_edit(message: Heard, edited_at: datetime, around: MessageContext, *, answer: bool) -> Notification:
+def to_edit(message: DiscordMessage, edited_at: datetime, around: MessageContext, *, answer: bool) -> Notification:
     same = to_notification(message, around, answer=answer)
     return replace(same, kind=Kind.EDIT, external_id=f"{message.id}@{edited_at.isoformat()}", at=edited_at, position="")
 

@@ -34,7 +34,7 @@ WORDS = {
 }
 
 
-class Unreachable(DeliveryFailed):
+class DiscordUnreachable(DeliveryFailed):
     """Nothing was sent, because Discord is unreachable at the moment."""
 
     def __init__(self, reason: str) -> None:
@@ -51,9 +51,9 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
         case discord.HTTPException():
             return DeliveryUnclear(gettext_lazy("Discord answered {status}", status=why.status))
         case aiohttp.ClientConnectorError() if elapsed < SECOND_TRY:
-            return Unreachable(gettext_lazy("Discord cannot be reached"))
+            return DiscordUnreachable(gettext_lazy("Discord cannot be reached"))
         case RuntimeError():
-            return Unreachable(gettext_lazy("the connection to Discord is being closed"))
+            return DiscordUnreachable(gettext_lazy("the connection to Discord is being closed"))
         case TimeoutError():
             return DeliveryUnclear(gettext_lazy("Discord did not answer in time"))
         case _:

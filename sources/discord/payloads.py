@@ -12,7 +12,7 @@ from memory.store.faults import call_point, outside
 from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
 from sources.base import Attachment
 from sources.discord.cards import words_of
-from sources.discord.notifications import Author, Heard
+from sources.discord.notifications import Author, DiscordMessage
 from sources.discord.places import person_id, shortened
 from sources.discord.wiring import SharedState
 from sources.text import flatten, one_line
@@ -34,10 +34,10 @@ def author_of(user: discord.abc.User) -> Author:
     return Author(user.id, user.display_name, user.name, roles, user.joined_at)
 
 
-def heard_of(message: discord.Message, state: SharedState, author: Author | None = None) -> Heard:
+def heard_of(message: discord.Message, state: SharedState, author: Author | None = None) -> DiscordMessage:
     """A person's message; `author` if more is known of them than the message says."""
     own_roles = [role for role in message.role_mentions if role.tags and role.tags.bot_id == state.me]
-    return Heard(
+    return DiscordMessage(
         id=message.id,
         author=author or author_of(message.author),
         at=message.created_at,

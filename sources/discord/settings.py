@@ -58,7 +58,7 @@ def guild_subject(guild: int) -> str:
     return f"discord:guild:{guild}"
 
 
-class Decided(Struct, frozen=True):
+class StoredDecisions(Struct, frozen=True):
     """Decisions by command, always current: the mappings change while the service runs.
 
     `rules` is by "discord:<user>", `role_subject` and `guild_subject`.
@@ -104,7 +104,7 @@ class DiscordSettings(Struct, frozen=True):
     """How long Discord may take from the login to READY."""
     resume_seconds: float = 60
     """How long the library may try to resume a broken session."""
-    decided: Decided = field(default_factory=Decided)
+    decided: StoredDecisions = field(default_factory=StoredDecisions)
 
     def mode(self, chain: tuple[int, ...]) -> Mode:
         """The mode of a place with these ids, narrowest first; for each, decisions by command come first."""

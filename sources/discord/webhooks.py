@@ -18,7 +18,7 @@ from discord.http import Route
 from memory.queue.message_files import File
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from sources.base import DeliveryFailed, DeliveryUnclear
 from sources.discord import outcomes
 from sources.discord.outcomes import REFUSED
@@ -62,7 +62,7 @@ class Webhooks:
 
     def __init__(self, state: SharedState) -> None:
         self._state = state
-        self._hooks: Recent[int, tuple[float, Hook | None]] = Recent(1_000)
+        self._hooks: RecentValues[int, tuple[float, Hook | None]] = RecentValues(1_000)
 
     async def hook(self, channel: Any) -> Hook | None:
         """Our webhook for a channel or thread; None if there can be none."""

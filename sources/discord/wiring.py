@@ -12,7 +12,7 @@ from msgspec import Struct
 from memory.queue.gaps import Gap, Span
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from sources.base import UnknownPerson
 from sources.discord.client import Commands
 from sources.discord.settings import DiscordSettings
@@ -104,10 +104,10 @@ class SharedState:
         self.usable = asyncio.Event()
         """Logged in: requests can be made."""
         self.spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
-        self.newest: Recent[int, int] = Recent(5_000)
-        self.sent: Recent[int, int] = Recent(5_000)
-        self.withdrawn: Recent[int, None] = Recent(1_000)
-        self.hooks: Recent[int, None] = Recent(1_000)
+        self.newest: RecentValues[int, int] = RecentValues(5_000)
+        self.sent: RecentValues[int, int] = RecentValues(5_000)
+        self.withdrawn: RecentValues[int, None] = RecentValues(1_000)
+        self.hooks: RecentValues[int, None] = RecentValues(1_000)
 
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))

@@ -216,7 +216,7 @@ def _brief(error: Exception) -> str:
 _MOST_WORDS = 400
 
 
-class Found(Struct, frozen=True):
+class WebHit(Struct, frozen=True):
     """One hit: its URL, title and excerpt."""
 
     url: str
@@ -231,7 +231,7 @@ class WebSearch:
         self._server = server.rstrip("/")
         self._reader = Reader(vet=lambda _address: True)
 
-    async def search(self, words: str, limit: int) -> list[Found]:
+    async def search(self, words: str, limit: int) -> list[WebHit]:
         """The first hits. Raises WebRefused if the server cannot be reached or returns no JSON."""
         address = f"{self._server}/search?q={quote_plus(words[:_MOST_WORDS])}&format=json"
         page = await self._reader.fetch(address, accept="application/json")
@@ -241,7 +241,7 @@ class WebSearch:
         try:
             results = json.loads(page.body)["results"]
             return [
-                Found(str(each["url"]), str(each.get("title") or ""), str(each.get("content") or ""))
+                WebHit(str(each["url"]), str(each.get("title") or ""), str(each.get("content") or ""))
                 for each in results[:limit]
             ]
         except (ValueError, KeyError, TypeError, AttributeError) as error:

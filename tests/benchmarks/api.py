@@ -33,7 +33,7 @@ async def _measure(options: Options) -> list[dict[str, list[float]]]:
             async def at_the_terminal(text: str) -> bool:
                 said = {"text": text, "external_id": f"{ONCE}{snowflakes.next()}"}
                 async with aclosing(holder.call("once", **said)) as shown:
-                    return "Said" in [each["kind"] async for each in shown]
+                    return "Message" in [each["kind"] async for each in shown]
 
             rounds = []
             for number in range(options.rounds + 1):

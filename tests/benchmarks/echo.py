@@ -43,7 +43,7 @@ def _ask_before(tx: Tx, conversation: Conversation, questions: Sequence[Question
         words = (question.text, _NO_ANSWERS[number % len(_NO_ANSWERS)])
         for role, text in zip(("user", "assistant"), words, strict=True):
             at += timedelta(minutes=1)
-            said = messages.Heard(
+            said = messages.NewMessage(
                 PlaceId("bench:bot"),
                 PersonId("bench:asker") if role == "user" else None,
                 "Asker" if role == "user" else "Carina",

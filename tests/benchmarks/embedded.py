@@ -6,7 +6,7 @@ from functools import partial
 from memory.search import vectors
 from memory.search.embedding import Choice, Embedder, EmbeddingError, make_embedder
 from memory.search.similarity import Meaning
-from memory.search.vectors import Embedded
+from memory.search.vectors import EmbeddedRow
 from memory.store.database import Database
 from memory.store.faults import commit_point
 
@@ -31,7 +31,7 @@ async def embed_rows(database: Database, embedder: Embedder) -> int:
     while waiting := await database.read(lambda rows: vectors.missing(rows, _BATCH)):
         texts = [text.text for each in waiting for text in each.texts]
         made = iter(await embedder.embed(texts, _SECONDS))
-        embedded = [Embedded(each, tuple(next(made) for _ in each.texts)) for each in waiting]
+        embedded = [EmbeddedRow(each, tuple(next(made) for _ in each.texts)) for each in waiting]
         stored += await database.write(_STORE, partial(vectors.store, model=embedder.name, embedded=embedded))
     return stored
 

@@ -16,7 +16,7 @@ from bot.config import load_config
 from bot.upkeep.embedding import Embedders
 from memory.people.audience import Trust
 from memory.queue import messages
-from memory.queue.messages import Heard
+from memory.queue.messages import NewMessage
 from memory.search import vectors
 from memory.search.embedding import make_embedder, missing
 from memory.search.embedding.choice import Choice
@@ -98,7 +98,9 @@ def _talk(tx: Tx, count: int, words: Words) -> None:
     """Short messages: with the date and the speaker about 20 tokens, and 30 with the one before."""
     for number in range(count):
         text = words.sentence(6)
-        heard = Heard(_PLACE, PersonId("bench:p1"), "Ann", text, "bench", str(number), GUILD, Trust.APPROVED, utc_now())
+        heard = NewMessage(
+            _PLACE, PersonId("bench:p1"), "Ann", text, "bench", str(number), GUILD, Trust.APPROVED, utc_now()
+        )
         messages.add_heard(tx, heard)
 
 

@@ -142,7 +142,7 @@ def _fill(tx: Tx) -> None:
     for number, (name, who, text) in enumerate(said):
         at, place = _BEGIN + timedelta(minutes=5 * number), PlaceId("bench:talk")
         messages.add_heard(
-            tx, messages.Heard(place, _person(who), who, text, "bench", name, PUBLIC, Trust.APPROVED, at)
+            tx, messages.NewMessage(place, _person(who), who, text, "bench", name, PUBLIC, Trust.APPROVED, at)
         )
 
 

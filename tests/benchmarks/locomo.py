@@ -83,7 +83,7 @@ def store(tx: Tx, turns: Sequence[Turn]) -> None:
     """All turns as messages that everybody heard, in one place."""
     for turn in turns:
         person = PersonId(f"bench:{turn.speaker}")
-        heard = messages.Heard(
+        heard = messages.NewMessage(
             PlaceId("bench:talk"), person, turn.speaker, turn.text, "bench", turn.id, PUBLIC, Trust.APPROVED, turn.at
         )
         messages.add_heard(tx, heard)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from memory.people.audience import PUBLIC, Scope
 from memory.search.hybrid import search
-from memory.search.query import Among, Query
+from memory.search.query import Query, RowSet
 from memory.search.similarity import Meaning
 from memory.store.database import Tx
 from memory.store.ids import AgentId
@@ -59,7 +59,7 @@ def dense(raw: Connection, meanings: Mapping[str, Meaning]) -> Ask:
     """Vectors of the turns alone, compared with every one of them."""
     ids = external_ids(raw)
     numbers = [int(number) for number in ids]
-    among = Among("message", AGENT, Scope(PUBLIC), None)
+    among = RowSet("message", AGENT, Scope(PUBLIC), None)
 
     def ask(text: str) -> list[str]:
         near = meanings[text].of(Tx(raw), among, numbers)

@@ -26,7 +26,7 @@ from memory.search.embedding.packaged import DIMENSION
 from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.search.similarity import Meaning
-from memory.search.vectors import Embedded
+from memory.search.vectors import EmbeddedRow
 from memory.store.clock import utc_now
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
@@ -90,7 +90,7 @@ async def _embed(database: Database, seed: int) -> None:
     drawn = random.Random(seed)
     await database.write(_CHOOSE, lambda tx: vectors.choose(tx, _MODEL, DIMENSION))
     while waiting := await database.read(lambda rows: vectors.missing(rows, _BATCH)):
-        made = [Embedded(each, tuple(_drawn(drawn, _WORDS_TOLD) for _ in each.texts)) for each in waiting]
+        made = [EmbeddedRow(each, tuple(_drawn(drawn, _WORDS_TOLD) for _ in each.texts)) for each in waiting]
         await database.write(_STORE, functools.partial(vectors.store, model=_MODEL, embedded=made))
 
 

@@ -180,7 +180,7 @@ def _fill(tx: Tx, size: int) -> None:
         who = drawn.choice(_WHO)
         messages.add_heard(
             tx,
-            messages.Heard(
+            messages.NewMessage(
                 PlaceId("bench:talk"),
                 PersonId(f"bench:{who}"),
                 who,

@@ -62,7 +62,7 @@ def fill_messages(
         where = place(1 + number // 2 % 9).id if number < count - here else here_is or place(0).id
         person = PersonId(f"bench:p{number // 2 % 10}")
         if number % 2 == 0:
-            heard = messages.Heard(
+            heard = messages.NewMessage(
                 where,
                 person,
                 NAMES[number // 2 % 10],
@@ -77,7 +77,7 @@ def fill_messages(
         else:
             turn = TurnId(snowflakes.next())
             text = words.sentence(20)
-            row = messages.Said(
+            row = messages.TurnRow(
                 turn, 2, where, agent, person, "Carina", "assistant", text, "bench", GUILD, Trust.AGENT, now
             )
             messages.add_said(tx, row)

@@ -13,7 +13,7 @@ from bot.agents import events
 from bot.agents.additions import TypingPeople
 from bot.agents.answers import package
 from bot.agents.budgets import Budgets
-from bot.agents.deps import Limits, OwnersSide, TurnDeps
+from bot.agents.deps import Limits, OwnerPlace, TurnDeps
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms
@@ -28,7 +28,7 @@ from bot.runtime.intake import Gate, Intake
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
-from bot.runtime.turn_retries import Patience
+from bot.runtime.turn_retries import RetryPolicy
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from memory import agents
@@ -161,7 +161,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
 
 def surroundings(constellations: Constellations) -> SharedParts:
     """Nobody waits here for whether another message follows."""
-    return SharedParts(lambda _: Patience(merge=0), open_gate(constellations), Workers(), Intake())
+    return SharedParts(lambda _: RetryPolicy(merge=0), open_gate(constellations), Workers(), Intake())
 
 
 def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) -> TurnDeps:
@@ -179,7 +179,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) 
         rates=NO_LIMITS,
         too_long=lambda _source, _text: "",
         budgets=Budgets(),
-        owner=OwnersSide(PlaceId(f"{SOURCE}:owner"), lambda _rows, _now: None),
+        owner=OwnerPlace(PlaceId(f"{SOURCE}:owner"), lambda _rows, _now: None),
         apology=None,
         meaning=words_alone,
         of_folders=none_of_folders,

@@ -15,7 +15,7 @@ from bot.upkeep.background_calls import Background
 from bot.upkeep.idle import IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
-from scheduler.jobs import Kinds
+from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from sources.base import Place, Speaker
 from tests.bot.parts import ANN, HALL, NOON, MovableClock, Platform, ScriptedModel, said, says
@@ -126,7 +126,7 @@ async def living(
     """The service in a folder with some of the service's own jobs."""
     async with running(folder, setting) as service:
         clock = service.clock
-        kinds = Kinds()
+        kinds = JobKinds()
         runner = service.runner(kinds)
         Upkeep(clock).add(kinds)
         turn_deps = service.runtime.turn_deps

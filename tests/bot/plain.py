@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.agents.deps import Understood
+from bot.agents.deps import QueryMeaning
 from bot.agents.permissions.policy import People
 from bot.services.memory.search import Search
 from memory.people.audience import Scope
@@ -20,8 +20,8 @@ async def none_of_folders(_text: str, _agent: AgentId | None, _scope: Scope, _pa
     return {}
 
 
-async def not_understood(_text: str) -> Understood:
-    return Understood()
+async def not_understood(_text: str) -> QueryMeaning:
+    return QueryMeaning()
 
 
 def search(database: Database, people: People, clock: Clock) -> Search:

@@ -15,7 +15,7 @@ from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import Limits, OwnersSide, TurnDeps
+from bot.agents.deps import Limits, OwnerPlace, TurnDeps
 from bot.agents.events import TurnEvent
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
@@ -37,7 +37,7 @@ from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
-from bot.runtime.turn_retries import Patience
+from bot.runtime.turn_retries import RetryPolicy
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
@@ -57,7 +57,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Row, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
-from scheduler.jobs import Kinds
+from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
@@ -69,7 +69,7 @@ from tests.wire import PATIENCE
 T = TypeVar("T")
 SETUP = commit_point("tests.setup")
 
-AT_ONCE = Patience(waits=(0.0,), merge=0)
+AT_ONCE = RetryPolicy(waits=(0.0,), merge=0)
 """Tries again without a pause, and answers every message by itself."""
 
 
@@ -98,7 +98,7 @@ class Setting:
     model: ScriptedModel = field(default_factory=ScriptedModel)
     clock: MovableClock = field(default_factory=MovableClock)
     platform: Platform | None = None
-    patience: Patience = AT_ONCE
+    patience: RetryPolicy = AT_ONCE
     limits: Limits = LIMITS
     tools: Sequence[Tool] = ()
     """Beside the real ones."""
@@ -171,7 +171,7 @@ class Service:
         """See to whatever waits in the first one."""
         self.router.resume(self.home)
 
-    def runner(self, kinds: Kinds) -> Runner:
+    def runner(self, kinds: JobKinds) -> Runner:
         """Runs jobs, of these kinds, in every constellation."""
         opening = alike(self.constellations, kinds)
         return Runner(self.constellations, opening, self.clock, self.router.resume, str)
@@ -179,7 +179,7 @@ class Service:
     def schedule(
         self,
         runner: Runner,
-        kinds: Kinds,
+        kinds: JobKinds,
         kept: Sequence[BuiltInJob] = (),
         plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None,
     ) -> Schedule:
@@ -402,7 +402,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
             setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place),
             lambda person: setting.languages.get(person, "en"),
         ),
-        owner=OwnersSide(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
+        owner=OwnerPlace(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
         meaning=setting.meaning,
         of_folders=none_of_folders,
         checkpoints=CheckpointPolicy(),

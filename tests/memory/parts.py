@@ -11,7 +11,7 @@ from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, inbox, messages, turns
 from memory.queue.inbox import Arrival, InRow, Place
-from memory.queue.payloads import Brought, Quotation
+from memory.queue.payloads import Extras, Quotation
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
@@ -76,7 +76,7 @@ def arrival(number: int, text: str = "hello", **change: Any) -> Arrival:
         subject=str(number),
         text=text,
         at=NOON,
-        payload=Brought(quoted=Quotation("Bob", "before")),
+        payload=Extras(quoted=Quotation("Bob", "before")),
         group=MAIN,
         position=str(number),
     )

@@ -14,7 +14,7 @@ from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
 from memory.queue import messages, outbox, turns
 from memory.queue.inbox import InRow
-from memory.queue.messages import Said
+from memory.queue.messages import TurnRow
 from memory.queue.outbox import NewRow
 from memory.queue.turns import Turn
 from memory.store import byte_search
@@ -37,7 +37,7 @@ def entry(tx: Tx, text: str, audience: Audience = GUILD, person: PersonId = ANN,
 
 def say(tx: Tx, turn: Turn, text: str, call: str | None = None, role: messages.Role = "assistant") -> MessageId:
     named = "recall" if call else None
-    said = Said(
+    said = TurnRow(
         turn.id, 1, turn.place, STAR, turn.person, "Star", role, text, "discord", turn.scope.audience, Trust.AGENT,
         NOON, call, named, '{"content": "the quagga"}' if call and role == "assistant" else None,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from scheduler.jobs import Done, Firing, Kinds, Open, OpenConstellation, Queueing, Working
+from scheduler.jobs import DueJob, JobKinds, JobResult, Open, OpenConstellation, QueueJob, WorkJob
 from scheduler.runner import Runner
 from scheduler.triggers import Trigger, dump, next_run
 
@@ -36,23 +36,23 @@ class Ground:
     constellations: Constellations
     home: ConstellationId
     runner: Runner
-    kinds: Kinds
+    kinds: JobKinds
     clock: Clock
-    fired: list[Firing] = field(default_factory=list)
+    fired: list[DueJob] = field(default_factory=list)
     again: datetime | None = None
     fail: Exception | None = None
 
-    def note(self, _tx: Tx, firing: Firing) -> Done:
+    def note(self, _tx: Tx, firing: DueJob) -> JobResult:
         if self.fail is not None:
             raise self.fail
         self.fired.append(firing)
-        return Done("noted", self.again)
+        return JobResult("noted", self.again)
 
-    async def work(self, _database: Database, firing: Firing) -> str | Done:
+    async def work(self, _database: Database, firing: DueJob) -> str | JobResult:
         if self.fail is not None:
             raise self.fail
         self.fired.append(firing)
-        return "worked" if self.again is None else Done("not yet", self.again)
+        return "worked" if self.again is None else JobResult("not yet", self.again)
 
     async def put(self, identifier: str, trigger: Trigger, kind: str = "note", grace: timedelta | None = None) -> None:
         first = next_run(trigger, self.clock() - timedelta(microseconds=1)) or self.clock()
@@ -89,11 +89,11 @@ class Ground:
         await self.runner.settled()
         return await self.runner.tick()
 
-    def runs(self, identifier: str) -> list[Firing]:
+    def runs(self, identifier: str) -> list[DueJob]:
         return [firing for firing in self.fired if firing.job.id == identifier]
 
 
-def alike(constellations: Constellations, kinds: Kinds) -> Open:
+def alike(constellations: Constellations, kinds: JobKinds) -> Open:
     """Opens constellations that all know how to do the same."""
 
     @asynccontextmanager
@@ -114,10 +114,10 @@ async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Grou
     clock = clock or Clock()
     async with Constellations.open(folder, clock) as constellations:
         home = await constellations.ensure("home", PersonId("terminal:owner"))
-        kinds = Kinds()
+        kinds = JobKinds()
         opening = alike(constellations, kinds)
         runner = Runner(constellations, opening, clock, lambda _id: None, lambda text: text.replace(SECRET, "[secret]"))
         made = Ground(constellations, home.id, runner, kinds, clock)
-        kinds.add(Queueing("note", made.note))
-        kinds.add(Working("work", made.work))
+        kinds.add(QueueJob("note", made.note))
+        kinds.add(WorkJob("work", made.work))
         yield made

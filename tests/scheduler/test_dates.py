@@ -7,7 +7,7 @@ import pytest
 from memory.store.errors import Refused
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import crontab_words, moment_words, rule_words
-from scheduler.triggers import Recurring, next_run
+from scheduler.triggers import RecurrenceTrigger, next_run
 from texts import speaking
 
 NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
@@ -204,7 +204,7 @@ def test_a_time_is_found_among_other_words(text: str, rest: str) -> None:
 )
 def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> None:
     trigger = read_when(text, NOW, VIENNA)
-    assert isinstance(trigger, Recurring)
+    assert isinstance(trigger, RecurrenceTrigger)
     assert trigger.rule == rule
     assert first(text) == utc
 
@@ -212,7 +212,7 @@ def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> 
 def test_what_was_understood_is_said_back() -> None:
     assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue, 3 Mar 2026, 09:00 (Europe/Vienna)"
     weekly = read_when("jeden Montag um 8", NOW, VIENNA)
-    assert isinstance(weekly, Recurring)
+    assert isinstance(weekly, RecurrenceTrigger)
     assert shown(weekly, NOW, VIENNA) == "Mon, 9 Mar 2026, 08:00 (Europe/Vienna, every Monday)"
     with speaking("de"):
         assert shown(weekly, NOW, VIENNA) == "Mo., 9.3.2026, 08:00 (Europe/Vienna, jeden Montag)"

@@ -13,9 +13,9 @@ from memory.store.database import Database, Tx
 from memory.store.errors import EntryNotFound
 from memory.store.ids import ConstellationId
 from memory.store.sqlite import driver
-from scheduler.jobs import Done, Firing, Queueing, Working
+from scheduler.jobs import DueJob, JobResult, QueueJob, WorkJob
 from scheduler.runner import LEASE, MAX_ATTEMPTS
-from scheduler.triggers import At, Cron, Every
+from scheduler.triggers import CronTrigger, DateTrigger, IntervalTrigger
 from tests.captured_logs import capture_logs
 from tests.scheduler.parts import NOON, PUT, SECRET, Clock, Ground, ground
 
@@ -36,9 +36,9 @@ def quietly() -> Iterator[None]:
 
 
 async def test_26_hours_and_then_three_days_away(here: Ground) -> None:
-    await here.put("hourly", Every(HOUR, NOON))
-    await here.put("daily", Cron("0 4 * * *"))
-    await here.put("once", At(NOON + 5 * HOUR))
+    await here.put("hourly", IntervalTrigger(HOUR, NOON))
+    await here.put("daily", CronTrigger("0 4 * * *"))
+    await here.put("once", DateTrigger(NOON + 5 * HOUR))
     await here.pass_by(26 * HOUR, MINUTE)
     assert [len(here.runs(name)) for name in ("hourly", "daily", "once")] == [27, 1, 1]
     assert all(firing.late == timedelta() for firing in here.fired)
@@ -55,7 +55,7 @@ async def test_26_hours_and_then_three_days_away(here: Ground) -> None:
 
 
 async def test_what_is_too_late_is_skipped_and_says_so(here: Ground) -> None:
-    await here.put("patrol", Cron("0 9 * * *"), grace=HOUR)
+    await here.put("patrol", CronTrigger("0 9 * * *"), grace=HOUR)
     await here.pass_by(3 * DAY, 3 * DAY)
     assert here.fired == []
     job = await here.job("patrol")
@@ -67,7 +67,7 @@ async def test_what_is_too_late_is_skipped_and_says_so(here: Ground) -> None:
 
 
 async def test_a_job_that_is_once_and_too_late_is_over_and_still_there(here: Ground) -> None:
-    await here.put("once", At(NOON + HOUR), grace=HOUR)
+    await here.put("once", DateTrigger(NOON + HOUR), grace=HOUR)
     await here.pass_by(3 * DAY, 3 * DAY)
     job = await here.job("once")
     assert (job.status, job.last_outcome) == (Status.DONE, "skipped")
@@ -77,8 +77,8 @@ async def test_two_processes_on_one_database_run_it_once(tmp_path: Path) -> None
     clock = Clock()
     async with ground(tmp_path, clock) as one, ground(tmp_path, clock) as other:
         for number in range(20):
-            await one.put(f"q{number}", At(NOON + HOUR), "note")
-            await one.put(f"w{number}", At(NOON + HOUR), "work")
+            await one.put(f"q{number}", DateTrigger(NOON + HOUR), "note")
+            await one.put(f"w{number}", DateTrigger(NOON + HOUR), "work")
         await one.runner.tick()
         clock.now += HOUR
         await asyncio.gather(one.runner.tick(), other.runner.tick())
@@ -90,7 +90,7 @@ async def test_two_processes_on_one_database_run_it_once(tmp_path: Path) -> None
 async def test_work_that_was_cut_off_is_done_again_when_its_lease_is_over(tmp_path: Path) -> None:
     clock = Clock()
     async with ground(tmp_path, clock) as one:
-        await one.put("w", At(NOON), "work")
+        await one.put("w", DateTrigger(NOON), "work")
         async with one.constellations.use(one.home) as database:
             await database.write(PUT, lambda tx: jobs.claim(tx, "w", "somebody who died", NOON + LEASE))
         await one.runner.tick()
@@ -109,7 +109,7 @@ async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
     here: Ground, kind: str, error: type[Exception]
 ) -> None:
     here.fail = error("no such thing")
-    await here.put("daily", Every(DAY, NOON), kind)
+    await here.put("daily", IntervalTrigger(DAY, NOON), kind)
     await here.tick()
     job = await here.job("daily")
     assert job.attempts == 1
@@ -128,7 +128,7 @@ async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
 @pytest.mark.parametrize("kind", ["note", "work"])
 async def test_what_is_kept_of_a_failure_holds_no_secret(here: Ground, kind: str) -> None:
     here.fail = ValueError(f"https://example.org/?key={SECRET} was refused")
-    await here.put("once", At(NOON), kind)
+    await here.put("once", DateTrigger(NOON), kind)
     for _ in range(MAX_ATTEMPTS):
         await here.pass_by(2 * HOUR, MINUTE)
         assert SECRET not in (job := await here.job("once")).last_detail
@@ -137,18 +137,18 @@ async def test_what_is_kept_of_a_failure_holds_no_secret(here: Ground, kind: str
 
 async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Ground) -> None:
     here.fail = ValueError("no such thing")
-    await here.put("once", At(NOON))
+    await here.put("once", DateTrigger(NOON))
     await here.pass_by(6 * HOUR, MINUTE)
     assert (await here.job("once")).status is Status.FAILED
 
 
 async def test_a_job_whose_data_is_damaged_fails_alone(here: Ground) -> None:
-    def about(_tx: Tx, firing: Firing) -> Done:
-        return Done(firing.job.read(EntryDue).entry)
+    def about(_tx: Tx, firing: DueJob) -> JobResult:
+        return JobResult(firing.job.read(EntryDue).entry)
 
-    here.kinds.add(Queueing("about", about))
-    await here.put("damaged", At(NOON), "about")
-    await here.put("sound", At(NOON))
+    here.kinds.add(QueueJob("about", about))
+    await here.put("damaged", DateTrigger(NOON), "about")
+    await here.put("sound", DateTrigger(NOON))
     async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: tx.run("UPDATE jobs SET payload = '{' WHERE id = 'damaged'"))
     await here.tick()
@@ -157,12 +157,12 @@ async def test_a_job_whose_data_is_damaged_fails_alone(here: Ground) -> None:
 
 
 async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
-    await here.put("strange", At(NOON), "of another version")
+    await here.put("strange", DateTrigger(NOON), "of another version")
     await here.runner.tick()
     job = await here.job("strange")
     assert (job.status, job.held_until) == (Status.ACTIVE, NOON + HOUR)
     assert "nothing here handles" in job.last_detail
-    here.kinds.add(Queueing("of another version", here.note))
+    here.kinds.add(QueueJob("of another version", here.note))
     await here.pass_by(HOUR, HOUR)
     assert len(here.fired) == 1
 
@@ -170,7 +170,7 @@ async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
 @pytest.mark.parametrize("kind", ["note", "work"])
 async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> None:
     here.again = NOON + 3 * HOUR
-    await here.put("quiet", At(NOON), kind)
+    await here.put("quiet", DateTrigger(NOON), kind)
     await here.runner.tick()
     await here.runner.settled()
     job = await here.job("quiet")
@@ -184,7 +184,7 @@ async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> 
 
 
 async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Ground) -> None:
-    await here.put("hourly", Every(HOUR, NOON + HOUR))
+    await here.put("hourly", IntervalTrigger(HOUR, NOON + HOUR))
     async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: jobs.pause(tx, "hourly"))
         await here.pass_by(5 * HOUR, HOUR)
@@ -202,14 +202,14 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
     begun, go_on = asyncio.Event(), asyncio.Event()
     runs: list[str] = []
 
-    async def work(_database: Database, firing: Firing) -> str:
+    async def work(_database: Database, firing: DueJob) -> str:
         runs.append(firing.job.id)
         begun.set()
         await go_on.wait()
         return "worked"
 
-    here.kinds.add(Working("long", work))
-    await here.put("w", At(NOON), "long")
+    here.kinds.add(WorkJob("long", work))
+    await here.put("w", DateTrigger(NOON), "long")
     await here.runner.tick()
     await begun.wait()
     async with here.constellations.use(here.home) as database:
@@ -223,7 +223,7 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
 
 
 async def test_a_clock_that_is_adjusted_repeats_nothing(here: Ground) -> None:
-    await here.put("daily", Cron("0 12 * * *"))
+    await here.put("daily", CronTrigger("0 12 * * *"))
     await here.runner.tick()
     here.clock.now -= timedelta(seconds=5)
     await here.pass_by(MINUTE, timedelta(seconds=1))
@@ -233,7 +233,7 @@ async def test_a_clock_that_is_adjusted_repeats_nothing(here: Ground) -> None:
 async def test_at_a_start_the_index_is_as_the_files_are(tmp_path: Path) -> None:
     clock = Clock()
     async with ground(tmp_path, clock) as one:
-        await one.put("soon", At(NOON + HOUR))  # and nobody lives to index it
+        await one.put("soon", DateTrigger(NOON + HOUR))  # and nobody lives to index it
     clock.now += 2 * HOUR
     async with ground(tmp_path, clock) as other:
         await other.run_until_fired()
@@ -248,7 +248,7 @@ async def test_a_file_that_cannot_be_read_at_a_start_is_opened_instead(
 
     clock = Clock()
     async with ground(tmp_path, clock) as one:
-        await one.put("soon", At(NOON + HOUR))
+        await one.put("soon", DateTrigger(NOON + HOUR))
     clock.now += 2 * HOUR
     monkeypatch.setattr("scheduler.runner.connect", refuse)
     async with ground(tmp_path, clock) as other:
@@ -259,7 +259,7 @@ async def test_a_file_that_cannot_be_read_at_a_start_is_opened_instead(
 async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     here: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await here.put("far", At(NOON + 30 * DAY))
+    await here.put("far", DateTrigger(NOON + 30 * DAY))
     await here.runner.tick()
     assert here.constellations.open_now() == []
     opened: list[ConstellationId] = []
@@ -275,7 +275,7 @@ async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
 
 
 async def test_a_deleted_constellation_is_looked_at_no_more(here: Ground) -> None:
-    await here.put("soon", At(NOON + HOUR))
+    await here.put("soon", DateTrigger(NOON + HOUR))
     assert await here.runner.tick() == NOON + HOUR
     await here.constellations.remove(here.home)
     here.clock.now += 2 * HOUR
@@ -284,14 +284,14 @@ async def test_a_deleted_constellation_is_looked_at_no_more(here: Ground) -> Non
 
 def test_a_kind_is_known_once(here: Ground) -> None:
     with pytest.raises(ValueError, match="already"):
-        here.kinds.add(Queueing("note", here.note))
+        here.kinds.add(QueueJob("note", here.note))
 
 
 async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
     here.clock.now = datetime.now(tz=UTC)
     task = asyncio.create_task(here.runner.run())
     await asyncio.sleep(0)
-    await here.put("soon", At(here.clock.now))
+    await here.put("soon", DateTrigger(here.clock.now))
     async with asyncio.timeout(20):
         while not here.fired:
             await asyncio.sleep(0.01)

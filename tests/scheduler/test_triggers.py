@@ -7,10 +7,10 @@ import pytest
 from memory.store.errors import Refused
 from scheduler import zones
 from scheduler.triggers import (
-    At,
-    Cron,
-    Every,
-    Recurring,
+    CronTrigger,
+    DateTrigger,
+    IntervalTrigger,
+    RecurrenceTrigger,
     Trigger,
     due_between,
     dump,
@@ -49,7 +49,7 @@ def walls(trigger: Trigger, first: str, last: str) -> list[str]:
     ],
 )
 def test_a_crontab_line_means_what_crontab_means(line: str, first: str) -> None:
-    assert next_run(Cron(line), NOON) == utc(first)
+    assert next_run(CronTrigger(line), NOON) == utc(first)
 
 
 @pytest.mark.parametrize(
@@ -61,52 +61,52 @@ def test_a_crontab_line_means_what_crontab_means(line: str, first: str) -> None:
 )
 def test_what_can_never_be_is_refused_in_words(line: str) -> None:
     with pytest.raises(Refused, match=r"cron line|never happens"):
-        require(Cron(line), NOON)
+        require(CronTrigger(line), NOON)
 
 
 def test_an_unknown_zone_is_refused_with_the_one_that_may_be_meant() -> None:
     with pytest.raises(Refused, match=r"no time zone .*Did you mean Europe/Vienna"):
-        require(Cron("0 9 * * *", "Europe/Viena"), NOON)
+        require(CronTrigger("0 9 * * *", "Europe/Viena"), NOON)
 
 
 def test_a_time_that_clocks_skip_comes_an_hour_later_and_once() -> None:
     # 29 March 2026: 02:00 becomes 03:00 in Vienna; 02:30 does not exist.
-    assert walls(Cron("30 2 * * *", VIENNA), "2026-03-28", "2026-03-31") == ["28 01:30", "29 01:30", "30 00:30"]
+    assert walls(CronTrigger("30 2 * * *", VIENNA), "2026-03-28", "2026-03-31") == ["28 01:30", "29 01:30", "30 00:30"]
 
 
 def test_a_time_that_clocks_repeat_comes_once() -> None:
     # 25 October 2026: 03:00 becomes 02:00; 02:30 is there twice.
-    assert walls(Cron("30 2 * * *", VIENNA), "2026-10-24 12:00", "2026-10-26 12:00") == ["25 00:30", "26 01:30"]
+    assert walls(CronTrigger("30 2 * * *", VIENNA), "2026-10-24 12:00", "2026-10-26 12:00") == ["25 00:30", "26 01:30"]
 
 
 def test_every_hour_means_hours_that_pass() -> None:
-    autumn = walls(Cron("0 * * * *", VIENNA), "2026-10-24 23:30", "2026-10-25 03:30")
-    spring = walls(Cron("0 * * * *", VIENNA), "2026-03-28 23:30", "2026-03-29 03:30")
+    autumn = walls(CronTrigger("0 * * * *", VIENNA), "2026-10-24 23:30", "2026-10-25 03:30")
+    spring = walls(CronTrigger("0 * * * *", VIENNA), "2026-03-28 23:30", "2026-03-29 03:30")
     assert autumn == ["25 00:00", "25 01:00", "25 02:00", "25 03:00"]
     assert spring == ["29 00:00", "29 01:00", "29 02:00", "29 03:00"]
 
 
 def test_a_rule_keeps_to_the_clocks_of_its_zone() -> None:
     start = datetime.fromisoformat("2026-03-27T02:30")
-    daily = Recurring("FREQ=DAILY;COUNT=4", start, VIENNA)
+    daily = RecurrenceTrigger("FREQ=DAILY;COUNT=4", start, VIENNA)
     assert walls(daily, "2026-03-01", "2026-05-01") == ["27 01:30", "28 01:30", "29 01:30", "30 00:30"]
     assert next_run(daily, utc("2026-03-30 00:30")) is None
 
 
 def test_a_rule_may_come_ahead_of_what_it_is_about() -> None:
     start = datetime.fromisoformat("2026-03-02T09:00")
-    weekly = Recurring("FREQ=WEEKLY;BYDAY=MO", start, "UTC", ahead=timedelta(minutes=15))
+    weekly = RecurrenceTrigger("FREQ=WEEKLY;BYDAY=MO", start, "UTC", ahead=timedelta(minutes=15))
     assert walls(weekly, "2026-03-01", "2026-03-10") == ["02 08:45", "09 08:45"]
 
 
 def test_a_rule_ends_where_it_says() -> None:
     start = datetime.fromisoformat("2026-03-02T09:00")
-    assert walls(Recurring("FREQ=DAILY;UNTIL=20260304", start, VIENNA), "2026-03-01", "2026-04-01") == [
+    assert walls(RecurrenceTrigger("FREQ=DAILY;UNTIL=20260304", start, VIENNA), "2026-03-01", "2026-04-01") == [
         "02 08:00",
         "03 08:00",
         "04 08:00",
     ]
-    in_utc = Recurring("FREQ=DAILY;UNTIL=20260303T080000Z", start, VIENNA)
+    in_utc = RecurrenceTrigger("FREQ=DAILY;UNTIL=20260303T080000Z", start, VIENNA)
     assert walls(in_utc, "2026-03-01", "2026-04-01") == ["02 08:00", "03 08:00"]
 
 
@@ -129,28 +129,28 @@ def test_a_rule_ends_where_it_says() -> None:
 @pytest.mark.timeout(10)
 def test_a_rule_that_cannot_be_is_refused_and_soon(rule: str) -> None:
     with pytest.raises(Refused):
-        require(Recurring(rule, datetime.fromisoformat("2026-01-01T09:00"), "UTC"), NOON)
+        require(RecurrenceTrigger(rule, datetime.fromisoformat("2026-01-01T09:00"), "UTC"), NOON)
 
 
 def test_intervals_keep_their_phase() -> None:
-    every = Every(timedelta(minutes=20), utc("2026-03-02 00:07"))
+    every = IntervalTrigger(timedelta(minutes=20), utc("2026-03-02 00:07"))
     assert next_run(every, NOON) == utc("2026-03-02 12:07")
     assert next_run(every, utc("2026-03-01 00:00")) == utc("2026-03-01 00:07")
 
 
 def test_what_is_once_is_past_afterwards() -> None:
-    assert next_run(At(NOON), NOON) is None
+    assert next_run(DateTrigger(NOON), NOON) is None
     with pytest.raises(Refused, match="past"):
-        require(At(NOON - timedelta(seconds=1)), NOON)
+        require(DateTrigger(NOON - timedelta(seconds=1)), NOON)
 
 
 @pytest.mark.parametrize(
     "trigger",
     [
-        At(NOON),
-        Every(timedelta(hours=1), NOON),
-        Cron("0 9 * * 1", VIENNA),
-        Recurring("FREQ=DAILY", datetime.fromisoformat("2026-03-02T09:00"), VIENNA, timedelta(minutes=5)),
+        DateTrigger(NOON),
+        IntervalTrigger(timedelta(hours=1), NOON),
+        CronTrigger("0 9 * * 1", VIENNA),
+        RecurrenceTrigger("FREQ=DAILY", datetime.fromisoformat("2026-03-02T09:00"), VIENNA, timedelta(minutes=5)),
     ],
 )
 def test_a_trigger_is_the_same_after_it_was_stored(trigger: Trigger) -> None:
@@ -159,8 +159,8 @@ def test_a_trigger_is_the_same_after_it_was_stored(trigger: Trigger) -> None:
 
 def test_the_newest_of_many_due_times() -> None:
     month = timedelta(days=30)
-    assert newest_due(Cron("* * * * *"), NOON, NOON + month) == NOON + month
-    assert newest_due(Cron("0 9 1 1 *"), NOON, NOON + month) == NOON
+    assert newest_due(CronTrigger("* * * * *"), NOON, NOON + month) == NOON + month
+    assert newest_due(CronTrigger("0 9 1 1 *"), NOON, NOON + month) == NOON
 
 
 # ---------------------------------------------------------------------------------------------------- quiet hours

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from memory.store.ids import PersonId
 from memory.store.records import replace
-from sources.bluesky.filters import Us, Why, answers, involved, opting, skip_reason, vacates
+from sources.bluesky.filters import OwnAccount, SkipReason, answers, involved, opting, skip_reason, vacates
 from sources.bluesky.keys import POSTS
 from sources.bluesky.notifications import notifications
 from sources.bluesky.records import Account, Post, Reference
@@ -18,7 +18,7 @@ from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.threads import Branch, Thread, lines
 
 ME, ANA, BOB, EVE = "did:plc:me", "did:plc:ana", "did:plc:bob", "did:plc:eve"
-US = Us(ME, lambda person: person == PersonId(f"bluesky:{EVE}"), lambda _person: False)
+US = OwnAccount(ME, lambda person: person == PersonId(f"bluesky:{EVE}"), lambda _person: False)
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
@@ -38,28 +38,28 @@ CALL = {ME: "@me.test"}
 @pytest.mark.parametrize(
     ("found", "filters", "why"),
     [
-        (post(by=ME), {}, Why.OWN),
-        (post(by=EVE), {"friends": {EVE}}, Why.OPTED_OUT),
-        (post(), {"exclude_dids": {ANA}, "friends": {ANA}}, Why.EXCLUDED_PERSON),
-        (post("buy CRYPTO now"), {"exclude_keywords": ("crypto",), "friends": {ANA}}, Why.EXCLUDED_WORD),
-        (post(author=Account(ANA, blocked=True)), {"friends": {ANA}}, Why.BLOCKED),
-        (post(author=Account(ANA, muted=True)), {}, Why.BLOCKED),
+        (post(by=ME), {}, SkipReason.OWN),
+        (post(by=EVE), {"friends": {EVE}}, SkipReason.OPTED_OUT),
+        (post(), {"exclude_dids": {ANA}, "friends": {ANA}}, SkipReason.EXCLUDED_PERSON),
+        (post("buy CRYPTO now"), {"exclude_keywords": ("crypto",), "friends": {ANA}}, SkipReason.EXCLUDED_WORD),
+        (post(author=Account(ANA, blocked=True)), {"friends": {ANA}}, SkipReason.BLOCKED),
+        (post(author=Account(ANA, muted=True)), {}, SkipReason.BLOCKED),
         (post(), {"friends": {ANA}, "dids": {BOB}, "keywords": ("x",), "languages": {"de"}}, None),
-        (post(), {"dids": {BOB}}, Why.NOT_LISTED),
-        (post(mentions=CALL), {"dids": {BOB}}, Why.NOT_LISTED),
+        (post(), {"dids": {BOB}}, SkipReason.NOT_LISTED),
+        (post(mentions=CALL), {"dids": {BOB}}, SkipReason.NOT_LISTED),
         (post(mentions=CALL), {"dids": {BOB}, "allow_any_mentions": True}, None),
-        (post("I say me.test"), {"dids": {BOB}, "allow_any_mentions": True}, Why.NOT_LISTED),
-        (post(), {"mentions": {BOB}}, Why.NO_MENTION),
+        (post("I say me.test"), {"dids": {BOB}, "allow_any_mentions": True}, SkipReason.NOT_LISTED),
+        (post(), {"mentions": {BOB}}, SkipReason.NO_MENTION),
         (post(mentions={BOB: "@bob"}), {"mentions": {BOB}}, None),
-        (post(), {"keywords": ("cats",)}, Why.NO_KEYWORD),
+        (post(), {"keywords": ("cats",)}, SkipReason.NO_KEYWORD),
         (post("my CATS"), {"keywords": ("cats",)}, None),
-        (post(languages=("en",)), {"languages": {"de"}}, Why.LANGUAGE),
+        (post(languages=("en",)), {"languages": {"de"}}, SkipReason.LANGUAGE),
         (post(languages=("pt-BR",)), {"languages": {"pt"}}, None),
         (post(), {"languages": {"de"}}, None),
         (post(), {}, None),
     ],
 )
-def test_the_filters_in_their_order(found: Post, filters: dict[str, Any], why: Why | None) -> None:
+def test_the_filters_in_their_order(found: Post, filters: dict[str, Any], why: SkipReason | None) -> None:
     given: dict[str, Any] = {key: frozenset(each) if isinstance(each, set) else each for key, each in filters.items()}
     made = Filters(**given)
     assert skip_reason(found, replace(US, filters=made)) is why

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sources.bluesky.failures import NoAnswer, Refused
+from sources.bluesky.failures import CallRefused, NoAnswer
 from sources.bluesky.lookups import BlueskyReader
 from tests.sources.bluesky_stage import AWAY, Away, Ground, opts_out
 
@@ -30,9 +30,9 @@ async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Ground, away:
     found = await reader(here).search("ferry", 5)
     assert "my ferry" not in "".join(found.lines)
     assert (len(found.lines), found.hidden) == (1, 1)
-    with pytest.raises(Refused):
+    with pytest.raises(CallRefused):
         await reader(here).profile("@bob.test")
-    with pytest.raises(Refused):
+    with pytest.raises(CallRefused):
         await reader(here).thread(theirs.uri)
 
 
@@ -52,7 +52,7 @@ async def test_a_thread_with_somebody_excluded_is_not_read(here: Ground) -> None
     began = here.ana.post("began")
     here.bob.post("me too", reply_to=began)
     excluding = here.source({"exclude_dids": frozenset({here.bob.did})}).endpoint.reader
-    with pytest.raises(Refused, match="excluded"):
+    with pytest.raises(CallRefused, match="excluded"):
         await excluding.thread(began.uri)
 
 
@@ -65,7 +65,7 @@ async def test_a_profile_says_what_is_public(here: Ground) -> None:
 
 
 async def test_what_does_not_exist_and_servers_in_trouble_are_told_apart(here: Ground) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(CallRefused):
         await reader(here).profile("nobody.test")
     here.server.fail("app.bsky.feed.searchPosts", 502)
     with pytest.raises(NoAnswer):

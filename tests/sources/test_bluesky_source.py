@@ -14,9 +14,9 @@ from memory.people.audience import PUBLIC, Trust
 from memory.store.clock import to_text
 from memory.store.ids import PersonId
 from sources.base import Deliver, Kind
-from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable
+from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.session import LOGIN_PAUSE
-from sources.bluesky.source import Pace
+from sources.bluesky.source import PollPace
 from tests.sources.bluesky_stage import Away, Ground, delivery, hides, mutes, opts_out
 from tests.wire.bluesky import User
 
@@ -592,7 +592,7 @@ async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
     await here.look(here.source())
     away = here.source(service="http://127.0.0.1:9")
     (here.folder / "bluesky.session").unlink()
-    with pytest.raises(Unreachable, match=r"^http://127\.0\.0\.1:9 cannot be reached\. .*BLUESKY_SERVICE"):
+    with pytest.raises(ServerUnreachable, match=r"^http://127\.0\.0\.1:9 cannot be reached\. .*BLUESKY_SERVICE"):
         await here.look(away)
     for number in range(3):
         here.mention(f"meanwhile {number}")
@@ -639,7 +639,7 @@ async def test_what_follows_an_answer_is_heard_at_once(here: Ground) -> None:
 
 
 def test_nobody_waits_longer_than_the_setting_says_for_a_look() -> None:
-    pace = Pace(2.0)
+    pace = PollPace(2.0)
     assert pace.next(1_000.0) == 2.0
     pace.heard(1_000.0)
     assert pace.next(1_010.0) == 1.0

@@ -12,7 +12,7 @@ from memory.store.digests import text_mark
 from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
 from sources.discord.places import guild_id, person_id, place_id
-from sources.discord.settings import Decided, Mode, People, role_subject
+from sources.discord.settings import Mode, People, StoredDecisions, role_subject
 from sources.discord.wiring import StoredMessage
 from tests.sources.running import Ear, connected, home
 from tests.wire.discord.messages import Upload
@@ -412,7 +412,7 @@ async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordS
         await person.say(general, f"<@bot> {person.username} while you were away")
     guild.remove(left)
     deny = People(roles=frozenset({rogues.id} if denies else ()))
-    decided = Decided(rules={role_subject(cooks.id): Rule.ALLOW})
+    decided = StoredDecisions(rules={role_subject(cooks.id): Rule.ALLOW})
     async with connected(server, ear, deny=deny, decided=decided):
         await ana.say(general, "<@bot> live")
         heard = await ear.wait(2 if denies else 4)

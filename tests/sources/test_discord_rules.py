@@ -21,7 +21,7 @@ from sources.base import Delivery, PlaceKind
 from sources.discord.endpoint import HistoryMessage, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,
-    Heard,
+    DiscordMessage,
     MessageContext,
     admitted,
     is_answered,
@@ -40,7 +40,7 @@ from sources.discord.places import (
     shortened,
     user_number,
 )
-from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
+from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ME, ANA, OZ = 1, 2, 3
@@ -99,8 +99,8 @@ def test_who_hears_what_is_said(
     assert place.bindings == tuple(BOUND.get(one, f"discord:{one}") for one in where.chain)
 
 
-def message(content: str = "hello", **changes: Any) -> Heard:
-    plain = Heard(100, Author(ANA, "Ana", "ana"), NOW, content)
+def message(content: str = "hello", **changes: Any) -> DiscordMessage:
+    plain = DiscordMessage(100, Author(ANA, "Ana", "ana"), NOW, content)
     return replace(plain, **changes)
 
 
@@ -126,7 +126,7 @@ OTHER_REPLY = message(quoted=Quotation("Bo", "before", external_id="7"))
         (Mode.OFF, message(), direct(ANA), True),
     ],
 )
-def test_what_becomes_of_a_message(mode: Mode, heard: Heard, where: ChannelInfo, outcome: bool | None) -> None:
+def test_what_becomes_of_a_message(mode: Mode, heard: DiscordMessage, where: ChannelInfo, outcome: bool | None) -> None:
     assert is_answered(heard, where, settings(default_mode=mode)) is outcome
 
 
@@ -134,8 +134,8 @@ COOK = Author(ANA, "Ana", roles={77: "Cooks"})
 PLAIN = Author(ANA, "Ana")
 
 
-def decided(subject: str, rule: Rule = Rule.ALLOW) -> Decided:
-    return Decided({subject: rule})
+def decided(subject: str, rule: Rule = Rule.ALLOW) -> StoredDecisions:
+    return StoredDecisions({subject: rule})
 
 
 LET_IN, SHUT_OUT = decided(person_id(ANA)), decided(person_id(ANA), Rule.DENY)

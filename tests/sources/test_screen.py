@@ -9,7 +9,7 @@ from rich.console import Console
 
 from sources import screen
 from sources.screen import ChatView
-from sources.terminal import Busy, Changed, Said, Withdrawn
+from sources.terminal import Busy, Deletion, Edit, Message
 
 _STEP = re.compile(r"\x1b\[\??([\d;]*)([A-Za-z])|\x1b\].*?(?:\x07|\x1b\\)|(.)", re.DOTALL)
 
@@ -77,19 +77,19 @@ def test_piped_only_whole_answers_are_written_as_they_are() -> None:
     chat, out = view(tty=False)
     chat.show(Busy(True))
     chat.stream("Hel")
-    chat.show(Said("1", "Hello **you** [bold]and[/bold] :smile: " + "x" * 100, "Carina"))
+    chat.show(Message("1", "Hello **you** [bold]and[/bold] :smile: " + "x" * 100, "Carina"))
     chat.close()
     assert out.getvalue() == "Carina: Hello **you** [bold]and[/bold] :smile: " + "x" * 100 + "\n"
 
 
 def test_piped_changes_are_shown_as_far_as_they_go() -> None:
     chat, out = view(tty=False)
-    chat.show(Said("1", "one"))
-    chat.show(Changed("1", "one"))
-    chat.show(Changed("1", "one two"))
-    chat.show(Changed("1", "three"))
-    chat.show(Changed("9", "other"))
-    chat.show(Withdrawn("9"))
+    chat.show(Message("1", "one"))
+    chat.show(Edit("1", "one"))
+    chat.show(Edit("1", "one two"))
+    chat.show(Edit("1", "three"))
+    chat.show(Edit("9", "other"))
+    chat.show(Deletion("9"))
     assert out.getvalue().splitlines() == ["one", " two", "(changed)", "three", "(changed)", "other", "(taken back)"]
 
 
@@ -98,7 +98,7 @@ def test_piped_changes_are_shown_as_far_as_they_go() -> None:
 
 def test_markdown_is_drawn_on_a_terminal() -> None:
     chat, out = view(tty=True)
-    chat.show(Said("1", ANSWER))
+    chat.show(Message("1", ANSWER))
     assert "**" not in out.shown
     assert "`" not in out.shown
     assert out.shown.splitlines()[0] == "I know two things:"
@@ -122,20 +122,20 @@ def test_markdown_is_drawn_on_a_terminal() -> None:
 )
 def test_no_words_get_lost_in_markdown(text: str, shown: str) -> None:
     chat, out = view(tty=True)
-    chat.show(Said("1", text))
+    chat.show(Message("1", text))
     assert out.shown == shown
 
 
 def test_no_line_is_filled_up_with_spaces() -> None:
     chat, out = view(tty=True)
-    chat.show(Said("1", "short\n\n- list\n\n1. list"))
+    chat.show(Message("1", "short\n\n- list\n\n1. list"))
     assert [line for line in out.lines if line != line.rstrip()] == []
 
 
 def test_a_speaker_stands_before_the_words_whatever_they_are() -> None:
     chat, out = view(tty=True)
-    chat.show(Said("1", "Hello", "A_b_ **c**"))
-    chat.show(Said("2", "- one", "Vega"))
+    chat.show(Message("1", "Hello", "A_b_ **c**"))
+    chat.show(Message("2", "- one", "Vega"))
     assert out.shown == "A_b_ **c**: Hello\nVega:\n\n • one"
 
 
@@ -153,12 +153,12 @@ def test_lines_from_before_are_drawn_too() -> None:
 @pytest.mark.parametrize("height", [30, 5])
 def test_a_streamed_answer_looks_in_the_end_like_one_that_came_whole(step: int, height: int) -> None:
     whole, expected = view(tty=True)
-    whole.show(Said("1", ANSWER))
+    whole.show(Message("1", ANSWER))
     chat, out = view(tty=True, height=height)
     chat.show(Busy(True))
     for end in range(1, len(ANSWER), step):
         chat.stream(ANSWER[:end])
-    chat.show(Said("1", ANSWER))
+    chat.show(Message("1", ANSWER))
     assert out.shown == expected.shown
 
 
@@ -178,7 +178,7 @@ def test_a_stream_is_not_drawn_with_every_piece(monkeypatch: pytest.MonkeyPatch)
     for end in range(1000):
         chat.stream("one " + "x" * end)
     assert len(out.getvalue()) == written
-    chat.show(Said("1", "one xxx"))
+    chat.show(Message("1", "one xxx"))
     assert out.shown == "one xxx"
 
 
@@ -196,7 +196,7 @@ def test_what_was_streamed_stands_once_and_what_is_void_is_replaced_or_said_to_b
     chat, out = view(tty=True)
     for text in streamed:
         chat.stream(text)
-    chat.show(Said("1", said))
+    chat.show(Message("1", said))
     chat.close()
     assert out.shown == shown
 
@@ -212,7 +212,7 @@ def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> Non
     while "thinking" not in out.getvalue() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert "thinking" in out.getvalue()
-    chat.show(Said("1", "done"))
+    chat.show(Message("1", "done"))
     chat.close()
     assert out.shown == "done"
 
@@ -220,13 +220,13 @@ def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> Non
 def test_what_a_model_writes_cannot_move_the_cursor() -> None:
     evil = "a\x1b[2J\rb\x07\u202ec\ud800\n全角　空白\t👩‍👩‍👧"
     piped, out = view(tty=False)
-    piped.show(Said("1", evil))
+    piped.show(Message("1", evil))
     assert out.getvalue() == "abc\ufffd\n全角　空白\t👩‍👩‍👧\n"
     for draw in ("show", "stream", "recall", "note"):
         chat, out = view(tty=True)
         match draw:
             case "show":
-                chat.show(Said("1", evil, "\x1b[1mname"))
+                chat.show(Message("1", evil, "\x1b[1mname"))
             case "recall":
                 chat.recall("\x1b[1mname", evil)
             case "note":

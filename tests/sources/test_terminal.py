@@ -16,13 +16,13 @@ from sources import terminal
 from sources.base import Activity, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint
 from sources.terminal import (
     Busy,
-    Changed,
+    Deletion,
+    Edit,
     Journal,
-    Said,
+    Message,
     Shown,
     TerminalEndpoint,
     TerminalSource,
-    Withdrawn,
     local_name,
     shown_as,
 )
@@ -78,8 +78,8 @@ async def test_those_who_are_attached_are_shown_what_is_sent(endpoint: TerminalE
         await seam.withdraw(PLACE, "terminal-7")
         seam.show(Activity(PLACE, busy=False))
         seam.show(Activity(PlaceId("discord:1"), busy=True))
-    said = Said("terminal-7", "hi", "Carina")
-    assert one == two == [Busy(True), said, Changed("terminal-7", "hi!"), Withdrawn("terminal-7"), Busy(False)]
+    said = Message("terminal-7", "hi", "Carina")
+    assert one == two == [Busy(True), said, Edit("terminal-7", "hi!"), Deletion("terminal-7"), Busy(False)]
 
 
 async def test_with_nobody_there_a_delivery_waits(endpoint: TerminalEndpoint) -> None:
@@ -105,7 +105,7 @@ async def test_a_delivery_is_shown_once_however_often_it_is_sent(endpoint: Termi
     with restarted.attach(shown.append):
         await restarted.send(delivery(7))
         await restarted.send(delivery(8, "next"))
-    assert shown == [Said("terminal-7", "hello"), Said("terminal-8", "next")]
+    assert shown == [Message("terminal-7", "hello"), Message("terminal-8", "next")]
     found = await restarted.find((delivery(6), delivery(7), delivery(8)))
     assert found == {OutboxId(7): "terminal-7", OutboxId(8): "terminal-8"}
 

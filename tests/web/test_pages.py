@@ -20,7 +20,7 @@ from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Place
-from memory.queue.payloads import Brought
+from memory.queue.payloads import Extras
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
@@ -112,7 +112,7 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
         def arrive(tx: Tx) -> None:
             inbox.accept(tx, Arrival(
                 "discord", "7", "message", place, PersonId("discord:7"), HOSTILE, Trust.APPROVED, "7", EVIL, now,
-                Brought(), group.id,
+                Extras(), group.id,
             ), now)  # fmt: skip
 
         await s.app.database.write(_ARRIVE, arrive)
@@ -159,7 +159,7 @@ async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(s:
     def arrive(tx: Tx) -> None:
         text = "word " * 20_000
         inbox.accept(tx, Arrival(
-            "api", "7", "message", place, PERSON, "owner", Trust.OWNER, "7", text, now, Brought(), None
+            "api", "7", "message", place, PERSON, "owner", Trust.OWNER, "7", text, now, Extras(), None
         ), now)  # fmt: skip
 
     await s.app.database.write(_ARRIVE, arrive)
@@ -209,7 +209,7 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
         place = Place(there, "guild", Audience(audience), f"#{name}", around)
         arrival = Arrival(
             "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
-            Brought(), None,
+            Extras(), None,
         )  # fmt: skip
         await s.app.database.write(_ARRIVE, functools.partial(_accept, arrival))
     assert "Set" in (await s.post("/settings", op="mode.set", place="discord:5", mode="listen")).text

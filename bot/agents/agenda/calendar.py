@@ -21,8 +21,8 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import read_when
 from scheduler.descriptions import clock_words
-from scheduler.jobs import Done, Firing, Kinds, Queueing
-from scheduler.triggers import At, Recurring, Trigger
+from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
 from texts import _, gettext_noop
 
@@ -99,8 +99,8 @@ def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
     planned = event.starts_at - ahead
     first = max(planned, now + timedelta(seconds=1))
     sooner = ""
-    before: Trigger = At(first)
-    if isinstance(trigger, Recurring):
+    before: Trigger = DateTrigger(first)
+    if isinstance(trigger, RecurrenceTrigger):
         before = replace(trigger, ahead=ahead)
         sooner = to_text(first) if first > planned else ""
     named, made = calendar.job_id(event.id), triggers.dump(before)
@@ -162,13 +162,13 @@ class EventJob(Struct, frozen=True):
 
     reminding: ReminderJob
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Queueing(EVENT, self.announce))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(QueueJob(EVENT, self.announce))
 
-    def announce(self, tx: Tx, firing: Firing) -> Done:
+    def announce(self, tx: Tx, firing: DueJob) -> JobResult:
         event = calendar.by_id(tx, firing.job.read(EventDue).event)
         if event is None or event.person is None or event.cancelled:
-            return Done(_("no longer wanted"))
+            return JobResult(_("no longer wanted"))
         if self.reminding.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
         if kept := self.reminding.kept_back(tx, event.person, firing.now):
@@ -179,13 +179,13 @@ class EventJob(Struct, frozen=True):
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)
-        return Done(_("sent"))
+        return JobResult(_("sent"))
 
 
-def _announced(event: Event, firing: Firing) -> datetime:
+def _announced(event: Event, firing: DueJob) -> datetime:
     """The occurrence that a due time announces."""
     first = firing.job.read(EventDue).sooner == to_text(firing.due)  # announced later than was wanted
-    if first or not isinstance(triggers.load(event.trigger), Recurring):
+    if first or not isinstance(triggers.load(event.trigger), RecurrenceTrigger):
         return event.starts_at
     return firing.due + timedelta(minutes=event.reminder_minutes or 0)
 

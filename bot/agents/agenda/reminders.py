@@ -33,8 +33,8 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words
-from scheduler.jobs import Done, Firing, Kinds, Queueing
-from scheduler.triggers import At, Recurring
+from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.triggers import DateTrigger, RecurrenceTrigger
 from scheduler.zones import Quiet, instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
@@ -141,7 +141,7 @@ def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
     if planned is None or planned.next_at is None:
         return
     trigger = triggers.load(reminder.trigger)
-    following = triggers.next_run(trigger, until) if isinstance(trigger, Recurring) else None
+    following = triggers.next_run(trigger, until) if isinstance(trigger, RecurrenceTrigger) else None
     if following is None:
         jobs.drop(tx, planned.id)
     elif planned.next_at <= until:
@@ -150,7 +150,7 @@ def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
 
 def finish(tx: Tx, reminder: Reminder, now: datetime) -> None:
     """Acknowledge a reminder; a repeating one continues. Its messages are updated."""
-    if isinstance(triggers.load(reminder.trigger), Recurring):
+    if isinstance(triggers.load(reminder.trigger), RecurrenceTrigger):
         for suffix in ("again", "later"):
             jobs.drop(tx, job_id(reminder.id, suffix))
         reminders.set_status(tx, reminder.id, Status.WAITING, now)
@@ -187,7 +187,7 @@ def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
     return what, found.said
 
 
-def lateness(firing: Firing, zone: str) -> str:
+def lateness(firing: DueJob, zone: str) -> str:
     """A remark after a reminder that comes late because the service was down; else empty.
 
     A reminder delayed by quiet hours was due at their end.
@@ -223,17 +223,17 @@ class ReminderJob(Struct, frozen=True):
     spoken: Callable[[PersonId], str]
     """The language that a person chose; empty without a choice."""
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Queueing(REMIND, self.remind))
-        kinds.add(Queueing(ESCALATE, self.remind))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(QueueJob(REMIND, self.remind))
+        kinds.add(QueueJob(ESCALATE, self.remind))
 
-    def remind(self, tx: Tx, firing: Firing) -> Done:
+    def remind(self, tx: Tx, firing: DueJob) -> JobResult:
         """Queue the message, and plan its repetition; or repeat a message that nobody has acknowledged."""
         reminder, again = reminders.by_id(tx, firing.job.read(ReminderDue).reminder), firing.job.kind == ESCALATE
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
-            return Done(_("no longer wanted"))
+            return JobResult(_("no longer wanted"))
         if again and reminder.status is not Status.TOLD:
-            return Done(_("not needed"))
+            return JobResult(_("not needed"))
         if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
             return kept
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
@@ -248,20 +248,20 @@ class ReminderJob(Struct, frozen=True):
         if reminder.escalate_minutes and not again:
             at = firing.now + timedelta(minutes=reminder.escalate_minutes)
             jobs.put(tx, _job(reminder, at, "again", ESCALATE), firing.now)
-        return Done(_("sent"))
+        return JobResult(_("sent"))
 
-    def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> Done | None:
+    def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> JobResult | None:
         if self.opted_out(person):
             reminders.end(tx, reminder, Status.CANCELLED, now)
         return self.kept_back(tx, person, now, urgent=reminder.urgent)
 
-    def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> Done | None:
+    def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> JobResult | None:
         """The reason why a person gets no message now; None if there is none."""
         if self.opted_out(person):
-            return Done(_("the person opted out"))
+            return JobResult(_("the person opted out"))
         quiet = None if urgent else quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
         held = None if quiet is None else quiet.until(now)
-        return None if held is None else Done(_("waiting for quiet hours to end"), again=held)
+        return None if held is None else JobResult(_("waiting for quiet hours to end"), again=held)
 
     def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
         """Within the context, texts are in the language that the person chose."""
@@ -313,7 +313,7 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
 
 
 def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> NewJob:
-    trigger = triggers.dump(At(at)) if suffix else reminder.trigger
+    trigger = triggers.dump(DateTrigger(at)) if suffix else reminder.trigger
     payload = ReminderDue(reminder.id)
     return NewJob(job_id(reminder.id, suffix), kind, trigger, at, payload, reminder.person, reminder.audience)
 
@@ -323,7 +323,7 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
 
     For a repeating reminder only the last message: earlier ones were not done by that.
     """
-    repeats = isinstance(triggers.load(reminder.trigger), Recurring)
+    repeats = isinstance(triggers.load(reminder.trigger), RecurrenceTrigger)
     last = "/".join(reminder.told_key.split("/")[:3])
     said = [
         row for row in outbox.of_prefix(tx, f"{REMIND}/{reminder.id}/") if not isinstance(row.detail, outbox.EditDetail)

@@ -13,11 +13,11 @@ from memory.store.database import Tx, Value
 from memory.store.errors import Refused
 from memory.store.ids import SHORTEST, code
 from scheduler.dates import read_when
-from scheduler.triggers import At
+from scheduler.triggers import DateTrigger
 from texts import _, gettext_noop
 
 T = TypeVar("T")
-N = TypeVar("N", bound="Numbered")
+N = TypeVar("N", bound="HasId")
 
 NONE = "none"
 """In place of a time or a task: remove it."""
@@ -52,7 +52,7 @@ class TaskChanges(Struct, frozen=True):
         return found
 
 
-class Numbered(Protocol):
+class HasId(Protocol):
     @property
     def id(self) -> int: ...
 
@@ -108,6 +108,6 @@ def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tupl
 
 def _due(words: str, now: datetime, zone: str) -> str:
     trigger = read_when(words, now, zone)
-    if not isinstance(trigger, At):
+    if not isinstance(trigger, DateTrigger):
         raise Refused("A task cannot repeat.")
     return to_text(trigger.when)

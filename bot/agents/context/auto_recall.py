@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Set
 
 from msgspec import Struct
 
-from bot.agents.context.quotes import Quoted, joined, say
+from bot.agents.context.quotes import PromptText, joined, say
 from memory.knowledge import archival, graph
 from memory.knowledge.archival import Entry
 from memory.queue.messages import Message
@@ -29,7 +29,7 @@ _EARLIER = 2  # earlier messages whose words are searched, too
 _SHOWN = 600  # characters of one entry
 
 
-class Recalled(Struct, frozen=True):
+class RecalledEntry(Struct, frozen=True):
     """An entry that came to mind, and by what: a search found it, the graph led to it, or it is one of the newest."""
 
     entry: Entry
@@ -44,14 +44,14 @@ def recalled(
     asked: Sequence[str],
     history: Sequence[Message],
     meaning: Nearness | None = None,
-) -> list[Recalled]:
+) -> list[RecalledEntry]:
     """The agent's entries that fit the messages, best first, that the hearers of the turn may know.
 
     `asked` are the messages that the turn answers, `meaning` theirs, `history` what else is in view. Without a content
     word nothing is searched; then the first turn in a place shows the newest entries.
     """
     in_view = {message.id for message in history}
-    found: list[Recalled] = []
+    found: list[RecalledEntry] = []
     if any(content_words(text) for text in asked):
         earlier = [message.text for message in history if message.role == "user"][-_EARLIER:]
         text = "\n".join([*reversed(asked), *reversed(earlier)])
@@ -60,11 +60,13 @@ def recalled(
         hits = {EntryId(hit.id): hit for hit in search(rows, query, turn.scope).hits}
         best = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
         led = _linked(rows, turn, agent, text, {entry.id for entry in best}, in_view)
-        found = [Recalled(entry, hits[entry.id]) for entry in best] + [Recalled(each, linked=True) for each in led]
+        found = [RecalledEntry(entry, hits[entry.id]) for entry in best] + [
+            RecalledEntry(each, linked=True) for each in led
+        ]
     if found or history:
         return found
     newest = archival.latest(rows, agent, turn.scope, limit=UNASKED, before=turn.started_at)
-    return [Recalled(entry) for entry in _not_in_view(newest, in_view)]
+    return [RecalledEntry(entry) for entry in _not_in_view(newest, in_view)]
 
 
 def _linked(
@@ -80,12 +82,12 @@ def _not_in_view(entries: Sequence[Entry], in_view: Set[MessageId]) -> list[Entr
     return [entry for entry in entries if not entry.messages or not in_view >= set(entry.messages)]
 
 
-def recalled_lines(found: Iterable[Recalled]) -> Quoted:
+def recalled_lines(found: Iterable[RecalledEntry]) -> PromptText:
     """One line per entry: id, day, category, text."""
     return joined(_line(each.entry) for each in found)
 
 
-def _line(entry: Entry) -> Quoted:
+def _line(entry: Entry) -> PromptText:
     words = " ".join(entry.content.split())
     words = words if len(words) <= _SHOWN else f"{words[:_SHOWN]}… (recall read shows all)"
     when = f"{entry.created_at:%Y-%m-%d}, {entry.category}".removesuffix(", ")

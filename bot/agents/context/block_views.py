@@ -13,13 +13,13 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from bot.agents.context.quotes import Quoted, as_written, attribute, line, say, within_block
+from bot.agents.context.quotes import PromptText, as_written, attribute, line, say, within_block
 from bot.models.base import parsed
 from memory import blocks
 from memory.blocks import Block, BlockType
 from memory.people.audience import OWNER, PUBLIC, Audience
 from memory.queue import messages
-from memory.queue.steps import Answered, CallDone, Step
+from memory.queue.steps import CallDone, ModelAnswer, Step
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 
@@ -29,12 +29,12 @@ _LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
 
 
-class Placed(Struct, frozen=True):
+class BlockLayout(Struct, frozen=True):
     above: tuple[Block, ...] = ()
     below: tuple[Block, ...] = ()
     logs: tuple[Block, ...] = ()
     """Logs of the turn's own audience, without calls in view."""
-    lacking: tuple[Quoted, ...] = ()
+    lacking: tuple[PromptText, ...] = ()
     """What the blocks above lack of earlier turns, in words."""
 
     @property
@@ -44,12 +44,12 @@ class Placed(Struct, frozen=True):
 
 def placed(
     rows: Rows, turn: Turn, known: Iterable[Block], history: Sequence[messages.Message], steps: Sequence[Step]
-) -> Placed:
+) -> BlockLayout:
     """Where the known blocks stand in the prompt of a turn with that conversation in view."""
     own = [row for row in history if row.tool_call_id is not None and row.agent in (None, turn.agent)]
     before, now = _appended(own, ()), _appended((), steps)
     labels = Counter([each.label for each in known])
-    above, below, logs, lacking = list[Block](), list[Block](), list[Block](), list[Quoted]()
+    above, below, logs, lacking = list[Block](), list[Block](), list[Block](), list[PromptText]()
     for each in known:
         if each.type is BlockType.LOG:
             logs += [each] if each.audience == turn.scope.audience else []
@@ -63,7 +63,7 @@ def placed(
             last = "append" if count == 1 else f"{count} appends"
             called = attribute(each.address)
             lacking.append(say("[block {called} above lacks your last {last} in view]", called=called, last=last))
-    return Placed(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
+    return BlockLayout(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
 
 
 def _appended(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defaultdict[str, list[str]]:
@@ -75,7 +75,7 @@ def _appended(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defau
         elif row.tool_name == "context" and CHANGED in row.text:
             done.append(given.get(row.tool_call_id or "", ""))
     for step in steps:
-        if isinstance(step.body, Answered):
+        if isinstance(step.body, ModelAnswer):
             given.update({call.id: call.arguments for call in step.body.calls})
         elif isinstance(step.body, CallDone) and step.body.name == "context" and step.body.ok:
             done.append(given.get(step.body.call, ""))

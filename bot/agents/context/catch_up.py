@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.context.quotes import Quoted, display_name, line, say
+from bot.agents.context.quotes import PromptText, display_name, line, say
 from memory import activity, coordination
 from memory.activity import EventFilter, Kind, Neighbor
 from memory.agenda import tasks
@@ -25,7 +25,7 @@ _SUMMARIES = 20  # summaries that are read
 _WORDS = 300  # characters of a decision, a thread or a summary
 
 
-class Size(Struct, frozen=True):
+class CatchUpSize(Struct, frozen=True):
     """How many lines of each kind are shown."""
 
     happened: int
@@ -45,11 +45,11 @@ class CatchUp(Struct, frozen=True):
     agents: tuple[tuple[Neighbor, AgentSummary], ...]
 
 
-def size_for(away: timedelta, role: str) -> Size:
+def size_for(away: timedelta, role: str) -> CatchUpSize:
     """The amount: more after a day and after a week; double for a supervisor, half for a listener."""
     steps = 1 + (away >= _DAY) + (away >= _WEEK)
     times = {"supervisor": 2.0, "observer": 0.5}.get(role, 1.0)
-    return Size(*(max(1, int(count * steps * times)) for count in (3, 3, 2, 2)))
+    return CatchUpSize(*(max(1, int(count * steps * times)) for count in (3, 3, 2, 2)))
 
 
 def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> CatchUp | None:
@@ -127,7 +127,7 @@ def _did(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> Iterator[tuple[N
             yield by_id.pop(summary.agent), summary
 
 
-def catch_up_lines(missed: CatchUp) -> Iterator[Quoted]:
+def catch_up_lines(missed: CatchUp) -> Iterator[PromptText]:
     yield say("## Constellation Update (you were last active {ago})", ago=_ago(missed.away))
     yield from _part("What's Happened", missed.happened)
     yield from _part("Key Decisions", (f"{note.text}{_by(note)}" for note in missed.decisions))
@@ -148,7 +148,7 @@ def _by(note: Note) -> str:
     return f" ({note.importance}, noted by {note.by_name})" if note.by_name else f" ({note.importance})"
 
 
-def _part(title: str, lines: Iterable[str]) -> Iterator[Quoted]:
+def _part(title: str, lines: Iterable[str]) -> Iterator[PromptText]:
     found = [say("- {line}", line=line(each, _WORDS)) for each in lines]
     if found:
         yield from (say("\n### {title}", title=title), *found)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot.agents.context.quotes import (
     NOTHING,
-    Quoted,
+    PromptText,
     display_name,
     estimate_tokens,
     joined,
@@ -23,8 +23,8 @@ from memory.agents import Agent
 from memory.knowledge.summaries import Compaction
 from memory.people.audience import Trust
 from memory.queue import agent_messages, messages, outbox
-from memory.queue.payloads import Brought, Quotation
-from memory.queue.steps import Answered, CallDone, Step
+from memory.queue.payloads import Extras, Quotation
+from memory.queue.steps import CallDone, ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import AgentId
 from memory.store.plurals import many
@@ -127,7 +127,7 @@ def _said(row: messages.Message) -> str:
     return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {line(failed)}]" if failed else "")
 
 
-def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
+def heard(row: messages.Message, *, overheard: bool = False) -> PromptText:
     """A message under a line with its speaker; `overheard` if it was not addressed to an agent."""
     if row.role == "system" and row.source != agent_messages.SOURCE:
         if row.trust is Trust.WEB:
@@ -139,7 +139,7 @@ def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
 
 
 @functools.lru_cache(maxsize=1_000)
-def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple[str, ...]) -> Quoted:
+def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple[str, ...]) -> PromptText:
     """Cached: the same messages are in every prompt of a conversation."""
     shown = display_name(speaker) or "somebody"
     head = say("[{speaker} ({who}) · {when}", speaker=shown, who=who, when=_when(at))
@@ -151,7 +151,7 @@ def _when(at: datetime) -> str:
     return at.isoformat(" ", "minutes")[:16] + " UTC"
 
 
-def carried(came: Brought, answers: Quoted) -> Iterable[Quoted]:
+def carried(came: Extras, answers: PromptText) -> Iterable[PromptText]:
     """What came with a message: its quote, earlier lines of the place, its files."""
     if came.background:
         yield quotation("earlier in this place", joined(map(line, came.background)))
@@ -174,7 +174,7 @@ def carried(came: Brought, answers: Quoted) -> Iterable[Quoted]:
             )
 
 
-def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]) -> Quoted:
+def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]) -> PromptText:
     """Which message in view is the quoted one, so that it is not shown twice; empty if unknown."""
     if quoted.by_us:
         sent = outbox.said_by_us(rows, asked.source, quoted.external_id)
@@ -218,7 +218,7 @@ def foreign_words(
         for row in foreign_rows(history, own)
     ]
     bodies = [step.body for step in steps]
-    calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
+    calls = {call.id: call.arguments for body in bodies if isinstance(body, ModelAnswer) for call in body.calls}
     read += [(b.name, calls.get(b.call, "")) for b in bodies if isinstance(b, CallDone) and b.trust < Trust.AGENT]
     named = list(dict.fromkeys(_source(tool, call if exact else "") for tool, call in reversed(read)))
     sources = ", ".join(named[:_MOST])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
+from bot.agents.context.quotes import NOTHING, PromptText, display_name, estimate_tokens, joined, line, quotation, say
 from memory.knowledge import facts, projects
 from memory.knowledge.facts import Fact
 from memory.knowledge.items import Item, Kind
@@ -47,7 +47,7 @@ def knowledge(rows: Rows, turn: Turn, stored: Mapping[Kind, Sequence[Item]]) -> 
     return Knowledge(tuple(own), tuple(shared), projects.learned(stored, turn.started_at))
 
 
-def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted]]:
+def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, PromptText]]:
     """The source and the lines of each part; `roster` stands above them and uses part of the limit."""
     room = TOKENS - (estimate_tokens(roster) if roster else 0)
     shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS))) if known.shared else []
@@ -64,11 +64,11 @@ def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted
         yield PROJECTS_HEAD, joined(taught)
 
 
-def _fitting(found: Sequence[Fact], head: str, room: int) -> Iterator[Quoted]:
+def _fitting(found: Sequence[Fact], head: str, room: int) -> Iterator[PromptText]:
     return _within(map(fact_line, found), head, room)
 
 
-def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
+def _within(lines: Iterable[PromptText], head: str, room: int) -> Iterator[PromptText]:
     """The first lines that fit."""
     text = ""
     for each in lines:
@@ -78,14 +78,14 @@ def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
         yield each
 
 
-def project_lines(found: ProjectLearnings) -> Iterator[Quoted]:
+def project_lines(found: ProjectLearnings) -> Iterator[PromptText]:
     """Lessons from projects, strongest first: weak axes, repeated issues, wishes."""
     if found.rated and (weak := found.weak):
         yield say("- weak in the last projects, do better: {axes}", axes=", ".join(weak))
     yield from map(project_line, (*found.issues, *found.wishes, *found.rated))
 
 
-def project_line(each: Item) -> Quoted:
+def project_line(each: Item) -> PromptText:
     text = line(each.text, projects.LONGEST)
     match each.kind:
         case Kind.REVIEW:
@@ -100,7 +100,7 @@ def project_line(each: Item) -> Quoted:
             return line(say("- {done}: {text} {tech}", done=done, text=text, tech=line(tech, projects.LONGEST_TECH)))
 
 
-def fact_line(fact: Fact) -> Quoted:
+def fact_line(fact: Fact) -> PromptText:
     """A fact in one line: its kind, who said it, and whether it is doubtful."""
     by = say(" ({who})", who=display_name(fact.speaker, 24)) if fact.speaker else NOTHING
     doubt = say("" if fact.trust >= Trust.APPROVED else " [from somebody who is not approved, or the web]")
@@ -108,7 +108,7 @@ def fact_line(fact: Fact) -> Quoted:
     return say("- {label}{by}: {text}{doubt}", label=fact.label, by=by, text=text, doubt=doubt)
 
 
-def numbered_line(fact: Fact) -> Quoted:
+def numbered_line(fact: Fact) -> PromptText:
     """A fact in one line, with its number and how often it was said."""
     often = many(fact.reinforcements, "session")
     shared = f", known to all, confirmed by {len(fact.confirmed_by)}" if fact.shared else ""

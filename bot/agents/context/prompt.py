@@ -13,13 +13,13 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from bot.agents.context import recovery
-from bot.agents.context.auto_recall import Recalled, recalled, recalled_lines
-from bot.agents.context.block_views import Placed, placed, readers, render_block
+from bot.agents.context.auto_recall import RecalledEntry, recalled, recalled_lines
+from bot.agents.context.block_views import BlockLayout, placed, readers, render_block
 from bot.agents.context.history import answered, beginning, carried, conversation, earlier, heard, in_view
 from bot.agents.context.known_facts import Knowledge, knowledge, knowledge_parts
 from bot.agents.context.quotes import (
     NOTHING,
-    Quoted,
+    PromptText,
     attribute,
     line,
     passage,
@@ -45,15 +45,15 @@ from memory.people.audience import OWNER, PUBLIC, Audience
 from memory.people.identities import audience_called
 from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow
-from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, Payload, SourceNews, about
+from memory.queue.payloads import PAYLOAD, EditEvent, Extras, LetterEvent, NewsEvent, PatrolEvent, Payload, about
 from memory.queue.steps import (
-    Answered,
     CallDone,
     CallFailed,
     CallStarted,
     CallWaits,
-    Joined,
+    MessagesJoined,
     MissingCalls,
+    ModelAnswer,
     Note,
     Step,
     TakenUp,
@@ -72,14 +72,14 @@ HISTORY_ROWS = 200
 _AWAY = 20  # blocks outside the context that are named
 
 
-class Asked(Struct, frozen=True):
+class PromptMessage(Struct, frozen=True):
     """One message that the turn answers, with what came with it."""
 
     message: messages.Message
     payload: Payload
     edited: messages.Message | None = None
     """The edited message that an event is about, in its current form."""
-    answers: Quoted = NOTHING
+    answers: PromptText = NOTHING
     """Which message in view it replies to; empty if that is not in view and therefore quoted."""
     pictures: tuple[str, ...] = ()
     """Stored images, as data URLs."""
@@ -93,14 +93,14 @@ class Asked(Struct, frozen=True):
 class PromptInputs(Struct, frozen=True):
     turn: Turn
     agent: Agent
-    asked: tuple[Asked, ...]
+    asked: tuple[PromptMessage, ...]
     steps: tuple[Step, ...] = ()
     claimed: tuple[InRow, ...] = ()
     """The inbox rows that the turn answers, fully or as a member."""
     place_name: str = ""
     zone: str = ""
     """The person's time zone, if they set one."""
-    placed: Placed = field(default_factory=Placed)
+    placed: BlockLayout = field(default_factory=BlockLayout)
     """The blocks that are shown."""
     spots: Mapping[Audience, str] = field(default_factory=dict)
     """Names of the servers and channels whose blocks are shown, if there are several."""
@@ -111,7 +111,7 @@ class PromptInputs(Struct, frozen=True):
     """The conversation in view."""
     compacted: Compaction | None = None
     """The summary of what is before it."""
-    recalled: tuple[Recalled, ...] = ()
+    recalled: tuple[RecalledEntry, ...] = ()
     kept: Inventory | None = None
     """An overview of working memory; None if there is nothing in it."""
     situation: Situation | None = None
@@ -155,9 +155,9 @@ def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs
     payloads: dict[MessageId, Payload] = {
         row.message: PAYLOAD.require(row.payload) for row in claimed if row.message is not None
     }
-    asked = [Asked(message, payloads.get(message.id, Brought())) for message in told.asked]
+    asked = [PromptMessage(message, payloads.get(message.id, Extras())) for message in told.asked]
     for position, each in enumerate(asked):
-        if isinstance(each.payload, Edited):
+        if isinstance(each.payload, EditEvent):
             found = messages.by_ids(rows, [each.payload.edited], turn.scope)
             asked[position] = replace(each, edited=found[0] if found else None)
     wordings = tuple((each.message.id, each.message.revision) for each in asked)
@@ -226,8 +226,8 @@ def gather(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> P
     return found if reminders(found) else remind(rows, found)
 
 
-def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messages.Message]) -> Asked:
-    came = asked.payload if isinstance(asked.payload, Brought) else Brought()
+def _with_what_came(rows: Rows, turn: Turn, asked: PromptMessage, shown: Iterable[messages.Message]) -> PromptMessage:
+    came = asked.payload if isinstance(asked.payload, Extras) else Extras()
     answers = NOTHING if came.quoted is None else answered(rows, asked.message, came.quoted, shown)
     pictures = message_files.pictures(rows, asked.message.id, turn.scope) if came.attachments else ()
     return replace(asked, answers=answers, pictures=pictures)
@@ -275,12 +275,12 @@ def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool
     """Render the request for the next model step. Pure: the same inputs give the same request, byte for byte."""
     temperature, max_tokens = material.agent.config.get("temperature"), material.agent.config.get("max_tokens")
     for each in material.asked:
-        if isinstance(each.payload, Brought):
+        if isinstance(each.payload, Extras):
             temperature = temperature if each.payload.temperature is None else each.payload.temperature
             max_tokens = max_tokens if each.payload.max_tokens is None else each.payload.max_tokens
     past = [*earlier(material.compacted), *conversation(material.history, material.agent.id)]
     current = list(_render_current(material))
-    answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
+    answers = [step.body for step in material.steps if isinstance(step.body, ModelAnswer)]
     if last_step:
         current.append(UserMessage("[system] This is the last step of this turn: answer now, without tools."))
     instructions, blocks = _instructions(material), _memory(material)
@@ -360,29 +360,29 @@ def _labels(material: PromptInputs) -> Counter[str]:
     return Counter([block.label for block in (*material.placed.blocks, *material.placed.logs)])
 
 
-def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
+def _render_asked(material: PromptInputs, asked: PromptMessage) -> UserMessage:
     row = asked.message
     if row.role == "system":
         return _render_event(material, asked)
     newest = asked is _newest(material)
-    came = asked.payload if isinstance(asked.payload, Brought) else Brought()
+    came = asked.payload if isinstance(asked.payload, Extras) else Extras()
     parts = [_around_turn(material) if newest else "", *carried(came, asked.answers), heard(row)]
     text = "\n\n".join(filter(None, parts))
     images, files = (*came.images, *asked.pictures), bool(came.attachments or came.images)
     return UserMessage(text, row.text, row.created_at, row.speaker, images, files=files)
 
 
-def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
+def _render_event(material: PromptInputs, asked: PromptMessage) -> UserMessage:
     """An event in the service; after an edit, the new text, to be stored again."""
     edited, payload = asked.edited, asked.payload
-    event = "" if isinstance(payload, Brought) else payload.status
-    if isinstance(payload, PatrolDue):
+    event = "" if isinstance(payload, Extras) else payload.status
+    if isinstance(payload, PatrolEvent):
         told = instructions(asked.message.text, payload.task, keeps=TOOL in material.agent.tools)
         return UserMessage("\n\n".join([_around_turn(material), told]), event=event)
-    if isinstance(payload, SourceNews):
+    if isinstance(payload, NewsEvent):
         parts = [_around_turn(material), heard(asked.message), passage(payload.told)]
         return UserMessage("\n\n".join(filter(None, parts)), event=event)
-    if isinstance(payload, Letter):
+    if isinstance(payload, LetterEvent):
         told = agent_messages.instructions(asked.message.speaker, payload.to, readers(material.turn.scope.audience))
         return UserMessage("\n\n".join([_around_turn(material), heard(asked.message), told]), event=event)
     if edited is None or edited.deleted_at is not None:
@@ -392,7 +392,7 @@ def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
     return UserMessage(text, edited.text, edited.created_at, edited.speaker, event=event)
 
 
-def _newest(material: PromptInputs) -> Asked | None:
+def _newest(material: PromptInputs) -> PromptMessage | None:
     return next((asked for asked in reversed(material.asked) if asked.message.deleted_at is None), None)
 
 
@@ -413,7 +413,7 @@ def _around_turn(material: PromptInputs) -> str:
     return "\n\n".join(parts)
 
 
-def _around(material: PromptInputs) -> Iterable[tuple[str, Quoted]]:
+def _around(material: PromptInputs) -> Iterable[tuple[str, PromptText]]:
     """Working memory, situation, then learned facts, as far as the roster leaves room."""
     kept = [] if material.kept is None else list(inventory_parts(material.kept))
     found = [] if material.situation is None else list(situation_parts(material.situation))
@@ -426,14 +426,14 @@ def _render_current(material: PromptInputs) -> Iterable[Message]:
     by_id = {asked.message.id: asked for asked in material.asked}
     for position, step in enumerate(material.steps):
         match step.body:
-            case Joined(joined):
+            case MessagesJoined(joined):
                 for identifier, _revision in joined:
                     asked = by_id.get(identifier)
                     if asked is not None and asked.message.deleted_at is None:
                         yield _render_asked(material, asked)
                 if material.part is not None and material.part.task:
                     yield UserMessage(f"[system] {stored_result(material.part.task)}")
-            case Answered(text, calls):
+            case ModelAnswer(text, calls):
                 if calls or position == len(material.steps) - 1:
                     made = tuple(Call(call.id, call.name, call.arguments) for call in calls)
                     yield AssistantMessage(text, made, step.at)

@@ -1,9 +1,9 @@
 """Text by others inside a prompt: the only way to put it there, with its limits.
 
 A prompt has marks of its own: lines in brackets that name the speaker, `<quoted …>` and `<block:…>`. Text that people,
-pages, files or other programs wrote becomes a `Quoted` here first, so that nothing in it can pass for such a mark: a
-`line`, or a `passage` of several lines, usually inside a `quotation`. All code that renders a prompt takes `Quoted`,
-not plain strings, and `say` combines the pieces.
+pages, files or other programs wrote becomes a `PromptText` here first, so that nothing in it can pass for such a mark:
+a `line`, or a `passage` of several lines, usually inside a `quotation`. All code that renders a prompt takes
+`PromptText`, not plain strings, and `say` combines the pieces.
 """
 
 import functools
@@ -30,28 +30,28 @@ _LONGEST_LINE = 100_000
 _SOURCE = 300  # characters of a quotation's source
 
 
-class Quoted(str):
+class PromptText(str):
     """Text that may be part of a prompt. Created only in this module."""
 
     __slots__ = ()
 
 
-NOTHING = Quoted("")
+NOTHING = PromptText("")
 
 
-def passage(text: str) -> Quoted:
+def passage(text: str) -> PromptText:
     """Several lines by somebody: without invisible characters, and with a backslash before whatever looks like a mark
     of ours: `[` at the beginning of a line, and the tags of quotations and blocks."""
-    if isinstance(text, Quoted):
+    if isinstance(text, PromptText):
         return text
     if text.isascii() and text.isprintable() and "[" not in text and "<" not in text:
-        return Quoted(text)  # most names and short texts
-    return Quoted(_HEADS.sub(r"\1\\", _without_tags(text)))
+        return PromptText(text)  # most names and short texts
+    return PromptText(_HEADS.sub(r"\1\\", _without_tags(text)))
 
 
-def within_block(text: str) -> Quoted:
+def within_block(text: str) -> PromptText:
     """The same for the content of a block; the times at the beginning of log lines stay unchanged."""
-    return Quoted(_HEADS_BUT_TIMES.sub(r"\1\\", _without_tags(text)))
+    return PromptText(_HEADS_BUT_TIMES.sub(r"\1\\", _without_tags(text)))
 
 
 def as_written(text: str) -> str:
@@ -68,34 +68,34 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\{found[0]}" if name.startswith(_MARKS) else found[0]
 
 
-def line(text: str, limit: int = _LONGEST_LINE) -> Quoted:
+def line(text: str, limit: int = _LONGEST_LINE) -> PromptText:
     flat = " ".join(text.split())
     cut = flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
     return passage(cut)
 
 
-def display_name(text: str, limit: int = MAX_NAME) -> Quoted:
+def display_name(text: str, limit: int = MAX_NAME) -> PromptText:
     """The name of a person or thing; empty if it has no visible character."""
     return line(flatten(text, limit))
 
 
 @functools.lru_cache(maxsize=100)
-def place_name(text: str) -> Quoted:
+def place_name(text: str) -> PromptText:
     """The name of a place, with a channel's sign before it; patrols and news of sources have places, too."""
     if _PLACE_ID.fullmatch(text):
         return line(place_title(text))
     sign = "#" if text.startswith("#") else ""
-    return Quoted(sign + display_name(text.removeprefix("#"), 160))
+    return PromptText(sign + display_name(text.removeprefix("#"), 160))
 
 
-def attribute(text: str) -> Quoted:
+def attribute(text: str) -> PromptText:
     """A few words for an attribute of a tag."""
-    return Quoted(line(text, _SOURCE).replace('"', "'").replace("<", "(").replace(">", ")"))
+    return PromptText(line(text, _SOURCE).replace('"', "'").replace("<", "(").replace(">", ")"))
 
 
-def quotation(source: str, text: str, reason: str = "") -> Quoted:
+def quotation(source: str, text: str, reason: str = "") -> PromptText:
     why = f' reason="{attribute(reason)}"' if reason else ""
-    return Quoted(f'<quoted from="{attribute(source)}"{why}>\n{passage(text)}\n</quoted>')
+    return PromptText(f'<quoted from="{attribute(source)}"{why}>\n{passage(text)}\n</quoted>')
 
 
 class _Sentence(string.Formatter):
@@ -108,15 +108,15 @@ class _Sentence(string.Formatter):
 _SENTENCE = _Sentence()
 
 
-def say(sentence: str, /, **values: object) -> Quoted:
+def say(sentence: str, /, **values: object) -> PromptText:
     """A sentence of ours with values. `sentence` is a literal: text by others is a value."""
     if (parts := _plain_parts(sentence)) is None:
-        return Quoted(_SENTENCE.vformat(sentence, (), values))
+        return PromptText(_SENTENCE.vformat(sentence, (), values))
     said = ""
     for before, name in parts:
         value = values[name] if name else NOTHING
-        said += f"{before}{value if isinstance(value, Quoted) else _shown(value)}"
-    return Quoted(said)
+        said += f"{before}{value if isinstance(value, PromptText) else _shown(value)}"
+    return PromptText(said)
 
 
 @functools.lru_cache(maxsize=1_000)
@@ -129,20 +129,20 @@ def _plain_parts(sentence: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def _shown(value: object) -> object:
-    return line(value) if isinstance(value, str) and not isinstance(value, Quoted) else value
+    return line(value) if isinstance(value, str) and not isinstance(value, PromptText) else value
 
 
-def joined(parts: Iterable[Quoted], between: str = "\n") -> Quoted:
+def joined(parts: Iterable[PromptText], between: str = "\n") -> PromptText:
     """The nonempty parts, joined."""
-    return Quoted(between.join(filter(None, parts)))
+    return PromptText(between.join(filter(None, parts)))
 
 
-def indented(text: str) -> Quoted:
+def indented(text: str) -> PromptText:
     """Lines of a file or an entry in a listing, indented so that none looks like a row."""
     return joined(map(passage, text.splitlines()), "\n    ")
 
 
-def stored_result(text: str) -> Quoted:
+def stored_result(text: str) -> PromptText:
     """A tool's result as stored: usually quoted then, but older versions and imported files did not, and it may have
     been cut. Anything but a whole quotation of ours is escaped."""
     lines, opened = list[str](), 0
@@ -152,7 +152,7 @@ def stored_result(text: str) -> Quoted:
         if ours is not None and counts:
             opened += 1 if ours[1] is None else -1
         lines.append(each if counts else passage(each))
-    return Quoted("\n".join([*lines, *["</quoted>"] * opened]))
+    return PromptText("\n".join([*lines, *["</quoted>"] * opened]))
 
 
 def estimate_tokens(text: str) -> int:

@@ -18,14 +18,14 @@ from memory.knowledge.sessions import Session
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
 from memory.queue.steps import (
-    Answered,
     CallDone,
     CallEnded,
     CallFailed,
     CallStarted,
     CallWaits,
     CutOff,
-    Joined,
+    MessagesJoined,
+    ModelAnswer,
     Step,
     StepBody,
     TakenUp,
@@ -57,8 +57,8 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
     """The progress of a turn, from its steps. Pure."""
     bodies = [step.body for step in steps]
     results = [body for body in bodies if isinstance(body, CallEnded)]
-    calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
-    told = "\n".join(body.text for body in bodies if isinstance(body, Answered))
+    calls = {call.id: call.arguments for body in bodies if isinstance(body, ModelAnswer) for call in body.calls}
+    told = "\n".join(body.text for body in bodies if isinstance(body, ModelAnswer))
     given = "\n".join(body.text for body in results if body.ok)
     uses = [_used(body, calls.get(body.call, "")) for body in results]
     ended = {body.call for body in results}
@@ -142,7 +142,7 @@ def _take_up(
     tx: Tx, turn: Turn, asked: Sequence[Message], told: tuple[str, CutOff], now: datetime, *, even_if_idle: bool
 ) -> None:
     (task, status), steps = told, without_notes(turns.steps(tx, turn.id))
-    if not even_if_idle and all(isinstance(step.body, Joined) for step in steps):
+    if not even_if_idle and all(isinstance(step.body, MessagesJoined) for step in steps):
         return
     state = state_of(task, steps, status, now)
     wordings = tuple((message.id, message.revision) for message in asked)
@@ -189,7 +189,7 @@ def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
 
 def _without_words(body: StepBody) -> StepBody:
     match body:
-        case Answered(calls=calls):
+        case ModelAnswer(calls=calls):
             return dataclasses.replace(
                 body, text="", calls=tuple(dataclasses.replace(call, arguments="{}") for call in calls)
             )

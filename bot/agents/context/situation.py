@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
-from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
+from bot.agents.context.quotes import NOTHING, PromptText, display_name, joined, line, place_name, say
 from memory import activity, coordination
 from memory.activity import Event, EventFilter, Kind, Neighbor
 from memory.agenda import tasks
@@ -72,7 +72,7 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
 # ----------------------------------------------------------------------------------------------------- as words
 
 
-def situation_parts(found: Situation) -> Iterator[tuple[str, Quoted]]:
+def situation_parts(found: Situation) -> Iterator[tuple[str, PromptText]]:
     """The parts of a prompt that change each turn: the source and lines of each."""
     if found.others:
         yield ROSTER, joined(roster_lines(found.others, found.at))
@@ -89,9 +89,9 @@ def situation_parts(found: Situation) -> Iterator[tuple[str, Quoted]]:
         yield "handoff notes for you, shown once", joined(map(handoff_line, found.handoffs))
 
 
-def roster_lines(others: Sequence[Neighbor], now: datetime) -> list[Quoted]:
+def roster_lines(others: Sequence[Neighbor], now: datetime) -> list[PromptText]:
     """A line per other agent, as many as fit."""
-    lines: list[Quoted] = []
+    lines: list[PromptText] = []
     room = ROSTER_CHARACTERS
     for number, each in enumerate(others):
         about = say(": {it}", it=line(each.description, 80)) if each.description else NOTHING
@@ -105,7 +105,7 @@ def roster_lines(others: Sequence[Neighbor], now: datetime) -> list[Quoted]:
     return lines
 
 
-def _lately(last_active: datetime | None, now: datetime) -> Quoted:
+def _lately(last_active: datetime | None, now: datetime) -> PromptText:
     if last_active is None:
         return NOTHING
     away = now - last_active
@@ -114,7 +114,7 @@ def _lately(last_active: datetime | None, now: datetime) -> Quoted:
     return say(" (active today)") if away < _DAY else say(" (last active {ago})", ago=ago(away))
 
 
-def event_line(event: Event) -> Quoted:
+def event_line(event: Event) -> PromptText:
     """An event in one line: who, what, where, and the beginning of the message."""
     who, here = (
         display_name(event.agent_name or _by_hand(event.trust).capitalize()),
@@ -132,7 +132,7 @@ def event_line(event: Event) -> Quoted:
     return say("{told}{doubt}", told=told, doubt=_doubt(event.trust))
 
 
-def task_line(task: Task, zone: str = "UTC") -> Quoted:
+def task_line(task: Task, zone: str = "UTC") -> PromptText:
     by = f", from {display_name(task.by_name)}" if task.by_name else ""
     due = "" if task.due_at is None else f"until {task.due_at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
     about = (
@@ -150,7 +150,7 @@ def task_line(task: Task, zone: str = "UTC") -> Quoted:
     return say("{head}{notes}{doubt}", head=head, notes=notes, doubt=_doubt(task.trust) if task.shared else NOTHING)
 
 
-def handoff_line(note: Handoff) -> Quoted:
+def handoff_line(note: Handoff) -> PromptText:
     by, to = display_name(note.from_name) or _by_hand(note.trust), display_name(note.to_name) or "anyone"
     return say("- {by} to {to}: {text}{doubt}", by=by, to=to, text=line(note.content, _LINE), doubt=_doubt(note.trust))
 
@@ -160,7 +160,7 @@ def _by_hand(trust: Trust) -> str:
     return "the owner" if trust is Trust.OWNER else "somebody"
 
 
-def _doubt(trust: Trust) -> Quoted:
+def _doubt(trust: Trust) -> PromptText:
     return say(
         " [from a turn with words from the web or from somebody who is not approved]" if trust < Trust.APPROVED else ""
     )

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.context.quotes import Quoted, joined, quotation, say
+from bot.agents.context.quotes import PromptText, joined, quotation, say
 from memory.agents import Agent
 from memory.knowledge import working
 from memory.knowledge.items import Item
@@ -55,7 +55,7 @@ def inventory(turn: Turn, named: Sequence[str], found: Sequence[Item]) -> Invent
     return Inventory(turn.started_at, named[0], tuple(own), (*patrols, *indexes, *shared))
 
 
-def inventory_parts(found: Inventory) -> Iterator[tuple[str, Quoted]]:
+def inventory_parts(found: Inventory) -> Iterator[tuple[str, PromptText]]:
     """The parts of a prompt that change each turn: the source and lines of each."""
     if found.own:
         lines = [line(each, found.at, each.key.removeprefix(f"{found.namespace}/")) for each in found.own]
@@ -66,7 +66,7 @@ def inventory_parts(found: Inventory) -> Iterator[tuple[str, Quoted]]:
         yield "working memory of others", joined([*lines, *([say("- and {more} more", more=more)] if more else [])])
 
 
-def line(entry: Entry, now: datetime, key: str = "") -> Quoted:
+def line(entry: Entry, now: datetime, key: str = "") -> PromptText:
     """An entry without its content; `key` replaces the full path."""
     category = f", category: {entry.category}" if entry.category else ""
     tags = f", tags: {', '.join(entry.tags)}" if entry.tags else ""

@@ -6,7 +6,7 @@ might. A message that nobody could answer is refused, and so is one that goes in
 
 from datetime import datetime, timedelta
 
-from bot.agents.context.quotes import Quoted, display_name, say
+from bot.agents.context.quotes import PromptText, display_name, say
 from bot.agents.patrols import is_patrol
 from memory import groups
 from memory.queue import agent_messages, outbox
@@ -53,7 +53,7 @@ def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
     outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, text, turn.scope.audience, turn=turn.id), now)
 
 
-def instructions(by: str, to: str, heard_by: str) -> Quoted:
+def instructions(by: str, to: str, heard_by: str) -> PromptText:
     """Instructions for whoever answers, beside the message."""
     return say(
         "[system] {by}, another agent, wrote that to {to}; people did not read it. Your final text is said here, "

@@ -11,7 +11,7 @@ from memory import agents, groups
 from memory.groups import Part, PartDetail, Status
 from memory.knowledge import working
 from memory.queue import inbox, turns
-from memory.queue.steps import Answered, forgets, is_lasting
+from memory.queue.steps import ModelAnswer, forgets, is_lasting
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
@@ -51,7 +51,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     if part.kind in _NEEDS_DETAIL and (fresh is None or fresh.detail == PartDetail()):
         status, text = "failed", _("gave no valid one")
     elif part.kind in REQUIRED_PARTS and not text.strip():
-        models = [step.body.model for step in material.steps if isinstance(step.body, Answered)]
+        models = [step.body.model for step in material.steps if isinstance(step.body, ModelAnswer)]
         unasked = models[-1:] == [OFFLINE]
         status, text = "failed", _("got no answer from its model") if unasked else _("gave nothing")
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)

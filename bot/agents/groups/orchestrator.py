@@ -15,7 +15,7 @@ from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.state_machine import MemberRequest, NobodyAnswered, Say, Situation, Step, next_step
+from bot.agents.groups.state_machine import GroupAnswer, MemberRequest, NoMemberAnswer, Situation, Step, next_step
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answer_row, answers, words_of
@@ -32,7 +32,12 @@ from texts import TextError
 
 
 def _write(
-    tx: Tx, material: PromptInputs, words: Say, team: Team, package: Callable[[str, str], list[Piece]], now: datetime
+    tx: Tx,
+    material: PromptInputs,
+    words: GroupAnswer,
+    team: Team,
+    package: Callable[[str, str], list[Piece]],
+    now: datetime,
 ) -> None:
     """Store the run's batch and queue its messages: each member's under its name, the group's under its own."""
     turn, asked, after = material.turn, [each.message.id for each in material.asked], ""
@@ -105,10 +110,10 @@ class Orchestrator:
                 break
             running = [part for part in now.parts if part.status == "running"]
             step = [] if running else await self._next(now)
-            if self._control.stopping and not isinstance(step, Say):
+            if self._control.stopping and not isinstance(step, GroupAnswer):
                 return False
             try:
-                if isinstance(step, Say):
+                if isinstance(step, GroupAnswer):
                     over = await self._say(step, material, now.team)
                 elif running:
                     await self._wait(now, running)
@@ -132,7 +137,7 @@ class Orchestrator:
         """The next step. Without any result, it is forgotten that members were asked: the next attempt asks again."""
         try:
             return next_step(now)
-        except NobodyAnswered as error:
+        except NoMemberAnswer as error:
             at = self._deps.clock()
 
             def forget(tx: Tx) -> None:
@@ -164,7 +169,7 @@ class Orchestrator:
         except ExceptionGroup as several:  # of the store: a member's errors are stored with its part
             raise several.exceptions[0] from several
 
-    async def _say(self, say: Say, material: PromptInputs, team: Team) -> bool:
+    async def _say(self, say: GroupAnswer, material: PromptInputs, team: Team) -> bool:
         """Queue all messages and mark the inbox rows as answered, in one transaction."""
         turn, now = material.turn, self._deps.clock()
 

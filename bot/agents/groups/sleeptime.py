@@ -21,7 +21,7 @@ from memory.groups import LastCheck
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue import inbox, messages
 from memory.queue.messages import Utterance
-from memory.queue.payloads import TriggerFired
+from memory.queue.payloads import TriggerEvent
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PlaceId, place_person, place_source
@@ -309,6 +309,6 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[FiredTrigger
         text=text,
         hearers=scope,
         trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
-        payload=TriggerFired(found.leader, fired[0].trigger.priority),
+        payload=TriggerEvent(found.leader, fired[0].trigger.priority),
     )
     inbox.add_event(tx, event, now)

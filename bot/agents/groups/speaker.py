@@ -24,7 +24,7 @@ from memory.people import states
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.queue.inbox import InRow
-from memory.queue.payloads import Letter, addressee
+from memory.queue.payloads import LetterEvent, addressee
 from memory.queue.turns import Turn
 from memory.search.query import Nearness
 from memory.search.similarity import Meaning
@@ -147,7 +147,7 @@ def plan_turn(
     if len(found.group.members) == 1:
         return Plan(found.speakers[0])
     heard = messages.by_ids(rows, [row.message for row in waiting if row.message is not None], Scope(head.audience))
-    to_group = isinstance(head.payload, Letter) and head.payload.agent is None
+    to_group = isinstance(head.payload, LetterEvent) and head.payload.agent is None
     if is_patrol(head.place) or (not to_group and any(message.role == "system" for message in heard)):
         return Plan(_told(found, head))
     words = "\n".join(message.text for message in heard)

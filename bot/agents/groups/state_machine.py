@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bot.agents.context.quotes import NOTHING, Quoted, joined, quotation, say
+from bot.agents.context.quotes import NOTHING, PromptText, joined, quotation, say
 from bot.agents.groups.selectors import Candidate, fit, shuffled
 from bot.agents.groups.settings import Pipeline, Stage, Table, Voting, stored
 from bot.agents.groups.team import Team
@@ -134,26 +134,26 @@ class MemberRequest(Struct, frozen=True):
     kind: Kind
     stage: int = 0
     attempt: int = 1
-    task: Quoted = NOTHING
+    task: PromptText = NOTHING
 
 
-class Say(Struct, frozen=True):
+class GroupAnswer(Struct, frozen=True):
     """The run is over. `words` by agent in the order of sending; None stands for the group itself."""
 
     words: tuple[tuple[AgentId | None, str], ...]
     outcome: RunOutcome = RunOutcome()
 
 
-class NobodyAnswered(Exception):
+class NoMemberAnswer(Exception):
     """No member gave a result: the run is tried again later. The text says why."""
 
 
-Step: TypeAlias = Sequence[MemberRequest] | Say
+Step: TypeAlias = Sequence[MemberRequest] | GroupAnswer
 """Whom to ask, or the end."""
 
 
 def next_step(now: Situation) -> Step:
-    """The next step when no part is running. Raises NobodyAnswered."""
+    """The next step when no part is running. Raises NoMemberAnswer."""
     match now.settings:
         case Pipeline() as settings:
             return _pipeline(now, settings)
@@ -180,16 +180,18 @@ def _answers(now: Situation) -> Step:
         return [MemberRequest(agent, "answer", task=_answer_task(now, chosen)) for agent in chosen]
     given = [part for part in asked if part.status == "done"]
     if not given:
-        raise NobodyAnswered("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
-    return Say(tuple((part.agent, part.output) for part in given), RunOutcome(tuple(part.agent for part in given)))
+        raise NoMemberAnswer("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
+    return GroupAnswer(
+        tuple((part.agent, part.output) for part in given), RunOutcome(tuple(part.agent for part in given))
+    )
 
 
-def _choice_task(now: Situation) -> Quoted:
+def _choice_task(now: Situation) -> PromptText:
     lines = [say("- {name}: {what}", name=c.name, what=c.profile or "no special field") for c in now.team.candidates]
     return joined([say("Choose who answers the message above, by `choose_members`. The members are:"), *lines])
 
 
-def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> Quoted:
+def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> PromptText:
     others = [now.name(agent) for agent in chosen]
     if len(others) < 2:
         return NOTHING
@@ -228,8 +230,8 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
     if wanted:
         return wanted
     if not spoken:
-        return Say(((None, _("None of the stages gave an answer.")),), RunOutcome(stages=outcome))
-    return Say(tuple((part.agent, part.output) for part in spoken), RunOutcome(stages=outcome))
+        return GroupAnswer(((None, _("None of the stages gave an answer.")),), RunOutcome(stages=outcome))
+    return GroupAnswer(tuple((part.agent, part.output) for part in spoken), RunOutcome(stages=outcome))
 
 
 def _stage(now: Situation, number: int, stage: Stage) -> tuple[tuple[list[str], int] | None, list[Part]]:
@@ -248,19 +250,19 @@ def _stage(now: Situation, number: int, stage: Stage) -> tuple[tuple[list[str], 
     return None, []
 
 
-def _stage_task(stage: Stage, *, last: bool) -> Quoted:
+def _stage_task(stage: Stage, *, last: bool) -> PromptText:
     goes = "is what people read" if last else "goes to the next stage, not to people"
     of = say('You are the stage "{name}" of a pipeline that answers the message above.', name=stage.name)
     return say("{of} Your final text {goes}.", of=of, goes=goes)
 
 
-def _aborted(now: Situation, number: int, stage: Stage, outcome: tuple[StageOutcome, ...]) -> Say:
+def _aborted(now: Situation, number: int, stage: Stage, outcome: tuple[StageOutcome, ...]) -> GroupAnswer:
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} could not do it")
     ended = [_(late if part.status == "late" else failed, name=now.name(part.agent)) for part in parts]
     why = "; ".join(dict.fromkeys(ended)) or _("none of its agents can be asked at the moment")
     text = _("I stopped at the stage “{stage}”: {why}.", stage=stage.name, why=why)
-    return Say(((None, text),), RunOutcome(stages=outcome, aborted=stage.name))
+    return GroupAnswer(((None, text),), RunOutcome(stages=outcome, aborted=stage.name))
 
 
 # -------------------------------------------------------------------------------------------------------------- voting
@@ -280,10 +282,10 @@ def _vote(now: Situation, settings: Voting) -> Step:
         quorum=quorum_of(settings, len(ballots)),
         ballots=tuple(BallotOutcome(b.agent, b.choice, b.weight, b.problem) for b in ballots),
     )
-    return Say(((None, announced(counted, ballots)),), outcome)
+    return GroupAnswer(((None, announced(counted, ballots)),), outcome)
 
 
-def _ballot_task(options: Sequence[str]) -> Quoted:
+def _ballot_task(options: Sequence[str]) -> PromptText:
     listed = ", ".join(f'"{option}"' for option in options)
     return say(
         "Your group votes on the message above. Cast your own ballot by `cast_ballot`: one of {listed}, or "

@@ -243,7 +243,7 @@ class TooLarge(httpx2.TransportError):
     """An answer exceeds the limit."""
 
 
-class Signs(Struct, frozen=True):
+class ServerSignals(Struct, frozen=True):
     """Signals from the server: it is gone, or its list of tools has changed."""
 
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -256,7 +256,7 @@ class Signs(Struct, frozen=True):
 
 
 class Session:
-    def __init__(self, client: Client, signs: Signs) -> None:
+    def __init__(self, client: Client, signs: ServerSignals) -> None:
         self._session = client.session
         self.signs = signs
 
@@ -291,7 +291,7 @@ def _listed(tool: Tool) -> ListedTool:
 async def open_session(where: Command | Address) -> AsyncGenerator[Session]:
     """Connect and initialize. Raises OSError, MCPError, or other errors from a server that violates the protocol."""
     async with AsyncExitStack() as stack:
-        signs = Signs()
+        signs = ServerSignals()
         transport = await _transport(where, signs.ended, stack)
         client = Client(transport, client_info=_OURS, cache=None, message_handler=signs.heard)
         yield Session(await stack.enter_async_context(client), signs)

@@ -24,8 +24,8 @@ from memory.people.identities import person_called
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.outbox import CardDetail, EditDetail
-from memory.queue.payloads import Decided
-from memory.queue.steps import Answered, Approved, Note, ToolCall
+from memory.queue.payloads import DecisionEvent
+from memory.queue.steps import CallApproval, ModelAnswer, Note, ToolCall
 from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
@@ -248,7 +248,7 @@ class Broker:
             text=cards.told_agent(request, words),
             hearers=request.hearers,
             trust=request.trust,
-            payload=Decided(request.id, request.status.value, reply_to, about),
+            payload=DecisionEvent(request.id, request.status.value, reply_to, about),
         )
         inbox.add_event(tx, event, now)
 
@@ -363,15 +363,15 @@ class Broker:
 
 def decided(rows: Rows, row: InRow) -> Request | None:
     """The request whose decision an inbox row carries; None for other rows, and if the request was erased."""
-    return requests.get(rows, row.payload.request) if isinstance(row.payload, Decided) else None
+    return requests.get(rows, row.payload.request) if isinstance(row.payload, DecisionEvent) else None
 
 
 def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
     """Make a turn that a decision started begin with the approved call."""
     if request.status is Status.APPROVED:
-        permit = Approved(request.id, tuple(request.covers))
+        permit = CallApproval(request.id, tuple(request.covers))
         call = ToolCall(f"approved_{request.id}", request.tool, request.arguments, permit)
-        turns.add_step(tx, turn, Answered("", (call,), finish="tools", shown=request.shown), now)
+        turns.add_step(tx, turn, ModelAnswer("", (call,), finish="tools", shown=request.shown), now)
     elif request.status is Status.WITHDRAWN:
         text = "The request was taken back since: nothing was done, and nothing is to be done."
         turns.add_step(tx, turn, Note(text), now)

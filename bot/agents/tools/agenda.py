@@ -10,7 +10,7 @@ from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, meant, tree
-from bot.agents.context.quotes import Quoted, joined, line, say
+from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import A_contra, Arguments, Outcome, StoreTool, ToolContext
@@ -126,7 +126,7 @@ class TasksTool(AgendaTool[TaskArguments]):
         return tasks.change(tx, task, columns, context.turn.scope, context.now)[0]
 
 
-def moved(task: Task) -> Quoted:
+def moved(task: Task) -> PromptText:
     """What is said of a task whose state changed."""
     status = task.status.value.replace("_", " ")
     waits = "" if not task.waits_for else f", but it waits for {', '.join(task.waits_for)}"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, ge
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from bot.agents.context.quotes import Quoted
+from bot.agents.context.quotes import PromptText
 from bot.agents.permissions.policy import Caution
 from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
@@ -95,7 +95,7 @@ class ToolContext(Struct, frozen=True):
 class Outcome(Struct, frozen=True):
     """What came of a call: words for the model, and which rows it used."""
 
-    text: Quoted
+    text: PromptText
     data: Any = None
     """The same as plain data, for the offline model, which reads no words; of tools that it calls, and listings."""
     uses: tuple[tuple[UseKind, str], ...] = ()

@@ -330,7 +330,7 @@ class BlueskyReadTool(OutsideTool[ReadArguments]):
             raise ToolError("Bluesky is not connected.")
         try:
             found = await _found(endpoint.reader, arguments)
-        except failures.Refused as why:
+        except failures.CallRefused as why:
             raise ToolError(f"That cannot be read: {why.message}.") from why
         except failures.CallFailed as why:
             raise ToolError(f"{why.reason}; try later.") from why

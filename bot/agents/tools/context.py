@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field, model_validator
 
 from bot.agents.context.block_views import CHANGED, readers
-from bot.agents.context.quotes import NOTHING, Quoted, as_written, line, passage, say, within_block
+from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
 from bot.agents.permissions.policy import Caution
 from bot.agents.seeds import new_block
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
@@ -308,7 +308,7 @@ def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             )
 
 
-def _edited(author: Author, block: Block, more: Quoted = NOTHING) -> Outcome:
+def _edited(author: Author, block: Block, more: PromptText = NOTHING) -> Outcome:
     """What came of an edit; with the content where the model was shown it and the next prompt does not show it."""
     done = say(f"block {{label}}{CHANGED}{{size}}{{more}}", label=block.label, size=size_of(block), more=more)
     if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
@@ -321,7 +321,7 @@ def _loaded(block: Block) -> Outcome:
     return _used(block, line(f"block {block.label} is in your context now, {size_of(block)}"))
 
 
-def _used(block: Block, text: Quoted) -> Outcome:
+def _used(block: Block, text: PromptText) -> Outcome:
     return Outcome(text, uses=(("block", block.id),))
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.context.known_facts import numbered_line, project_line
-from bot.agents.context.quotes import Quoted, joined, say
+from bot.agents.context.quotes import PromptText, joined, say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
@@ -81,7 +81,7 @@ def _list(rows: Rows, context: ToolContext) -> Outcome:
     return Outcome(joined(lines) or say("Nothing was learned that may be used here."))
 
 
-def _titled(title: str, found: list[Fact]) -> list[Quoted]:
+def _titled(title: str, found: list[Fact]) -> list[PromptText]:
     return [say("{title}:", title=title), *map(numbered_line, found)] if found else []
 
 
@@ -128,7 +128,7 @@ class ProjectsTool(StoreTool[ProjectArguments]):
         return Outcome(joined([say("kept:"), *map(project_line, kept), *_left(arguments)]))
 
 
-def _left(arguments: ProjectArguments) -> list[Quoted]:
+def _left(arguments: ProjectArguments) -> list[PromptText]:
     left = projects.read_review(arguments.text).left if arguments.operation == "review" else ()
     return (
         [say("not kept: {reason}", reason=projects.NOT_KEPT), *(say("- {it}", it=each) for each in left)]

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.context.quotes import Quoted, indented, joined, line, quotation, say
+from bot.agents.context.quotes import PromptText, indented, joined, line, quotation, say
 from bot.agents.folder_access import FileView, FolderAccess, FolderPath, Matches
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
@@ -172,7 +172,7 @@ def _matches(matches: Matches) -> Outcome:
     return Outcome(text, trust=trust)
 
 
-def _told(words: list[str], quoted: str, source: str) -> Quoted:
+def _told(words: list[str], quoted: str, source: str) -> PromptText:
     """What the tool says itself, then what files say."""
     said = joined(map(line, words))
     return joined([said, quotation(source, quoted)]) if quoted else said

@@ -18,7 +18,7 @@ from memory.agents import plain_name
 from memory.groups import PartDetail
 from memory.queue import agent_messages, inbox, turns
 from memory.queue.agent_messages import SentMessage
-from memory.queue.payloads import TaskLeft
+from memory.queue.payloads import TaskEvent
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, TurnId
@@ -86,7 +86,7 @@ def _fall_back(
         text=f"A task was left for you while a message here was answered: {arguments.task}",
         hearers=turn.scope,
         trust=turn.trust,
-        payload=TaskLeft(member.agent, 0),
+        payload=TaskEvent(member.agent, 0),
     )
     row = inbox.add_event(tx, event, asked.now)
     if row is not None:

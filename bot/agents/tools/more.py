@@ -23,7 +23,7 @@ from bot.agents.tools.bluesky import SOURCE as BLUESKY
 from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
 from memory.people.audience import PUBLIC
-from memory.queue.steps import Answered
+from memory.queue.steps import ModelAnswer
 from memory.store.database import Rows
 from memory.store.ids import place_source
 
@@ -147,7 +147,7 @@ def _asked_for(material: PromptInputs) -> Iterator[str]:
         if row.role == "tool" and row.tool_name:
             yield row.tool_name
     for step in material.steps:
-        if isinstance(step.body, Answered):
+        if isinstance(step.body, ModelAnswer):
             for call in step.body.calls:
                 yield call.name
                 if call.name == MORE_TOOLS:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import AwareDatetime, Field, model_validator
 
-from bot.agents.context.quotes import Quoted, joined, quotation, say
+from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, UseKind
 from bot.agents.tools.search_results import (
@@ -186,6 +186,6 @@ def _explained(hit: Hit, known: set[str]) -> dict[str, Any]:
     return {**shown, "why": why_found(hit), "perhaps": hit.perhaps}
 
 
-def _nothing(searched: list[dict[str, Any]]) -> Quoted:
+def _nothing(searched: list[dict[str, Any]]) -> PromptText:
     where = ", ".join(f"{found['rows']} {found['domain']}" for found in searched)
     return say("Nothing was found. Searched: {where}.", where=where)

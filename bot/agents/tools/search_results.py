@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
-from bot.agents.context.quotes import NOTHING, Quoted, display_name, indented, joined, line, place_name, say
+from bot.agents.context.quotes import NOTHING, PromptText, display_name, indented, joined, line, place_name, say
 from bot.agents.tools.base import UseKind
 from bot.errors import ToolError
 from memory import agents
@@ -63,7 +63,7 @@ NEWEST = "No words were asked for, so these are the newest."
 """What a listing is told with, so that it does not pass for what was found."""
 
 
-def nothing_searched(unmet: Sequence[str]) -> Quoted:
+def nothing_searched(unmet: Sequence[str]) -> PromptText:
     """Why nothing was searched: conditions that nothing which was asked for can meet; empty without any."""
     if not unmet:
         return NOTHING
@@ -111,10 +111,10 @@ def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
     return {"place": (found and found.name) or str(place or ""), "place_kind": str(found.kind) if found else ""}
 
 
-def lines_of(found: Iterable[Mapping[str, Any]]) -> Quoted:
+def lines_of(found: Iterable[Mapping[str, Any]]) -> PromptText:
     """One quoted line for each row: id, when, who, where, words; then what an entry is kept with, what was said beside
     a message, and why it was found. Guesses come last, and are said to be some."""
-    lines: list[Quoted] = []
+    lines: list[PromptText] = []
     guessing = False
     for row in found:
         if row.get("perhaps") and not guessing:
@@ -134,12 +134,12 @@ def lines_of(found: Iterable[Mapping[str, Any]]) -> Quoted:
     return joined(lines)
 
 
-def _place(row: Mapping[str, Any]) -> Quoted:
+def _place(row: Mapping[str, Any]) -> PromptText:
     said_there = row.get("place_kind") and row.get("kind") not in ("block", "passage", "summary")
     return (place_name(row["place"]) if said_there else NOTHING) or line(row["place"])
 
 
-def _kept(row: Mapping[str, Any]) -> Quoted:
+def _kept(row: Mapping[str, Any]) -> PromptText:
     """An entry's label, category, tags and metadata, on one line."""
     tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else ""
     label, category = (f"{each} {row[each]}" if row.get(each) else "" for each in ("label", "category"))
@@ -147,7 +147,7 @@ def _kept(row: Mapping[str, Any]) -> Quoted:
     return line("; ".join(filter(None, (label, category, tags, *more))), _KEPT)
 
 
-def _said(said: Mapping[str, str]) -> Quoted:
+def _said(said: Mapping[str, str]) -> PromptText:
     text = line(said["text"])
     return say("{by}: {text}", by=display_name(said["by"]), text=text) if said["by"] else text
 

@@ -151,7 +151,7 @@ def _queue_message(tx: Tx, context: ToolContext, text: str, to: _To) -> str:
         text=text,
         hearers=turn.scope,
         trust=turn.trust,
-        payload=payloads.Letter(to.name, agent, context.message),
+        payload=payloads.LetterEvent(to.name, agent, context.message),
         by=(context.agent.id, context.agent.name),
     )
     row = inbox.add_event(tx, event, now)

@@ -10,13 +10,13 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import Field, field_validator
 
-from bot.agents.context.quotes import Quoted, joined, line, quotation, say
+from bot.agents.context.quotes import PromptText, joined, line, quotation, say
 from bot.agents.permissions.policy import Asks, Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Tool, ToolContext
 from bot.config.tables import Web
 from bot.errors import ToolError
 from memory.people.audience import Trust
-from sources.web import Found, PageText, Reader, WebRefused, WebSearch, checked_url, read_text
+from sources.web import PageText, Reader, WebHit, WebRefused, WebSearch, checked_url, read_text
 
 _SHOWN = 8_000  # characters of a page that one call shows
 _LINKS = 15
@@ -119,6 +119,6 @@ async def _asked(work: Awaitable[_T]) -> _T:
         raise ToolError(str(error)) from error
 
 
-def _line(number: int, each: Found) -> Quoted:
+def _line(number: int, each: WebHit) -> PromptText:
     head = f"{number}. {' '.join(each.title.split())[:150]} <{each.url[:_ADDRESS]}>"
     return say("{head}\n   {excerpt}", head=head, excerpt=line(each.excerpt, _EXCERPT))

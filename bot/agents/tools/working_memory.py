@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.context.quotes import Quoted, joined, quotation, say
+from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.policy import Caution
@@ -94,8 +94,8 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
     return Outcome(quotation(f"working memory, {path}", _clipped(lines)), trust=trust)
 
 
-def _clipped(lines: list[Quoted]) -> Quoted:
-    shown: list[Quoted] = []
+def _clipped(lines: list[PromptText]) -> PromptText:
+    shown: list[PromptText] = []
     room = working.LONGEST
     for each in lines:
         room -= len(each) + 1

@@ -22,7 +22,7 @@ from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
 
 
-class Line(Struct, frozen=True):
+class Connection(Struct, frozen=True):
     """A connection to the service. `call` runs an operation there and yields the replies as they arrive."""
 
     config: Config
@@ -78,10 +78,10 @@ class Line(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def connect(config: Config, constellation: str = "", *, dashboard: bool = False) -> AsyncIterator[Line]:
+async def connect(config: Config, constellation: str = "", *, dashboard: bool = False) -> AsyncIterator[Connection]:
     """Connect to the service that runs on the data folder, or to one in this process that ends with the chat."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
-        yield Line(config, holder.call, constellation, own=False)
+        yield Connection(config, holder.call, constellation, own=False)
         return
     building = loaded("bot.app")  # loads the whole service
     async with building.build(config, fronts=False, dashboard=dashboard) as app, app.running():
@@ -90,7 +90,7 @@ async def connect(config: Config, constellation: str = "", *, dashboard: bool = 
         def call(operation: str, /, **given: Any) -> AsyncGenerator[Any, None]:
             return replies_of(handlers[operation](**given))
 
-        yield Line(config, call, constellation, own=True, first_link=app.web.first_link if dashboard else None)
+        yield Connection(config, call, constellation, own=True, first_link=app.web.first_link if dashboard else None)
 
 
 def new_id(beginning: str = "terminal-") -> str:

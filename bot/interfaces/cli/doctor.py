@@ -22,7 +22,7 @@ from bot.interfaces.diagnostics import (
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.results import Did, Sentence, did
+from bot.services.results import ActionReport, Sentence, did
 from bot.services.status_results import Findings
 from bot.services.system.halt import Check
 from memory.agents import models_named
@@ -63,7 +63,7 @@ class Installation(Struct, frozen=True):
         return Findings.of_checks([*found, *told, *(each for part in parts for each in part)])
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
-    async def restart(self, _caller: Caller, check: Check = False) -> Did | Sentence:
+    async def restart(self, _caller: Caller, check: Check = False) -> ActionReport | Sentence:
         """Restart the service, and wait until it answers. Raises UserError."""
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)

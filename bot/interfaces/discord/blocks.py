@@ -15,7 +15,7 @@ from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, answer, cleaned, defer
-from bot.services.memory.block_results import Writable
+from bot.services.memory.block_results import FormContents
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from sources.discord.settings import DiscordSettings
@@ -28,7 +28,7 @@ _FIELD = re.compile(r"carina:memory:edit:f:(?P<mark>[0-9a-f]{8}):(?P<field>[0-9a
 def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
 
     async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
-        found = cast("Writable", await registry.call("memory.form", await caller_of(interaction, settings), given))
+        found = cast("FormContents", await registry.call("memory.form", await caller_of(interaction, settings), given))
         if len(found.text) > LONGEST_FIELD:
             raise UserError(_too_long(len(found.text), found.field))
         return _form(interaction, found)
@@ -68,7 +68,7 @@ def _too_long(size: int, field: str) -> str:
     )
 
 
-def _form(interaction: Interaction, found: Writable) -> discord.ui.Modal:
+def _form(interaction: Interaction, found: FormContents) -> discord.ui.Modal:
     what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
     title = _("Edit a field of a block") if found.field else _("Edit a block")
     longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))

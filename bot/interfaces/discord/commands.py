@@ -23,7 +23,7 @@ from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.discord.cards import LONGEST, NO, PLAIN, Looks, Tone, container, paged
+from sources.discord.cards import LONGEST, NO, PLAIN, CardStyle, Tone, container, paged
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
@@ -161,7 +161,7 @@ class Commands(Struct, frozen=True):
         caller = await caller_of(interaction, self.settings, "button")
         words, buttons = await step_buttons(self.registry, caller, declared, chosen)
         gone = _("It is no longer in the list.")
-        await tell(interaction, _INK.text(words) if buttons else gone, looks=Looks(items=buttons))
+        await tell(interaction, _INK.text(words) if buttons else gone, looks=CardStyle(items=buttons))
 
     async def _do(self, interaction: Interaction, named: re.Match[str]) -> None:
         """Do one of these things."""
@@ -185,7 +185,7 @@ class Commands(Struct, frozen=True):
             words, more = await self._said(interaction, caller, declared, given, found, number)
         except Unconfirmed as question:
             asked = OpenQuestion(interaction.user.id, name, given, str(question))
-            words, more = _INK.text(asked.question), {"looks": Looks(Tone.ASKS, items=self.questions.ask(asked))}
+            words, more = _INK.text(asked.question), {"looks": CardStyle(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
             words, more = error_sentence(error), {"looks": NO}
         return words, {"file_name": declared.file_name, **more}
@@ -221,7 +221,7 @@ class Commands(Struct, frozen=True):
                 there = {line.lstrip(" -") for line in words.split("\n")}
                 listed = [row for row in found[-1].rows if row.line(_INK).partition("\n")[0] in there]
                 items += await menu(self.registry, caller, declared, listed)
-        return words, {"file": file, "looks": Looks(tone, title, footer, items)}
+        return words, {"file": file, "looks": CardStyle(tone, title, footer, items)}
 
     def _value(self, interaction: Interaction, value: Any) -> Any:
         """What was picked from Discord's own lists, as operations take it."""

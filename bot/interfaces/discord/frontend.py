@@ -31,7 +31,7 @@ from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from sources.base import Front
 from sources.discord.client import Commands as Offered
-from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
+from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
 from sources.discord.source import DiscordSource
 from sources.discord.wiring import StoredMessage, Wiring
 from texts import _
@@ -95,7 +95,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     )
     settings = replace(
         settings_of(config),
-        decided=Decided(access.rules, places.accounts.modes, community.accounts.audience.other_audiences),
+        decided=StoredDecisions(access.rules, places.accounts.modes, community.accounts.audience.other_audiences),
     )
     source = DiscordSource(settings, wiring)
     places.accounts.resumed["discord"] = source.read_back

@@ -11,7 +11,7 @@ from discord import app_commands
 
 from bot.interfaces.discord.components import hear_choice
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
-from sources.discord.cards import Looks, container
+from sources.discord.cards import CardStyle, container
 from sources.discord.outcomes import REFUSED
 from texts import _, gettext_noop
 
@@ -62,14 +62,14 @@ def install_help(tree: Tree) -> None:
     tree.client.add_dynamic_items(hear_choice(_HELP_PAGE, _turn_help))
 
 
-def _help(page: int) -> tuple[str, Looks]:
+def _help(page: int) -> tuple[str, CardStyle]:
     """One page, with a menu of all; what is bold on a page is its title."""
     told = [_(each) for each in _HELP]
     options = [
         discord.SelectOption(label=each.split("**")[1], value=str(at), default=at == page)
         for at, each in enumerate(told)
     ]
-    return told[page], Looks(items=[discord.ui.Select(custom_id="carina:help", options=options)])
+    return told[page], CardStyle(items=[discord.ui.Select(custom_id="carina:help", options=options)])
 
 
 async def _turn_help(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:

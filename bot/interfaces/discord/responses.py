@@ -10,7 +10,7 @@ from discord import app_commands
 
 from bot.errors import UserError
 from memory.store.logs import Log
-from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
+from sources.discord.cards import DONE, LONGEST, NO, PLAIN, CardStyle, container
 from sources.discord.outcomes import REFUSED
 from sources.outgoing import outgoing
 from texts import _, error_sentence
@@ -65,7 +65,7 @@ def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
     return discord.File(io.BytesIO(data), filename=name)
 
 
-async def answer_now(interaction: Interaction, text: str, looks: Looks = PLAIN) -> None:
+async def answer_now(interaction: Interaction, text: str, looks: CardStyle = PLAIN) -> None:
     """Answer at once and to who asked alone, with what took no time to find."""
     view = container(shown(interaction, text)[:LONGEST], looks)
     try:
@@ -80,7 +80,7 @@ async def tell(
     *,
     file_name: str = "answer.md",
     file: discord.File | None = None,
-    looks: Looks = PLAIN,
+    looks: CardStyle = PLAIN,
 ) -> None:
     """Answer who asked. When that cannot be said any more, what was done stands nevertheless.
 

@@ -23,7 +23,7 @@ from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
 from memory.store.records import replace
-from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
+from sources.discord.cards import DONE, LONGEST, NO, PLAIN, CardStyle, container
 from sources.discord.outcomes import REFUSED
 from texts import _, error_sentence, gettext_noop
 
@@ -71,8 +71,8 @@ class SettingsPages(Struct, frozen=True):
     commands: Commands
 
     async def page(
-        self, interaction: Interaction, name: str, done: str = "", looks: Looks = PLAIN
-    ) -> tuple[str, Looks]:
+        self, interaction: Interaction, name: str, done: str = "", looks: CardStyle = PLAIN
+    ) -> tuple[str, CardStyle]:
         """A page in words, with its menus; `done` is what came of a choice on it."""
         caller = await caller_of(interaction, self.commands.settings, "button")
         registry, page, lines = self.commands.registry, PAGES[name], [done] if done else []
@@ -150,7 +150,7 @@ class SettingsPages(Struct, frozen=True):
             given = {name: value for name, value in fields.items() if value.strip()}
             await self.commands.answer(interaction, "quiet", given)
 
-    async def _show(self, interaction: Interaction, words: str, looks: Looks) -> None:
+    async def _show(self, interaction: Interaction, words: str, looks: CardStyle) -> None:
         try:
             await interaction.edit_original_response(view=container(shown(interaction, words)[:LONGEST], looks))
         except REFUSED:

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from bot.interfaces.web.context import FAILURES, Context, outcome
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import MOST_WITH_FILES, Refusal
-from bot.interfaces.web.talk import Answer, AnswerStage, Conversation, Line, Partial
+from bot.interfaces.web.talk import Answer, AnswerStage, ChatLine, Conversation, PartialAnswer
 from bot.services.caller import PlaceScope
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
@@ -96,7 +96,7 @@ async def answer(ctx: Context) -> Response:
 async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[str]:
     async for each in ctx.web.talk.follow(to.place.id, said):
         match each:
-            case Partial(text=text):
+            case PartialAnswer(text=text):
                 yield event("text", text)
             case AnswerStage(what=what):
                 yield event("doing", what)
@@ -131,7 +131,7 @@ async def why(ctx: Context) -> Response:
     return ctx.page("why.html", title=_("Why"), name=name, explained=explained, message=message, **done)
 
 
-async def _lines(ctx: Context, to: Conversation) -> list[Line]:
+async def _lines(ctx: Context, to: Conversation) -> list[ChatLine]:
     return await ctx.web.talk.history(to.place.id, _LINES)
 
 

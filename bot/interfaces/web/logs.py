@@ -20,7 +20,7 @@ class LogLine(Struct, frozen=True):
     text: str
 
 
-class Recent(logging.Handler):
+class RecentLines(logging.Handler):
     """Keeps the newest lines in memory."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Recent(logging.Handler):
             self.lines.append(LogLine(at, record.levelname.lower(), record.name, turn, self.format(record)))
 
 
-recent = Recent()
+recent = RecentLines()
 
 
 def attach() -> None:

@@ -32,10 +32,10 @@ async def serve(ctx: Context) -> Response:
 
     server = tools.tools_server(ask, version())
     server.streamable_http_app(json_response=True, stateless_http=True)
-    return _Handed(server.session_manager)
+    return _McpResponse(server.session_manager)
 
 
-class _Handed(Response):
+class _McpResponse(Response):
     """An answer that the MCP library gives."""
 
     def __init__(self, manager: Any) -> None:

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import Refusal
-from bot.interfaces.web.talk import Answer, Conversation, Partial
+from bot.interfaces.web.talk import Answer, Conversation, PartialAnswer
 from memory.people.web_keys import WebKey
 from memory.store.records import replace
 from sources.attachments import received
@@ -52,7 +52,7 @@ _EXPECTED = {
 }
 
 
-class Unusable(Refusal):
+class BadRequest(Refusal):
     """A request that cannot be served; `parameter` is what is wrong with it."""
 
     def __init__(self, words: str, parameter: str | None = None, status: int = 400, code: str | None = None) -> None:
@@ -118,34 +118,40 @@ async def completions(ctx: Context) -> Response:
 
 
 async def _begun(ctx: Context, asked: ChatRequest) -> tuple[Conversation, str]:
-    """Say it: to whom, and its id. Raises Unusable, UserError."""
+    """Say it: to whom, and its id. Raises BadRequest, UserError."""
     key: WebKey = ctx.request.state.key
     text, files = _said(asked.messages[-1].get("content"))
     to = await _conversation(ctx, key, asked.name, asked.user or "")
     identifier = _identifier(ctx, key, asked.user or "", files)
     if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
-        raise Unusable("This Idempotency-Key was used for another request.", status=422)
+        raise BadRequest("This Idempotency-Key was used for another request.", status=422)
     to = replace(to, temperature=asked.temperature, max_tokens=asked.max_completion_tokens or asked.max_tokens)
     return to, await ctx.web.talk.say(to, text, identifier, files)
 
 
 async def _whole(ctx: Context, to: Conversation, said: str) -> str:
-    """The answer when it is complete. Raises Unusable."""
+    """The answer when it is complete. Raises BadRequest."""
     answer = Answer(())
     async for each in ctx.web.talk.follow(to.place.id, said):
         answer = each if isinstance(each, Answer) else answer
     if answer.error:
-        raise Unusable(answer.error, status=500)
+        raise BadRequest(answer.error, status=500)
     return "\n\n".join(answer.texts)
 
 
 async def _pieces(ctx: Context, to: Conversation, said: str) -> AsyncIterator[str]:
-    """The answer as it is written, piece by piece. Raises Unusable."""
+    """The answer as it is written, piece by piece. Raises BadRequest."""
     sent, last = "", ""
     async for each in ctx.web.talk.follow(to.place.id, said):
         if isinstance(each, Answer) and each.error:
-            raise Unusable(each.error, status=500)
-        text = each.text if isinstance(each, Partial) else "\n\n".join(each.texts) if isinstance(each, Answer) else ""
+            raise BadRequest(each.error, status=500)
+        text = (
+            each.text
+            if isinstance(each, PartialAnswer)
+            else "\n\n".join(each.texts)
+            if isinstance(each, Answer)
+            else ""
+        )
         more = _more(sent, last, text)
         if more:
             sent, last = sent + more, text
@@ -163,7 +169,7 @@ async def _streamed(ctx: Context, to: Conversation, said: str, head: dict[str, A
     try:
         async for piece in _pieces(ctx, to, said):
             yield chunk({"content": piece})
-    except Unusable as error:
+    except BadRequest as error:
         yield _event({"error": {"message": str(error), "type": "server_error", "param": None, "code": None}})
         return
     yield chunk({}, "stop")
@@ -182,28 +188,28 @@ def _more(sent: str, last: str, text: str) -> str:
 
 
 def _asked(given: dict[str, Any]) -> ChatRequest:
-    """What a request asks for. Raises Unusable."""
+    """What a request asks for. Raises BadRequest."""
     try:
         asked = ChatRequest.model_validate(given)
     except ValidationError as error:
         first, *_rest = error.errors()
         name = str(first["loc"][0])
-        raise Unusable(f"{name}: {_EXPECTED.get(name, first['msg'])}.", name) from None
+        raise BadRequest(f"{name}: {_EXPECTED.get(name, first['msg'])}.", name) from None
     for name, value in (asked.model_extra or {}).items():
         if value is not None and (name not in _USUAL or value != _USUAL[name]):
-            raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
+            raise BadRequest(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
     if any(each.get("role") in ("system", "developer") for each in asked.messages):
-        raise Unusable("System messages are not supported: an agent has instructions of its own.", "messages")
+        raise BadRequest("System messages are not supported: an agent has instructions of its own.", "messages")
     last = asked.messages[-1]
     if last.get("role") != "user":
-        raise Unusable('The last message must have the role "user".', "messages")
+        raise BadRequest('The last message must have the role "user".', "messages")
     if ignored := [name for name in last if name not in ("role", "content") and last[name] is not None]:
-        raise Unusable(f"The last message can only have role and content, not {ignored[0]}.", "messages")
+        raise BadRequest(f"The last message can only have role and content, not {ignored[0]}.", "messages")
     return asked
 
 
 def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
-    """The words of a message and the files with it. Raises Unusable."""
+    """The words of a message and the files with it. Raises BadRequest."""
     texts, files = list[str](), list[Attachment]()
     for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         match part:
@@ -214,30 +220,30 @@ def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
             case {"type": "file", "file": {"file_data": str() as data, **more}}:
                 files.append(_offered(data, more.pop("filename", None) or f"file {len(files) + 1}", more))
             case {"type": "file" | "input_image"}:
-                raise Unusable(
+                raise BadRequest(
                     "A file is sent with its content, as file_data: nothing is uploaded or loaded.", "messages"
                 )
             case _:
-                raise Unusable("A message has text, images and files; nothing else is supported.", "messages")
+                raise BadRequest("A message has text, images and files; nothing else is supported.", "messages")
     text, taken = "\n\n".join(texts), received(files)
     if refused := next((each for each in taken if each.skipped), None):
-        raise Unusable(f"{refused.name} cannot be taken: {refused.skipped}.", "messages")
+        raise BadRequest(f"{refused.name} cannot be taken: {refused.skipped}.", "messages")
     if not text.strip() and not taken:
-        raise Unusable("The last message has no text.", "messages")
+        raise BadRequest("The last message has no text.", "messages")
     return text, taken
 
 
 def _offered(data: str, name: object, more: Mapping[object, object]) -> Attachment:
-    """A file that a message holds as a data URL, or in base64 alone. Raises Unusable."""
+    """A file that a message holds as a data URL, or in base64 alone. Raises BadRequest."""
     if ignored := [each for each, value in more.items() if value not in (None, "auto")]:
-        raise Unusable(f"{ignored[0]} cannot be given: it would change nothing here.", "messages")
+        raise BadRequest(f"{ignored[0]} cannot be given: it would change nothing here.", "messages")
     found = _DATA.match(data)
     if found is None and re.match(r"[a-z]+:", data, re.IGNORECASE):
-        raise Unusable(f"{name} is not loaded from another server: send it as a data: URL with base64.", "messages")
+        raise BadRequest(f"{name} is not loaded from another server: send it as a data: URL with base64.", "messages")
     try:
         content = base64.b64decode(data[found.end() if found else 0 :], validate=True)
     except ValueError:
-        raise Unusable(f"{name} is not valid base64.", "messages") from None
+        raise BadRequest(f"{name} is not valid base64.", "messages") from None
     kind = (found[1] or "") if found else mimetypes.guess_type(str(name))[0] or ""
     return Attachment(str(name), kind, len(content), content=content)
 
@@ -248,7 +254,7 @@ async def _json(ctx: Context) -> dict[str, Any]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise Unusable("The body is not a JSON object.")
+        raise BadRequest("The body is not a JSON object.")
     return given
 
 
@@ -256,9 +262,9 @@ async def _names(ctx: Context) -> list[str]:
     return await ctx.web.talk.names(ctx.key.agent if ctx.key is not None else None)
 
 
-def _not_there(name: str, names: list[str]) -> Unusable:
+def _not_there(name: str, names: list[str]) -> BadRequest:
     there = ", ".join(f"{PREFIX}{each}" for each in names) or "none"
-    return Unusable(f"There is no model {PREFIX}{name}; there are: {there}.", "model", 404, "model_not_found")
+    return BadRequest(f"There is no model {PREFIX}{name}; there are: {there}.", "model", 404, "model_not_found")
 
 
 async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conversation:

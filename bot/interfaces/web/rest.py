@@ -15,10 +15,10 @@ from bot.interfaces.web.context import FAILURES, Context, fields_of, offered
 from bot.interfaces.web.security import Refusal, problem
 from bot.services.caller import Unconfirmed
 from bot.services.memory.block_results import History, ShownBlock
-from bot.services.people.web_access import Answered, OnceRequest
+from bot.services.people.web_access import OnceRequest, StoredResponse
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
-from memory.people.web_keys import Known
+from memory.people.web_keys import RequestState
 from memory.store.digests import text_mark
 from memory.store.errors import BlockChanged
 from texts import _, error_text
@@ -27,8 +27,8 @@ _CONFIRM = "x-confirm"
 _ASKS = (_CONFIRM, "if-match")
 """What of a request, beside its address and its body, says what is asked for."""
 _KNOWN = {
-    Known.BEFORE: "This was sent before under this Idempotency-Key. Its answer is not kept: look whether it was done.",
-    Known.OTHER: "This Idempotency-Key was used for another request.",
+    RequestState.BEFORE: "This was sent before under this Idempotency-Key. Its answer is not kept: see if it was done.",
+    RequestState.OTHER: "This Idempotency-Key was used for another request.",
 }
 
 _ROWS, _MOST_ROWS = 100, 1_000
@@ -40,7 +40,7 @@ _PART: dict[str, Any] = {
 _NEWER = 100  # so many rows may come before the one that was shown last, until it is found no more
 
 
-class _Part(Struct, frozen=True):
+class _PageRange(Struct, frozen=True):
     """Of a list: `limit` rows from the one after `last` on, or after the first `at` where that is gone."""
 
     limit: int
@@ -48,7 +48,7 @@ class _Part(Struct, frozen=True):
     last: str
 
     @classmethod
-    def asked(cls, given: Mapping[str, Any], usual: int) -> "_Part":
+    def asked(cls, given: Mapping[str, Any], usual: int) -> "_PageRange":
         """Raises Refusal."""
         limit, (at, _dot, last) = str(given.get("limit", usual)), str(given.get("cursor", "0")).partition(".")
         if not limit.isdecimal() or not 0 < int(limit[:9]) <= _MOST_ROWS or not at.isdecimal():
@@ -77,13 +77,13 @@ async def operate(ctx: Context) -> Response:
     asks = "\n".join([name, *(ctx.request.headers.get(each, "") for each in _ASKS)]).encode()
     once = OnceRequest.of(ctx.key.id, given, asks + b"\n" + await ctx.request.body())
     match await ctx.web.once.begin(once):
-        case Answered(status, body):
+        case StoredResponse(status, body):
             kind = "application/json" if status < 400 else "application/problem+json"
             return Response(body, status, {"Idempotent-Replayed": "true"}, kind)
-        case Known.NEW:
+        case RequestState.NEW:
             pass
         case known:
-            return problem(422 if known is Known.OTHER else 409, _KNOWN[known], "Not done again")
+            return problem(422 if known is RequestState.OTHER else 409, _KNOWN[known], "Not done again")
     try:
         answer = await _operate(ctx)
     except Refusal:
@@ -126,7 +126,7 @@ async def _operate(ctx: Context) -> Response:
     return JSONResponse(data, headers=headers)
 
 
-def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_Part | None, Mapping[str, Any]]:
+def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_PageRange | None, Mapping[str, Any]]:
     """The part of a list that is asked for, and the arguments with which the operation lists as far as it reaches.
 
     Lists that take `before` give their parts themselves. Raises Refusal.
@@ -135,7 +135,7 @@ def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_Part | None, 
     own = takes.get("limit")
     if not declared.lists or "before" in takes or (own is None and given.keys().isdisjoint(_PART)):
         return None, given
-    part = _Part.asked(given, own.default if own else _ROWS)
+    part = _PageRange.asked(given, own.default if own else _ROWS)
     rest = {name: value for name, value in given.items() if name not in _PART}
     if own is None or own.high is None:
         return part, rest

@@ -49,7 +49,7 @@ FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
 """What answers programs: they are told of errors in JSON."""
 
 
-class Attempts(Struct):
+class FailedSignIns(Struct):
     """Counts failures to sign in, by address.
 
     What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.
@@ -138,12 +138,12 @@ def _sign_in(status: int) -> dict[str, str] | None:
     return {"WWW-Authenticate": "Bearer"} if status == 401 else None
 
 
-class Guarded:
+class AccessMiddleware:
     """Everything that is asked passes here first; what follows finds its key in the scope's state."""
 
     def __init__(self, app: ASGIApp, access: WebAccess, public_url: str) -> None:
         self._app, self._access, self._public_url = app, access, public_url
-        self._attempts = Attempts()
+        self._attempts = FailedSignIns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from bot.interfaces.web import chat_pages, health, hooks, mcp, memory_pages, openai_api, pages, rest, signing_in
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
-from bot.interfaces.web.security import FOR_PROGRAMS, Guarded, Refusal
+from bot.interfaces.web.security import FOR_PROGRAMS, AccessMiddleware, Refusal
 from bot.interfaces.web.server import WebServer
 from texts import _, error_text
 
@@ -81,7 +81,7 @@ def application(web: WebServer) -> ASGIApp:
         *(page(path, handler) for path, handler in PAGES),
     ]
     app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost, 500: lost})
-    return Guarded(app, web.access, web.config.web.server.public_url)
+    return AccessMiddleware(app, web.access, web.config.web.server.public_url)
 
 
 async def _favicon(_request: Request) -> Response:

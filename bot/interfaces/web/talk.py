@@ -52,7 +52,7 @@ class Conversation(Struct, frozen=True):
     """These two if a program sets them for an answer."""
 
 
-class Partial(Struct, frozen=True):
+class PartialAnswer(Struct, frozen=True):
     """The answer as far as it is written."""
 
     text: str
@@ -83,7 +83,7 @@ class LineFile(Struct, frozen=True):
     skipped: str = ""
 
 
-class Line(Struct, frozen=True):
+class ChatLine(Struct, frozen=True):
     """A line of a conversation; `external_id` is what *why* is asked about, of an answer."""
 
     id: MessageId
@@ -162,7 +162,7 @@ class Talk(Struct, frozen=True):
     def _receive(self, heard: Notification) -> None:
         self.router.receive(heard, self.services.runtime.id)
 
-    async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[Partial | AnswerStage | Answer]:
+    async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[PartialAnswer | AnswerStage | Answer]:
         """How something that was said is answered, to its end; also after the answer, and after a restart."""
         queue: asyncio.Queue[TurnEvent] = asyncio.Queue()
 
@@ -204,7 +204,9 @@ class Talk(Struct, frozen=True):
         return (0, 0) if row is None or row.turn is None else budgets.of_turn(rows, row.turn)
 
     @reads
-    def history(self, rows: Rows, place: PlaceId, limit: int, words: str = "", around: int | None = None) -> list[Line]:
+    def history(
+        self, rows: Rows, place: PlaceId, limit: int, words: str = "", around: int | None = None
+    ) -> list[ChatLine]:
         """What was said last, or of that what has these words, or what was said about the message of an id."""
         found = messages.said_in(rows, place, Scope(OWNER), limit, words, around)
         return [_line(rows, each) for each in found]
@@ -223,11 +225,11 @@ class Talk(Struct, frozen=True):
         return next((each for number, each in enumerate(_files_in(found)) if number == position), None)
 
 
-def _told(event: TurnEvent) -> Partial | AnswerStage | None:
+def _told(event: TurnEvent) -> PartialAnswer | AnswerStage | None:
     """What who waits is told of it; None: look whether it is over."""
     match event:
         case TextChunk(text=text):
-            return Partial(text)
+            return PartialAnswer(text)
         case ToolCallStarted(tool=tool):
             return AnswerStage(_("uses {tool}", tool=tool))
         case AgentStarted(name=name):
@@ -240,7 +242,7 @@ def _told(event: TurnEvent) -> Partial | AnswerStage | None:
             return AnswerStage("")
 
 
-def _line(rows: Rows, message: Message) -> Line:
+def _line(rows: Rows, message: Message) -> ChatLine:
     sql = "SELECT external_id FROM outbox WHERE turn_id = ? AND message_id = ? ORDER BY id DESC LIMIT 1"
     found = rows.one(sql, (message.batch, message.id))
     external = (found["external_id"] if found is not None else "") or ""
@@ -257,7 +259,7 @@ def _line(rows: Rows, message: Message) -> Line:
         for of, held in files
         for number, each in enumerate(held)
     )
-    return Line(message.id, mine, message.speaker, message.text, message.created_at, identifier, shown)
+    return ChatLine(message.id, mine, message.speaker, message.text, message.created_at, identifier, shown)
 
 
 def _files_in(row: OutRow) -> list[MessageFile]:

@@ -28,7 +28,7 @@ _SHARED = words(
 """Ideas that several statements may answer together."""
 
 
-class Found(Struct, frozen=True):
+class FoundRecord(Struct, frozen=True):
     record: Record
     text: str
     fact: Fact
@@ -60,21 +60,21 @@ def _hits(calls: Sequence[Call], context: Context) -> list[Record]:
     return list(found.values())
 
 
-def _entries_found(records: Iterable[Record], context: Context) -> list[Found]:
+def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRecord]:
     """The statements of these records; of what somebody said twice, or took back, only the newest."""
-    current: dict[tuple[bool, str], Found] = {}
+    current: dict[tuple[bool, str], FoundRecord] = {}
     for record in records:
         if record.id in context.turn.gone or record.role == "assistant":
             continue
         for shown, clause in _stated(record, context):
-            one = Found(record, shown, read_fact(clause, context.language), record.told_by(context.speaker))
+            one = FoundRecord(record, shown, read_fact(clause, context.language), record.told_by(context.speaker))
             known = current.get((one.own, one.fact.flat))
             if known is None or known.record.order < record.order:
                 current[one.own, one.fact.flat] = one
     return list(current.values())
 
 
-def said_found(calls: tuple[Call, ...], context: Context) -> list[Found]:
+def said_found(calls: tuple[Call, ...], context: Context) -> list[FoundRecord]:
     """What the person said in conversation, without what they wanted forgotten afterwards."""
     *searches, taking_back = calls
     said = _entries_found(_hits(searches, context), context)
@@ -147,7 +147,7 @@ def unknown(context: Context) -> Lines:
     return Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
 
 
-def _tell(found: list[Found], question: Question, context: Context) -> Lines | None:
+def _tell(found: list[FoundRecord], question: Question, context: Context) -> Lines | None:
     """The best of what was found, the newest where statements contradict each other."""
     fitting = [(one, judged) for one in found if (judged := fit(question, one.fact))]
     own = [(one, judged) for one, judged in fitting if one.own]
@@ -156,8 +156,8 @@ def _tell(found: list[Found], question: Question, context: Context) -> Lines | N
     if not pool:
         return None
     best = max(judged for _, judged in pool)
-    newest: dict[str, Found] = {}
-    older: dict[str, Found] = {}
+    newest: dict[str, FoundRecord] = {}
+    older: dict[str, FoundRecord] = {}
     for one in sorted((one for one, judged in pool if judged == best), key=lambda one: one.record.order, reverse=True):
         if newest.setdefault(one.fact.key, one) is not one:
             older.setdefault(one.fact.key, one)
@@ -165,7 +165,7 @@ def _tell(found: list[Found], question: Question, context: Context) -> Lines | N
     return _found_say(list(newest.values())[: _SHOWN if together else 1], older, context, full=best.full)
 
 
-def _of_others(found: list[Found], asked: str, context: Context) -> Lines | None:
+def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines | None:
     """What somebody else said of themselves, where it is asked for by their name ("Annie's cat")."""
     whose = context.language.search("theirs", asked)
     if whose is None:
@@ -183,13 +183,13 @@ def _overheard(question: Question, asked: str, context: Context) -> Lines | None
     return _tell(general, question, context) or _of_others(said, asked, context)
 
 
-def _slips(found: list[Found], question: Question, context: Context) -> Lines | None:
+def _slips(found: list[FoundRecord], question: Question, context: Context) -> Lines | None:
     """The newest of one's own statements that would answer if a word of the question were misspelt."""
     near = [one for one in found if one.own and misspelt(question, one.fact)]
     return _found_say([max(near, key=lambda one: one.record.order)], {}, context, full=False) if near else None
 
 
-def _found_say(shown: list[Found], older: dict[str, Found], context: Context, *, full: bool) -> Lines:
+def _found_say(shown: list[FoundRecord], older: dict[str, FoundRecord], context: Context, *, full: bool) -> Lines:
     language = context.language
     parts = [] if full else [language.say("nearest")]
     if len(shown) == 1:
@@ -204,14 +204,14 @@ def _found_say(shown: list[Found], older: dict[str, Found], context: Context, *,
     return Lines("\n".join(parts), beyond=not full)
 
 
-def _words(one: Found, context: Context) -> str:
+def _words(one: FoundRecord, context: Context) -> str:
     """One's own words in one's language as we say them; others and another language are quoted."""
     if one.own and one.record.kind != "block" and one.fact.language.code == context.language.code:
         return context.language.shown(one.text)
     return context.language.quote(" ".join(one.text[:_LONG_TEXT].split()))
 
 
-def _told(one: Found, context: Context) -> str:
+def _told(one: FoundRecord, context: Context) -> str:
     said = _words(one, context)
     phrase = "told" if context.language.begins("flowing", said) else "told_colon"
     if one.record.kind == "block":
@@ -221,7 +221,7 @@ def _told(one: Found, context: Context) -> str:
     return context.language.say(phrase, speaker=context.name(one.record), fact=said, source=context.source(one.record))
 
 
-def _listed(one: Found, context: Context) -> str:
+def _listed(one: FoundRecord, context: Context) -> str:
     speaker = "" if one.own else f"{context.name(one.record)}: "
     return f"{speaker}{_words(one, context)}{context.source(one.record)}"
 

@@ -14,7 +14,7 @@ from bot.models.offline.facts import clauses
 from bot.models.offline.language import Language
 from bot.models.offline.text import LONGEST, clean, content_words, month_and_day, sentences
 from memory.store.errors import StoreError
-from scheduler.dates import Found, find_when
+from scheduler.dates import FoundTime, find_when
 from scheduler.triggers import next_run
 
 _LONGEST_UNASKED = 300
@@ -385,13 +385,13 @@ class Parser(Struct, frozen=True):
         text = _unquoted(lead.sub("", lead.sub("", found.rest)).strip())
         return Intent(act, text, when=found.said, other=other) if text else Intent("unclear", name=f"{act}_what")
 
-    def find_time(self, said: str) -> Found | None:
+    def find_time(self, said: str) -> FoundTime | None:
         """The time in some words; None as well for a day that does not exist."""
         with suppress(StoreError):
             return find_when(said, self.now, _zone(self.now), self.language.code) if said else None
         return None
 
-    def _moment(self, found: Found | None, now: datetime) -> datetime | None:
+    def _moment(self, found: FoundTime | None, now: datetime) -> datetime | None:
         moment = next_run(found.trigger, now) if found else None
         return moment.astimezone(now.tzinfo) if moment else None
 

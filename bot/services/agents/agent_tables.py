@@ -61,7 +61,7 @@ def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
     return found
 
 
-class AsToml(Result):
+class TomlFile(Result):
     """Something that Discord hands over as a TOML file."""
 
     toml: str
@@ -71,7 +71,7 @@ class AsToml(Result):
         return self.toml
 
 
-class ExportedTables(AsToml):
+class ExportedTables(TomlFile):
     kind: str
     tables: tuple[dict[str, Any], ...]
     file: str

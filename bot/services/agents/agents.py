@@ -25,7 +25,6 @@ from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row, agent_section, require_stored
 from bot.runtime.group_routing import RoutingTable
 from bot.services.agents.agent_tables import (
-    AsToml,
     Changes,
     Difference,
     ExportedTables,
@@ -33,6 +32,7 @@ from bot.services.agents.agent_tables import (
     ImportTables,
     Settings,
     TableChange,
+    TomlFile,
     beside,
     changed,
     read_settings,
@@ -109,7 +109,7 @@ class AgentRow(Row):
         return f"{markup.text(self.agent)}{asleep}{about}{more}"
 
 
-class WholeAgent(AsToml):
+class AgentDetails(TomlFile):
     """One agent with all its settings; the table only for those who may take it away."""
 
     agent: str = Field(validation_alias="name")
@@ -167,11 +167,11 @@ class Agents(UsesApprovals, frozen=True):
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
     @reads
-    def show(self, rows: Rows, caller: Caller, agent: _Agent) -> WholeAgent:
+    def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:
         found = find_agent(rows, agent)
         member_of = [each.name for each in agents.groups_of(rows, found.id)]
         section = agent_section(found) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
-        return WholeAgent.from_record(
+        return AgentDetails.from_record(
             found,
             model=found.model or self.config.model.default,
             groups=tuple(member_of),

@@ -15,7 +15,7 @@ from bot.services.agents.task_lists import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.registry import KEEPS, Arguments, Param, operation
-from bot.services.results import Did, Listing, Markup, Result, Row, did
+from bot.services.results import ActionReport, Listing, Markup, Result, Row, did
 from bot.services.transactions import reads, writes
 from memory import activity, coordination
 from memory.activity import Event, EventFilter, Importance, Kind
@@ -110,13 +110,13 @@ class AgentPresence(Row):
         return markup.text(f"{self.name}{about}") + active
 
 
-class LeftNote(Row):
+class StoredNote(Row):
     id: str
     text: str
     phrase = "{text}"
 
 
-class NoteRow(LeftNote):
+class NoteRow(StoredNote):
     importance: str
     by: str = Field(validation_alias="by_name")
 
@@ -124,7 +124,7 @@ class NoteRow(LeftNote):
 class CoordinationStatus(Result):
     agents: tuple[AgentPresence, ...]
     tasks: tuple[TaskRow, ...]
-    handoffs: tuple[LeftNote, ...]
+    handoffs: tuple[StoredNote, ...]
     notes: tuple[NoteRow, ...]
 
     def lines(self, markup: Markup) -> list[str]:
@@ -169,7 +169,8 @@ class Coordination(Struct, frozen=True):
             agents=tuple(map(AgentPresence.from_record, activity.others(rows, AgentId(""), scope))),
             tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
             handoffs=tuple(
-                LeftNote.from_record(each, text=_handoff(each)) for each in coordination.handoffs(rows, scope, _LISTED)
+                StoredNote.from_record(each, text=_handoff(each))
+                for each in coordination.handoffs(rows, scope, _LISTED)
             ),
             notes=tuple(
                 NoteRow.from_record(each, text=one_line(each.text, _SHOWN))
@@ -179,7 +180,7 @@ class Coordination(Struct, frozen=True):
 
     @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, KEEPS)
     @writes
-    def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> Did:
+    def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> ActionReport:
         by = self._by(caller, arguments.audience)
         task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
         return did(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))

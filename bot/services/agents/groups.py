@@ -21,7 +21,6 @@ from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import group_section, make_group, require_stored
 from bot.runtime.group_routing import EVERYWHERE_ELSE
 from bot.services.agents.agent_tables import (
-    AsToml,
     Changes,
     Difference,
     ExportedTables,
@@ -29,6 +28,7 @@ from bot.services.agents.agent_tables import (
     ImportTables,
     Settings,
     TableChange,
+    TomlFile,
     beside,
     read_settings,
     read_tables,
@@ -92,7 +92,7 @@ class GroupRow(Row):
         return markup.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
 
 
-class WholeGroup(AsToml):
+class GroupDetails(TomlFile):
     """One group with all its settings; the table only for those who may take it away."""
 
     group: str
@@ -190,11 +190,11 @@ class Groups(UsesApprovals, frozen=True):
         return Listing.of(rows, _("There are no groups."))
 
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
-    async def show(self, caller: Caller, group: _Group) -> WholeGroup:
+    async def show(self, caller: Caller, group: _Group) -> GroupDetails:
         section = await self._named(group)
         whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
-        return WholeGroup(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
+        return GroupDetails(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
 
     @operation("group.status", "Show a group's members and state", Action.STATUS)
     @reads

@@ -90,7 +90,7 @@ class EntryRow(Row):
         return f"{markup.text(self.brief)}{markup.number(self.id)}"
 
 
-class WholeEntry(Result):
+class EntryDetails(Result):
     row: EntryRow
 
     def lines(self, markup: Markup) -> list[str]:
@@ -170,9 +170,9 @@ class Archive(MemoryService, frozen=True):
 
     @operation("archival.show", "Show one entry in full", Action.READ_MEMORY)
     @reads
-    def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> WholeEntry:
+    def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> EntryDetails:
         found = _entry(rows, agent, entry, caller.scope)
-        return WholeEntry(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
+        return EntryDetails(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
 
     @operation("archival.add", "Add an entry, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes

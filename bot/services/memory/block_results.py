@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from bot.services.results import Markup, Result, Row
-from memory.blocks.changes import Change, Deed, Step, Writer, played
+from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult
 from sources.text import one_line
@@ -77,7 +77,7 @@ class ShownBlock(Result):
         return f"{self.profile}\n{version}" if self.profile else version
 
 
-class Writable(Result):
+class FormContents(Result):
     """What a form for a block, or for a field of it, opens with; `mark` is of what the field holds."""
 
     id: str
@@ -200,7 +200,7 @@ class EditResult(Result):
         return [" ".join(filter(None, said))]
 
 
-class WentBack(Result):
+class UndoResult(Result):
     block: str
     version: int = Field(validation_alias="block.version")
     text: str = Field(validation_alias="block.content")
@@ -211,7 +211,7 @@ class WentBack(Result):
     kept: tuple[str, ...]
 
     @classmethod
-    def of(cls, block: str, done: RevertResult) -> "WentBack":
+    def of(cls, block: str, done: RevertResult) -> "UndoResult":
         plan = done.plan
         left = {"not_restored": tuple(map(_, plan.lost)), "kept": tuple(map(_, plan.kept))}
         return cls.from_record(done, block=block, changes=tuple(change.seq for change in done.changes), **left)
@@ -299,7 +299,7 @@ def _did(step: Step, before: str, names: Names) -> str:
         added += [(each.place, each.insert)] if each.insert else []
         removed += [(each.place, before[each.place : end])] if each.delete else []
         before = before[: each.place] + each.insert + before[end:]
-    parts = [_purpose(step.change, names)] if step.change.note.deed is not Deed.EDIT else []
+    parts = [_purpose(step.change, names)] if step.change.note.deed is not ChangeKind.EDIT else []
     for sign, found in (("+", added), ("-", removed)):
         words = [text for _, text in sorted(found)]
         parts += [f"{sign}{sum(map(len, words))} “{_excerpt(words)}”"] if words else []
@@ -308,17 +308,17 @@ def _did(step: Step, before: str, names: Names) -> str:
 
 def _purpose(change: Change, names: Names) -> str:
     match change.note.deed:
-        case Deed.ROLLBACK:
+        case ChangeKind.ROLLBACK:
             return _("rollback to version {of}", of=change.note.of)
-        case Deed.REVERT:
+        case ChangeKind.REVERT:
             whose = change.note.whose
             name = names.get(whose, whose) if whose else _("somebody")
             return _("revert of what {name} wrote after version {of}", name=name, of=change.note.of)
-        case Deed.RETYPE:
+        case ChangeKind.RETYPE:
             return _("change of type")
-        case Deed.KEPT:
+        case ChangeKind.KEPT:
             return _("contents after an erasure")
-        case Deed.REDO:
+        case ChangeKind.REDO:
             return _("redo of change {of}", of=change.note.of)
         case _:
             return _("undo of change {of}", of=change.note.of)

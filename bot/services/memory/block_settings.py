@@ -10,13 +10,13 @@ from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
-from bot.services.names import Named, find_living, find_named, named_audience, named_past, where
+from bot.services.names import NamedBlock, find_living, find_named, named_audience, named_past, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
-from memory.blocks.history import Past
+from memory.blocks.history import ChangeLog
 from memory.blocks.lifecycle import (
     deleted_blocks,
     remove_block,
@@ -54,12 +54,12 @@ def hand_of(people: People, caller: Caller, now: datetime, checkpoints: Checkpoi
     return Hand(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
 
 
-def _shared(rows: Rows, named: Named) -> Shares:
+def _shared(rows: Rows, named: NamedBlock) -> Shares:
     shares = tuple(map(ShareRow.from_record, shares_of(rows, named.block)))
     return Shares(block=named.name, agent=named.agent, shares=shares)
 
 
-def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedBlock:
+def _widened(rows: Rows, named: NamedBlock, to: Audience, caller: Caller) -> WidenedBlock:
     return WidenedBlock(
         named=_("Block {block}", block=named.name),
         block=named.name,
@@ -137,7 +137,7 @@ class BlockSettings(MemoryService, frozen=True):
         """As it stands; the caller sees first what would be told."""
         audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
 
-        def look(rows: Rows) -> tuple[BlockId, Past, WidenedBlock]:
+        def look(rows: Rows) -> tuple[BlockId, ChangeLog, WidenedBlock]:
             named, past = named_past(rows, caller.scope, label)
             require_widening(rows, hand, named.block, past, audience)
             return named.block.id, past, _widened(rows, named, audience, caller)

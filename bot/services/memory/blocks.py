@@ -20,16 +20,16 @@ from bot.services.memory.block_results import (
     CheckRow,
     Diff,
     EditResult,
+    FormContents,
     History,
     PartRow,
     ShownBlock,
-    WentBack,
-    Writable,
+    UndoResult,
     state_of,
 )
 from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
 from bot.services.names import (
-    Named,
+    NamedBlock,
     block_name,
     find_named,
     named_blocks,
@@ -55,7 +55,7 @@ from bot.services.transactions import MemoryService, commit, reads, writes
 from memory.blocks import Operation, manual_edits, revert
 from memory.blocks.changes import Writer, person_writer, played
 from memory.blocks.edits import addition, end_of
-from memory.blocks.history import Past, blame
+from memory.blocks.history import ChangeLog, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand, block_history
@@ -182,33 +182,33 @@ class Blocks(MemoryService, frozen=True):
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
     @reads
-    def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> Writable:
+    def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> FormContents:
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
         text, which = manual_edits.text_of(rows, block, field), field_mark(field) if field else ""
         version = version_of(rows, block.id)
-        return Writable.from_record(block, field=which, version=version, text=text, mark=field_mark(text))
+        return FormContents.from_record(block, field=which, version=version, text=text, mark=field_mark(text))
 
     # ------------------------------------------------------------------ going back
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
     @writes
-    def roll_back(self, tx: Tx, caller: Caller, label: WritableBlock, version: _Version) -> WentBack:
+    def roll_back(self, tx: Tx, caller: Caller, label: WritableBlock, version: _Version) -> UndoResult:
         named, edit = self._editable(tx, caller, label)
-        return WentBack.of(named.name, revert.roll_back(edit, version))
+        return UndoResult.of(named.name, revert.roll_back(edit, version))
 
     @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
     @writes
-    def undo(self, tx: Tx, caller: Caller, label: WritableBlock, redo: _Redo = False) -> WentBack:
+    def undo(self, tx: Tx, caller: Caller, label: WritableBlock, redo: _Redo = False) -> UndoResult:
         named, edit = self._editable(tx, caller, label)
         step_back = revert.redo if redo else revert.undo
-        return WentBack.of(named.name, step_back(edit, person_writer(caller.person)))
+        return UndoResult.of(named.name, step_back(edit, person_writer(caller.person)))
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
     @writes
     def revert_writer(
         self, tx: Tx, caller: Caller, label: WritableBlock, writer: _Writer, since: _Since = "", only: _Only = None
-    ) -> WentBack:
+    ) -> UndoResult:
         if since and only is not None:
             raise CallError("--since and --only: use one of them")
         named, edit = self._editable(tx, caller, label)
@@ -217,9 +217,9 @@ class Blocks(MemoryService, frozen=True):
         whose = writer_called(names, past, writer, self.people)
         after = version_before(past, since, self.clock()) if only is None else only - 1
         done = revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
-        return WentBack.of(named.name, done)
+        return UndoResult.of(named.name, done)
 
-    def _editable(self, tx: Tx, caller: Caller, label: str) -> tuple[Named, Edit]:
+    def _editable(self, tx: Tx, caller: Caller, label: str) -> tuple[NamedBlock, Edit]:
         named = find_named(tx, caller.scope, label)
         return named, revert.by_hand(tx, self._hand(caller), named.block)
 
@@ -270,7 +270,7 @@ class Blocks(MemoryService, frozen=True):
 
     # ------------------------------------------------------------------ the store
 
-    def _past(self, rows: Rows, caller: Caller, label: str) -> tuple[Named, Past, dict[Writer, str]]:
+    def _past(self, rows: Rows, caller: Caller, label: str) -> tuple[NamedBlock, ChangeLog, dict[Writer, str]]:
         """A block with its past, and the names of its writers for the caller."""
         named, past = named_past(rows, caller.scope, label)
         return named, past, writer_names(rows, past, caller.scope, caller.approver, self.people)
@@ -284,7 +284,7 @@ def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
     return Listing.of(found, _("There are no blocks that you can see here."))
 
 
-def _row(rows: Rows, named: Named, caller: Caller) -> BlockRow:
+def _row(rows: Rows, named: NamedBlock, caller: Caller) -> BlockRow:
     block = named.block
     names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
     return BlockRow.from_record(block, **names, size=len(block.content))

@@ -25,7 +25,7 @@ from memory.knowledge.archival import shown_name
 from memory.people.audience import Scope
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
-from memory.queue.steps import Joined, Step
+from memory.queue.steps import MessagesJoined, Step
 from memory.queue.turns import Turn
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows
@@ -137,7 +137,7 @@ class ContextPreview(Struct, frozen=True):
     def _material(self, rows: Rows, agent: Agent, scope: Scope, newest: Message) -> PromptInputs:
         now = self.clock()
         turn = Turn(turns.new_turn_id(), agent.id, None, newest.place, newest.person, scope, newest.trust, (), 0, now)
-        joined = Step(0, Joined(((newest.id, newest.revision),)), now)
+        joined = Step(0, MessagesJoined(((newest.id, newest.revision),)), now)
         looked = prompt.inputs(rows, turn, agent, TurnRows((), (newest,), (joined,)))
         return prompt.remind(rows, prompt.gather(rows, looked))
 

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
-from bot.services.results import Did, Entry, Listing, Markup, Row, did
+from bot.services.results import ActionReport, Entry, Listing, Markup, Row, did
 from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, Folder, NewFolder, disk
@@ -151,7 +151,7 @@ class Folders(Struct, frozen=True):
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
-    def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> Did:
+    def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> ActionReport:
         access: Access = "read_write" if write else "read"
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         folders.attach(tx, folder.id, found.id, access, self.clock())
@@ -160,7 +160,7 @@ class Folders(Struct, frozen=True):
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
-    def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> Did:
+    def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> ActionReport:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
@@ -168,18 +168,18 @@ class Folders(Struct, frozen=True):
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
-    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> Did:
+    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> ActionReport:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
         text = _("{folder} is now for {readers} instead of {before}.")
         return did(text, folder=folder.name, readers=heard, before=folder.audience)
 
     @operation("folder.embedder", "Set a folder's embedding model", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    async def set_embedder(self, _caller: Caller, name: _Name, embedder: _Embedder) -> Did:
+    async def set_embedder(self, _caller: Caller, name: _Name, embedder: _Embedder) -> ActionReport:
         return await self._set_model(name, await self._model(embedder))
 
     @writes
-    def _set_model(self, tx: Tx, name: str, model: str) -> Did:
+    def _set_model(self, tx: Tx, name: str, model: str) -> ActionReport:
         folder = folders.named(tx, name, _SCOPE)
         folders.set_embedding_model(tx, folder.id, model)
         words = _("{folder} is now searched by words only.")
@@ -194,14 +194,14 @@ class Folders(Struct, frozen=True):
         return model
 
     @operation("folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    async def upload(self, _caller: Caller, name: _Name, file: _File, kept_as: _KeptAs = "") -> Did:
+    async def upload(self, _caller: Caller, name: _Name, file: _File, kept_as: _KeptAs = "") -> ActionReport:
         content = await asyncio.to_thread(_content, file)
         target = kept_as or flat_name(file.name)
         parts_of(target)
         return await self._put(name, await asyncio.to_thread(folders.from_content, target, content))
 
     @writes
-    def _put(self, tx: Tx, name: str, new: NewFile) -> Did:
+    def _put(self, tx: Tx, name: str, new: NewFile) -> ActionReport:
         folder = folders.named(tx, name, _SCOPE)
         if folder.kind == "local":
             words = _("{folder} is the directory {path}. Copy the file there, then run `carina folder index`.")
@@ -214,7 +214,7 @@ class Folders(Struct, frozen=True):
         "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
         Options(changes=True, via=TERMINAL_ONLY, seconds=_INDEX_SECONDS),
     )  # fmt: skip
-    async def index(self, _caller: Caller, name: _Name) -> Did:
+    async def index(self, _caller: Caller, name: _Name) -> ActionReport:
         """Step by step; each is kept, so that it can be broken off."""
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
         if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
@@ -231,7 +231,7 @@ class Folders(Struct, frozen=True):
         Options(changes=True, asks=True, via=TERMINAL_ONLY),
     )  # fmt: skip
     @writes
-    def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> Did:
+    def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> ActionReport:
         folder = folders.named(tx, name, _SCOPE)
         if not file:
             caller.confirm(_("Remove the folder {name} and its uploads? This cannot be undone.", name=name))

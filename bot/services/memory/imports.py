@@ -27,9 +27,9 @@ from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust, parse_audience
 from memory.portability import import_audit, records
 from memory.portability.import_audit import Outcome
-from memory.portability.records import Left, Note, OldAgent, Record, Talk
+from memory.portability.records import Note, OldAgent, Record, SkippedRecord, Talk
 from memory.queue import messages
-from memory.queue.messages import Heard
+from memory.queue.messages import NewMessage
 from memory.store.constellation import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -290,7 +290,7 @@ def _refused(each: Record, why: str) -> list[Outcome]:
 
 def _outcomes(each: Record, became: str) -> list[Outcome]:
     match each:
-        case Left(key=key, why=why):
+        case SkippedRecord(key=key, why=why):
             return [Outcome(key, "refused", why)]
         case OldAgent():
             blocks = [_outcome(block.key, block.changes) for block in each.blocks]
@@ -309,7 +309,7 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
         case Talk():
             own = target.is_owner(each)
             person = PersonId(each.person) if each.person else PERSON if own else None
-            heard = Heard(
+            heard = NewMessage(
                 PlaceId(f"import:{target.source}:{each.conversation}"), person, each.speaker, each.text, "import",
                 f"{target.source}/{each.key}", target.audience, Trust.OWNER if own else Trust.STRANGER,
                 each.at, "user" if each.role == "user" else "system",
@@ -325,5 +325,5 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
             made = agent_row(Section.model_validate(given), show_name=False)
             seed_agent(tx, made, target.now)
             return f"agents {made.id}"
-        case Left():
+        case SkippedRecord():
             return ""

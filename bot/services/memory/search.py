@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from bot.agents.deps import OfFolders, Understood
+from bot.agents.deps import OfFolders, QueryMeaning
 from bot.agents.permissions.policy import Action
 from bot.agents.tools.search_results import (
     NEWEST,
@@ -67,7 +67,7 @@ class SearchEntries(Arguments):
     agent: _Agent = ""
 
 
-class Wanted(SearchEntries):
+class SearchTerms(SearchEntries):
     """What somebody looks for, as they write it; what is empty is no condition.
 
     `since` is included, and so is a day that `until` names. A domain that is not named is one of the usual. Without
@@ -172,7 +172,7 @@ def why_words(told: Mapping[str, Any]) -> str:
     return "; ".join(filter(None, parts))
 
 
-class Found(Result):
+class SearchResults(Result):
     hits: tuple[HitRow, ...]
     searched: dict[str, int] = Field(validation_alias="seen")
     unmet: str
@@ -185,7 +185,7 @@ class Found(Result):
     """They are a listing, without words."""
 
     @classmethod
-    def of(cls, found: Results, places: Mapping[Audience, str]) -> "Found":
+    def of(cls, found: Results, places: Mapping[Audience, str]) -> "SearchResults":
         hits = tuple([HitRow.of(hit, places[hit.audience]) for hit in found.hits])
         return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet))
 
@@ -223,16 +223,16 @@ class Search(MemoryService, frozen=True):
     """The search of one constellation. `zone` is for people who set none."""
 
     zone: str
-    understood: Callable[[str], Awaitable[Understood]]
+    understood: Callable[[str], Awaitable[QueryMeaning]]
     of_folders: OfFolders
 
     @operation("search", "Search the messages and memory you can see", Action.SEARCH)
-    async def search(self, caller: Caller, arguments: Wanted) -> Found:
+    async def search(self, caller: Caller, arguments: SearchTerms) -> SearchResults:
         """Look in what the caller may know, of an agent (its own conversations too) or of all.
 
         A condition that names nothing is refused with what it can name.
         """
-        asked = await self.understood(arguments.text) if arguments.text.strip() else Understood()
+        asked = await self.understood(arguments.text) if arguments.text.strip() else QueryMeaning()
 
         wanted = await self.database.read(lambda rows: self._query(rows, caller, arguments))
         files = wanted.text.strip() and "files" in wanted.domains
@@ -241,18 +241,18 @@ class Search(MemoryService, frozen=True):
 
         why = "" if apart and wanted.domains == {"files"} else asked.why
 
-        def look(rows: Rows) -> Found:
+        def look(rows: Rows) -> SearchResults:
             found = search(rows, query, caller.scope)
             named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
             places = {each: where(rows, each, caller.scope) for each in {hit.audience for hit in found.hits}}
-            return Found.of(replace(found, hits=named, words_alone=why), places)
+            return SearchResults.of(replace(found, hits=named, words_alone=why), places)
 
         found = await self.database.read(look)
         return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH)
-    async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
-        return await self.search(caller, Wanted(domain="archival_memory", **arguments.model_dump()))
+    async def search_entries(self, caller: Caller, arguments: SearchEntries) -> SearchResults:
+        return await self.search(caller, SearchTerms(domain="archival_memory", **arguments.model_dump()))
 
     @suggestions("places")
     @reads
@@ -275,7 +275,7 @@ class Search(MemoryService, frozen=True):
     def tags(self, rows: Rows, caller: Caller) -> Suggestions:
         return _same(query.tags(rows, None, caller.scope))
 
-    def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
+    def _query(self, rows: Rows, caller: Caller, wanted: SearchTerms) -> Query:
         """The query of the store. Raises UserError, ToolError."""
         domains = domains_of(wanted.domain)
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
@@ -310,7 +310,7 @@ def _same(names: Iterable[str]) -> Suggestions:
     return [name for name in dict.fromkeys(names) if 0 < len(name) <= _LONGEST_NAME]
 
 
-def _times(wanted: Wanted, now: datetime, zone: str) -> tuple[datetime | None, datetime | None]:
+def _times(wanted: SearchTerms, now: datetime, zone: str) -> tuple[datetime | None, datetime | None]:
     since = _moment(wanted.since, now, zone)
     until = _moment(_day_after(wanted.until), now, zone)
     if since is not None and until is not None and since >= until:

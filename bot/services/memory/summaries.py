@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Action
 from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import Named, find_agent, find_living, named_blocks, where
+from bot.services.names import NamedBlock, find_agent, find_living, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import MemoryService, commit, reads
@@ -23,7 +23,7 @@ from memory.activity import Kind, NewEvent
 from memory.arrangements import Arrangement
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
-from memory.blocks.history import Past
+from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand, block_history
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.knowledge import archival, sessions, summaries
@@ -165,7 +165,7 @@ def _listed(title: str, lines: Sequence[str]) -> str:
 class TurnWrites(Struct, frozen=True):
     """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
 
-    blocks: Sequence[tuple[Named, Past, Sequence[Change]]]
+    blocks: Sequence[tuple[NamedBlock, ChangeLog, Sequence[Change]]]
     entries: Sequence[JournalEntry]
     arranged: Sequence[Arrangement]
     hidden: int = 0
@@ -178,7 +178,7 @@ class TurnWrites(Struct, frozen=True):
         return TurnWrites(blocks, [each for each in self.entries if _entry_part(each) == part], ())
 
 
-def _block_part(named: Named) -> str:
+def _block_part(named: NamedBlock) -> str:
     return f"block {named.name}"
 
 
@@ -293,7 +293,9 @@ class ChangeReport(MemoryService, frozen=True):
                 "{which} is not a night. Give the date on which it began, such as 2026-11-22.", which=repr(which[:40])
             ) from error
 
-    def _block(self, tx: Tx, caller: Caller, named: Named, past: Past, changes: Sequence[Change]) -> UndoneRow:
+    def _block(
+        self, tx: Tx, caller: Caller, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]
+    ) -> UndoneRow:
         hand = Hand(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)
         what = _("block {name}", name=named.name)
         try:
@@ -357,7 +359,7 @@ def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period
     return TurnWrites(blocks, journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden)
 
 
-def _past(rows: Rows, block: BlockId) -> Past | None:
+def _past(rows: Rows, block: BlockId) -> ChangeLog | None:
     try:
         return block_history(rows, block)
     except BlockCorrupt:  # `memory verify` reports damage
@@ -418,7 +420,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: TurnWrites, scope: Scope) -> T
     return TurnRow.from_record(turn, place=place, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
 
 
-def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Change]) -> list[str]:
+def _block_lines(turn: NightTurn, named: NamedBlock, past: ChangeLog, changes: Sequence[Change]) -> list[str]:
     seqs = {change.seq for change in changes if change.turn in turn.all}
     steps: list[Step] = [step for step in past.steps if step.change.seq in seqs]
     if not steps:

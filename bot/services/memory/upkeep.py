@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
-from bot.services.results import Did, Listing, Markup, Row, did
+from bot.services.results import ActionReport, Listing, Markup, Row, did
 from bot.services.transactions import MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
@@ -109,7 +109,7 @@ class Upkeep(MemoryService, frozen=True):
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
     @writes
-    def undo(self, tx: Tx, _caller: Caller) -> Did:
+    def undo(self, tx: Tx, _caller: Caller) -> ActionReport:
         undone = consolidation.undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
         missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""

@@ -23,7 +23,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
-from bot.services.results import Did, Listing, Markdown, Markup, Row, did
+from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, did
 from bot.services.transactions import commit, reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
@@ -35,7 +35,7 @@ from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from memory.store.logs import Log
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from sources.base import UnknownPerson
 from texts import _, gettext_noop
 
@@ -88,7 +88,7 @@ _Who = Annotated[str, Param("Person, role or server", suggests="decided")]
 _WHO = "discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
 
 
-class Whom(Arguments):
+class SubjectArguments(Arguments):
     who: Annotated[str, Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
     person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
     role: Annotated[Role | None, Param("A role on its server", via=DISCORD_ONLY)] = None
@@ -159,7 +159,7 @@ class Access:
     rules: dict[str, Rule] = field(default_factory=dict, init=False)
     """The decisions by subject, as in the store; the same object for the life of the service."""
     _unknown: asyncio.Queue[UnknownPerson] = field(default_factory=lambda: asyncio.Queue(_QUEUE), init=False)
-    _told: Recent[PersonId, datetime] = field(default_factory=lambda: Recent(_REMEMBERED), init=False)
+    _told: RecentValues[PersonId, datetime] = field(default_factory=lambda: RecentValues(_REMEMBERED), init=False)
 
     async def load(self) -> None:
         """Read the stored decisions, also after an erasure."""
@@ -223,7 +223,7 @@ class Access:
         return WaitingPeople.of(map(WaitingRow.from_record, await self._waiting()), _("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
-    async def approve(self, caller: Caller, code: _Code) -> Did:
+    async def approve(self, caller: Caller, code: _Code) -> ActionReport:
         now, wanted = self.clock(), read_code(code)
 
         def work(tx: Tx) -> PairingRequest | None:
@@ -248,19 +248,19 @@ class Access:
         return did(text, person=found.person, name=found.name)
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
-    async def let_in(self, caller: Caller, person: _Person) -> Did:
+    async def let_in(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.ALLOW, _("✅ {person} may talk to me."), _LET_IN)
         return did(_("{person} is now allowed and has been told."), person=person)
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
-    async def block(self, caller: Caller, person: _Person) -> Did:
+    async def block(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.DENY, _("⛔ {person} is blocked."), _NOT_LET_IN)
         undo = caller.command("people forget")
         text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
         return did(text, person=person)
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
-    async def ignore(self, caller: Caller, person: _Person) -> Did:
+    async def ignore(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, None, _("The request of {person} is ignored."), "")
         text = _("I will not answer {person}. They can ask again tomorrow.")
         return did(text, person=person)
@@ -296,7 +296,7 @@ class Access:
         return Listing.of((*ruled, *configured), _("Nobody has been allowed or blocked by name."))
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
-    async def allow(self, caller: Caller, arguments: Whom) -> Did:
+    async def allow(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
         subject = arguments.subject
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
@@ -306,14 +306,14 @@ class Access:
         return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
-    async def deny(self, caller: Caller, arguments: Whom) -> Did:
+    async def deny(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
         if arguments.subject in self.terms.people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
     @operation("people.forget", "Undo an allow or block, or cancel a pairing request", Action.PEOPLE, _FORGETS)
-    async def forget(self, caller: Caller, who: _Who) -> Did:
+    async def forget(self, caller: Caller, who: _Who) -> ActionReport:
         _require(who)
         now = self.clock()
 
@@ -346,7 +346,7 @@ class Access:
         now = self.clock()
         return access.waiting(rows, now)
 
-    async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Did:
+    async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
         await self._decide(caller, subject, rule, shown)
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))

@@ -223,7 +223,7 @@ class Eraser:
         await _rewritten(registry)
         return {"name": "accounts", "file": registry.path.name, "before": before, "after": after, "answers": 0}
 
-    async def _described(self, left: byte_search.Left, words: Sequence[str]) -> dict[str, Any]:
+    async def _described(self, left: byte_search.RemainingSamples, words: Sequence[str]) -> dict[str, Any]:
         """A file that still has words; for an open constellation with the tables, since others may have said them."""
         found: dict[str, Any] = asdict(left)
         for constellation in self.constellations.all():

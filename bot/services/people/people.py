@@ -20,14 +20,14 @@ from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
-from bot.services.results import Did, Listing, Markup, Result, Row, did, relative
+from bot.services.results import ActionReport, Listing, Markup, Result, Row, did, relative
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.erasure.person import is_to_part, part
 from memory.knowledge import graph
 from memory.people import identities, states
 from memory.people.audience import Scope
-from memory.people.identities import Half, Linked
+from memory.people.identities import HalfLink, Link
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
@@ -107,16 +107,16 @@ class Accounts:
         )
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, CHANGES)
-    async def say(self, caller: Caller, code: _Code) -> Did:
+    async def say(self, caller: Caller, code: _Code) -> ActionReport:
         now = self.clock()
         self._require_patience(caller.person, now)
 
-        def work(tx: Tx) -> Half | Linked | None:
+        def work(tx: Tx) -> HalfLink | Link | None:
             return identities.say(tx, caller.person, read_code(code), new_code(), now)
 
         done = await commit(self.constellations.registry, work)
         match done:
-            case Half(other, code):
+            case HalfLink(other, code):
                 return did(
                     _(
                         "This code was given to {{other}}. If that is you, enter this one there within ten "
@@ -129,7 +129,7 @@ class Accounts:
                     other=other,
                     code=shown_code(code),
                 )
-            case Linked(other):
+            case Link(other):
                 await self.load()
                 _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
                 end = caller.command("link remove")
@@ -148,7 +148,7 @@ class Accounts:
         return AccountList.of(AccountRow(account=each) for each in self.people.selves(caller.person))
 
     @operation("link.remove", "Unlink this account", Action.LINK, CHANGES)
-    async def remove(self, caller: Caller) -> Did:
+    async def remove(self, caller: Caller) -> ActionReport:
         person = caller.person
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:

@@ -141,7 +141,7 @@ class PermitList(Result):
         return [*asked, *(lasting if self.whole else [])]
 
 
-class WholeRequest(Result):
+class RequestDetails(Result):
     id: str
     text: str
     arguments: str
@@ -206,10 +206,10 @@ class Permits(UsesApprovals, frozen=True):
         )
 
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER)
-    async def show(self, caller: Caller, request: _Request) -> WholeRequest:
+    async def show(self, caller: Caller, request: _Request) -> RequestDetails:
         number = await self._request(request)
         words, shown = await self.approvals.details(number, caller.approver)
-        return WholeRequest(id=str(number), text=words, arguments=shown)
+        return RequestDetails(id=str(number), text=words, arguments=shown)
 
     @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
     async def approve(

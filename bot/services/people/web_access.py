@@ -19,14 +19,14 @@ from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Par
 from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
 from memory.people import web_keys
-from memory.people.web_keys import KeyScope, Kind, Known, NewKey, WebKey
+from memory.people.web_keys import KeyScope, Kind, NewKey, RequestState, WebKey
 from memory.queue import messages
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 from texts import _, gettext_noop, ngettext
 
 _WRITE = commit_point("web.write")
@@ -280,7 +280,7 @@ class OnceRequest(Struct, frozen=True):
         return cls(key, *(hashlib.blake2b(each, digest_size=32).digest() for each in (given.encode(), asks)))
 
 
-class Answered(Struct, frozen=True):
+class StoredResponse(Struct, frozen=True):
     status: int
     body: bytes
     at: datetime
@@ -289,9 +289,9 @@ class Answered(Struct, frozen=True):
 class OnceRequests:
     def __init__(self, registry: Database, clock: Clock) -> None:
         self._registry, self._clock = registry, clock
-        self._held: Recent[OnceRequest, Answered] = Recent(_MOST_HELD)
+        self._held: RecentValues[OnceRequest, StoredResponse] = RecentValues(_MOST_HELD)
 
-    async def begin(self, request: OnceRequest) -> Known | Answered:
+    async def begin(self, request: OnceRequest) -> RequestState | StoredResponse:
         """The request's state; a new request is in progress from now on."""
         now = self._clock()
         work = functools.partial(
@@ -299,12 +299,12 @@ class OnceRequests:
         )
         known = await self._registry.write(_WRITE, work, durable=True)
         held = self._held.get(request)
-        return held if known is Known.BEFORE and held is not None and now - held.at < _HELD else known
+        return held if known is RequestState.BEFORE and held is not None and now - held.at < _HELD else known
 
     async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
         """Keep the request's answer; None: nothing was done, and it can be sent again."""
         if answer is not None:
-            self._held.put(request, Answered(*answer, self._clock()))
+            self._held.put(request, StoredResponse(*answer, self._clock()))
             return
         work = functools.partial(web_keys.forget_request, key=request.key, given=request.given)
         await self._registry.write(_WRITE, work, durable=True)

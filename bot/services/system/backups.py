@@ -24,7 +24,7 @@ from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.logs import Log
 from memory.store.sqlite import Connection
-from scheduler.jobs import Firing, Kinds, Working
+from scheduler.jobs import DueJob, JobKinds, WorkJob
 from texts import _, error_text, ngettext, size_text
 
 BACKUP = "backup"
@@ -69,10 +69,10 @@ class Backups:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     """Held while one is created: unfinished ones are deleted then."""
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(BACKUP, self.daily))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(BACKUP, self.daily))
 
-    async def daily(self, _database: Database, _firing: Firing) -> str:
+    async def daily(self, _database: Database, _firing: DueJob) -> str:
         made = await self._make()
         return f"{made.name}, {made.size:,} bytes, verified"
 

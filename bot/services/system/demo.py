@@ -23,7 +23,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import Arrival, Place
 from memory.queue.outbox import NewRow
-from memory.queue.payloads import Brought
+from memory.queue.payloads import Extras
 from memory.queue.turns import Turn
 from memory.requests import Kind, Request
 from memory.store.database import Tx
@@ -140,7 +140,7 @@ def _say(writing: _DemoWriter, number: int, told: Mapping[str, Any]) -> None:
     person, trust = _PEOPLE[told["who"]], Trust.OWNER if told["who"] == "Robin" else Trust.APPROVED
     external = f"demo-{number}"
     arrival = Arrival(
-        source, external, "message", place, person, told["who"], trust, external, told["text"], at, Brought(), group.id
+        source, external, "message", place, person, told["who"], trust, external, told["text"], at, Extras(), group.id
     )
     taken = inbox.accept(tx, arrival, at)
     if taken is None:
@@ -180,7 +180,7 @@ def _work(writing: _DemoWriter, turn: Turn, tools: list[str]) -> datetime:
 
 def _answer(writing: _DemoWriter, turn: Turn, agent: Agent, text: str, source: str, at: datetime) -> None:
     tx, sent = writing.tx, at + timedelta(milliseconds=writing.dice.randint(15, 420))
-    said = messages.Said(
+    said = messages.TurnRow(
         turn.id, 0, turn.place, agent.id, turn.person, agent.name, "assistant", text, source,
         turn.scope.audience, Trust.AGENT, at,
     )  # fmt: skip

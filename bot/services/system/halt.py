@@ -14,7 +14,7 @@ from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
 from bot.services.registry import Options, Param, operation
-from bot.services.results import Did, did
+from bot.services.results import ActionReport, did
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
 from memory.store.logs import Log
@@ -39,7 +39,7 @@ class Halt(Struct, frozen=True):
         return self.state.since
 
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
-    async def halt(self, caller: Caller) -> Did:
+    async def halt(self, caller: Caller) -> ActionReport:
         """Stop everything at once, then write that down."""
         before = "" if self.state.unstored else self.since
         if not before:

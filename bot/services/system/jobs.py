@@ -30,8 +30,8 @@ from memory.store.faults import commit_point
 from memory.store.ids import code
 from memory.store.logs import Log
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
-from scheduler.triggers import Cron, Trigger
+from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob, WorkJob
+from scheduler.triggers import CronTrigger, Trigger
 from texts import _, gettext_noop, ngettext
 
 _BUILT_IN = commit_point("job.built_in")
@@ -135,7 +135,7 @@ class Schedule(Struct, frozen=True):
     """A job was added or moved: look at it now."""
     queued: Callable[[], None]
     """A command queued messages: deliver them."""
-    kinds: Kinds = field(default_factory=Kinds)
+    kinds: JobKinds = field(default_factory=JobKinds)
     built_in: Sequence[BuiltInJob] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
     """Updates the jobs that agents have by their settings."""
@@ -230,16 +230,16 @@ _SWEPT = 500  # rows in one transaction
 
 def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[BuiltInJob, ...]:
     """The built-in jobs; those at night use the zone; `summaries` and `backups` add the jobs for these."""
-    told = (BuiltInJob(OF_AGENTS, Cron("5 * * * *", zone)), BuiltInJob(OF_DAYS, Cron("0 4 * * *", zone)))
+    told = (BuiltInJob(OF_AGENTS, CronTrigger("5 * * * *", zone)), BuiltInJob(OF_DAYS, CronTrigger("0 4 * * *", zone)))
     return (
         *(told if summaries else ()),
-        *((BuiltInJob(BACKUP, Cron("20 4 * * *", zone)),) if backups else ()),
-        BuiltInJob(OPTIMIZE, Cron("20 3 * * *", zone)),
-        BuiltInJob(TIDY, Cron("40 3 * * 0", zone)),
-        BuiltInJob(SWEEP, Cron("50 * * * *", zone)),  # expired entries are not read before that either
-        BuiltInJob(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
-        BuiltInJob(EVALUATE, Cron("25,55 * * * *", zone)),  # finished talks
-        BuiltInJob(DREAM, Cron("10,40 * * * *", zone)),  # it checks whether it is time
+        *((BuiltInJob(BACKUP, CronTrigger("20 4 * * *", zone)),) if backups else ()),
+        BuiltInJob(OPTIMIZE, CronTrigger("20 3 * * *", zone)),
+        BuiltInJob(TIDY, CronTrigger("40 3 * * 0", zone)),
+        BuiltInJob(SWEEP, CronTrigger("50 * * * *", zone)),  # expired entries are not read before that either
+        BuiltInJob(SLEEPTIME, CronTrigger("*/5 * * * *", zone)),  # each group has its own `check_minutes`
+        BuiltInJob(EVALUATE, CronTrigger("25,55 * * * *", zone)),  # finished talks
+        BuiltInJob(DREAM, CronTrigger("10,40 * * * *", zone)),  # it checks whether it is time
     )
 
 
@@ -250,22 +250,22 @@ class Upkeep(Struct, frozen=True):
     zone: str = "UTC"
     """The time zone of groups' quiet hours."""
 
-    def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(OPTIMIZE, self.optimize))
-        kinds.add(Queueing(TIDY, self.tidy))
-        kinds.add(Queueing(SWEEP, self.sweep))
-        kinds.add(Queueing(SLEEPTIME, self.look_after_groups))
+    def add(self, kinds: JobKinds) -> None:
+        kinds.add(WorkJob(OPTIMIZE, self.optimize))
+        kinds.add(QueueJob(TIDY, self.tidy))
+        kinds.add(QueueJob(SWEEP, self.sweep))
+        kinds.add(QueueJob(SLEEPTIME, self.look_after_groups))
 
-    async def optimize(self, database: Database, _firing: Firing) -> str:
+    async def optimize(self, database: Database, _firing: DueJob) -> str:
         """Merge the segments of full-text indexes, and update SQLite's statistics."""
         count = await database.maintain(optimize)
         return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
 
-    def tidy(self, tx: Tx, firing: Firing) -> Done:
+    def tidy(self, tx: Tx, firing: DueJob) -> JobResult:
         """Delete jobs that ended long ago; they contain no texts."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
-        return Done(
+        return JobResult(
             ngettext(
                 "{count} job deleted that ended more than {days} days ago",
                 "{count} jobs deleted that ended more than {days} days ago",
@@ -274,11 +274,11 @@ class Upkeep(Struct, frozen=True):
             )
         )
 
-    def sweep(self, tx: Tx, firing: Firing) -> Done:
+    def sweep(self, tx: Tx, firing: DueJob) -> JobResult:
         """Delete expired working memory, in steps short enough to delay nobody."""
         gone = items.sweep(tx, firing.now, _SWEPT)
         again = firing.now if gone == _SWEPT else None
-        return Done(
+        return JobResult(
             ngettext(
                 "{count} expired entry of working memory deleted",
                 "{count} expired entries of working memory deleted",
@@ -287,7 +287,7 @@ class Upkeep(Struct, frozen=True):
             again,
         )
 
-    def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
+    def look_after_groups(self, tx: Tx, firing: DueJob) -> JobResult:
         """Check the triggers of sleeptime groups, and queue the turns that they call for."""
         fired = look_all(tx, firing.now, self.zone)
-        return Done(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))
+        return JobResult(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))

@@ -2,13 +2,13 @@
 
 Nothing here asks a model. `candidates` chooses, the caller's model or rules make a `Plan`, and `apply` carries it out
 in one transaction that checks every promise itself: the loss bound, specifics that survive, one person's words, one
-audience, one trust. A plan that breaks one raises `Broken` and changes nothing.
+audience, one trust. A plan that breaks one raises `BrokenPlan` and changes nothing.
 """
 
-from memory.knowledge.consolidation.apply import Broken as Broken
+from memory.knowledge.consolidation.apply import BrokenPlan as BrokenPlan
 from memory.knowledge.consolidation.apply import apply as apply
 from memory.knowledge.consolidation.apply import undo as undo
-from memory.knowledge.consolidation.candidates import Choice as Choice
+from memory.knowledge.consolidation.candidates import Candidates as Candidates
 from memory.knowledge.consolidation.candidates import choose as choose
 from memory.knowledge.consolidation.candidates import fresh as fresh
 from memory.knowledge.consolidation.plan import Learn as Learn

@@ -1,7 +1,7 @@
 """Applies a plan in one transaction that trusts nobody: every promise is checked here against the rows.
 
 Entries that changed since they were read are skipped. New rows are written before old ones are retired. Then the result
-is audited; any violation raises `Broken`, which rolls everything back.
+is audited; any violation raises `BrokenPlan`, which rolls everything back.
 """
 
 import json
@@ -31,7 +31,7 @@ from texts import gettext_lazy, ngettext_lazy
 STRONG_REINFORCEMENT, STRONG_IMPORTANCE = 5, 0.8
 
 
-class Broken(StoreError):
+class BrokenPlan(StoreError):
     """A plan broke a promise, or would have; nothing of it was applied."""
 
 
@@ -183,7 +183,7 @@ def _checked(content: str, category: str, tags: Sequence[str]) -> NewEntry:
     try:
         return checked(NewEntry(content, nobody, category=category, tags=tuple(tags)[:MAX_TAGS]))
     except Refused as error:
-        raise Broken("this is not a valid entry: {error}", error=error) from error
+        raise BrokenPlan("this is not a valid entry: {error}", error=error) from error
 
 
 def _retire(course: _Course, item: Retire) -> None:
@@ -245,7 +245,7 @@ def _learn(course: _Course, item: Learn) -> None:
             made_new(item.part.agent, checked(item.new), course.now), label=None, messages=item.messages, turn=None
         )
     except Refused as error:
-        raise Broken("this is not a valid entry: {error}", error=error) from error
+        raise BrokenPlan("this is not a valid entry: {error}", error=error) from error
     made = archival.put(course.tx, entry)
     course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
     if item.waiting:
@@ -284,7 +284,7 @@ def _count(tx: Tx, run: str, agent: AgentId, condition: str) -> int:
 
 def _require(holds: object, why: str) -> None:
     if not holds:
-        raise Broken(why)
+        raise BrokenPlan(why)
 
 
 # --------------------------------------------------------------------------------------------------- taking a run back

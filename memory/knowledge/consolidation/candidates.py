@@ -15,12 +15,12 @@ from itertools import islice
 from msgspec import Struct, field
 
 from memory.knowledge.archival import Entry, to_entry
-from memory.knowledge.consolidation.plan import Kin, Part, Pass, kin_of
+from memory.knowledge.consolidation.plan import MergeGroup, Part, Pass, kin_of
 from memory.knowledge.consolidation.run_records import mark_of
 from memory.knowledge.feedback import unquoted
 from memory.people.audience import Audience, Scope, Trust
 from memory.search import vectors
-from memory.search.query import Among
+from memory.search.query import RowSet
 from memory.store.database import Row, Rows
 from memory.store.fulltext import word_set
 from memory.store.ids import AgentId, MessageId, PersonId
@@ -44,7 +44,7 @@ _UNDONE = """id NOT IN (SELECT i.entry_id FROM dream_items i JOIN dream_runs r O
     WHERE r.outcome = 'undone')"""
 
 
-class Choice(Struct, frozen=True):
+class Candidates(Struct, frozen=True):
     """What a run may process for one agent, by part. `clusters` are groups of similar entries."""
 
     new: Mapping[Part, Sequence[Entry]] = field(default_factory=dict)
@@ -57,13 +57,13 @@ class Choice(Struct, frozen=True):
 
 class _New(Struct):
     entry: Entry
-    kin: Kin
+    kin: MergeGroup
     words: frozenset[str]
     near: set[str] = field(default_factory=set)
     compared: int = 0
 
 
-def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
+def choose(rows: Rows, agent: AgentId, of: Pass) -> Candidates:
     """The candidates of a pass among an agent's entries; none if nothing is new since its marks."""
     new, position, more = _since(rows, agent, of)
     others = _neighbors(rows, agent, new)
@@ -71,13 +71,13 @@ def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
     clusters: dict[Part, list[tuple[Entry, ...]]] = {}
     for cluster in _clusters(new, others):
         clusters.setdefault(kin_of(cluster[0]).part, []).append(cluster)
-    return Choice(_by_part(new), clusters, position, more)
+    return Candidates(_by_part(new), clusters, position, more)
 
 
-def fresh(rows: Rows, agent: AgentId, of: Pass) -> Choice:
+def fresh(rows: Rows, agent: AgentId, of: Pass) -> Candidates:
     """The same without similar older entries."""
     new, position, more = _since(rows, agent, of)
-    return Choice(_by_part(new), {}, position, more)
+    return Candidates(_by_part(new), {}, position, more)
 
 
 def _since(rows: Rows, agent: AgentId, of: Pass) -> tuple[list[_New], dict[Part, int], bool]:
@@ -193,7 +193,7 @@ def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[s
         if found is None:
             continue
         asked += 1
-        question = vectors.Question(*found, Among("entry", agent, Scope(each.entry.audience), None))
+        question = vectors.Question(*found, RowSet("entry", agent, Scope(each.entry.audience), None))
         near = vectors.nearest(rows, question, _NEIGHBOURS)
         numbers = [row for row, cosine in near.items() if cosine >= NEAR_COSINE]
         named = rows.all("SELECT id FROM archival_entries WHERE n IN (SELECT value FROM json_each(?))", (

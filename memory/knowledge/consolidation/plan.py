@@ -41,7 +41,7 @@ class Part(NamedTuple):
     trust: Trust
 
 
-class Kin(NamedTuple):
+class MergeGroup(NamedTuple):
     """Entries that may be merged: of one part, the same people and the same kind."""
 
     part: Part
@@ -112,9 +112,9 @@ class Plan(Struct, frozen=True):
     """What was skipped and why: words of ours, never of people."""
 
 
-def kin_of(entry: Entry) -> Kin:
+def kin_of(entry: Entry) -> MergeGroup:
     kind = entry.category if entry.category.partition("/")[0] in OWN_KINDS else ""
-    return Kin(Part(entry.agent, entry.audience, entry.trust), tuple(sorted(entry.people)), kind)
+    return MergeGroup(Part(entry.agent, entry.audience, entry.trust), tuple(sorted(entry.people)), kind)
 
 
 def digest_of(entry: Entry) -> str:

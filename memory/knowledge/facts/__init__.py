@@ -7,7 +7,7 @@ and which fact is dropped when there are too many. See docs/facts.md.
 from memory.knowledge.facts.rows import KNOWN as KNOWN
 from memory.knowledge.facts.rows import SHARED as SHARED
 from memory.knowledge.facts.rows import Fact as Fact
-from memory.knowledge.facts.rows import Room as Room
+from memory.knowledge.facts.rows import FactLimits as FactLimits
 from memory.knowledge.facts.rows import Source as Source
 from memory.knowledge.facts.rows import Step as Step
 from memory.knowledge.facts.rows import confirm as confirm

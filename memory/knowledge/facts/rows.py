@@ -254,7 +254,7 @@ def forget(tx: Tx, fact: FactId) -> int:
 to_fact = RowMapper(Fact, text="fact")
 
 
-class Room(Struct, frozen=True):
+class FactLimits(Struct, frozen=True):
     """How many facts are kept: in total, of the partner, and of each other person."""
 
     all: int
@@ -262,7 +262,7 @@ class Room(Struct, frozen=True):
     other: int
 
 
-def victims(held: Sequence[Fact], newest: FactId, room: Room) -> list[FactId]:
+def victims(held: Sequence[Fact], newest: FactId, room: FactLimits) -> list[FactId]:
     """The facts to drop for the newest, which always stays; usually one, since facts are added one at a time.
 
     First the limit of the newest fact's person is enforced, then the total. Superseded facts go first, then the least
@@ -285,9 +285,9 @@ def _weakest(left: Sequence[Fact], mine: Fact) -> list[Fact]:
     return [each for each in left if (counted[each.whose] == most if most else each.whose == mine.whose)]
 
 
-KNOWN = Room(all=50, partner=40, other=10)
+KNOWN = FactLimits(all=50, partner=40, other=10)
 """Facts of one agent in one audience. The partner gets most of the room, and others some."""
-SHARED = Room(all=20, partner=15, other=5)
+SHARED = FactLimits(all=20, partner=15, other=5)
 """Facts shared by all agents, in one audience."""
 PROMOTED_AT = 3
 """The number of sessions after which a repeated fact is shared with all agents."""

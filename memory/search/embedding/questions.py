@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
 from memory.search.vector_texts import Embeddable
-from memory.store.recent import Recent
+from memory.store.recent import RecentValues
 
 SECONDS = 0.3
 _AGAIN_SECONDS = 2.0  # for a text that was late the last time: whoever asks again needs it
@@ -31,7 +31,7 @@ class Questions:
     def __init__(self, embedder: Embedder | None, seconds: float = SECONDS) -> None:
         self._embedder = embedder
         self._seconds = seconds
-        self._known: Recent[str, Embedding] = Recent(_REMEMBERED)
+        self._known: RecentValues[str, Embedding] = RecentValues(_REMEMBERED)
         self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
 
     async def ask(self, text: str, seconds: float | None = None) -> QuestionVector:
@@ -91,7 +91,7 @@ class PartVectors:
     """A cache of one embedder's vectors; the least recently used ones are dropped."""
 
     def __init__(self, most: int = MOST_PARTS) -> None:
-        self._known: Recent[bytes, Vector] = Recent(most)
+        self._known: RecentValues[bytes, Vector] = RecentValues(most)
 
     def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
         """The cached embeddings of these rows' texts, by text, and the missing texts, each once."""

@@ -17,12 +17,12 @@ from memory import agents, data_sources, jobs
 from memory.agents import Agent, Group, Member
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
-from memory.queue.payloads import PAYLOAD, SourceNews
+from memory.queue.payloads import PAYLOAD, NewsEvent
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ConstellationId, GroupId
 from memory.store.migrations import Kind, prepare
-from scheduler.jobs import Done, Firing
+from scheduler.jobs import DueJob, JobResult
 from sources.feeds import Item, SourceUnreadable, formats, read_folder
 from sources.feeds.formats import read_calendar, read_feed
 from sources.terminal import PERSON
@@ -221,11 +221,11 @@ class World:
     looking: DataSources
     now: datetime = NOW
 
-    async def look(self, after: timedelta = timedelta(minutes=30)) -> Done:
+    async def look(self, after: timedelta = timedelta(minutes=30)) -> JobResult:
         self.now += after
         job = await self.database.read(lambda rows: jobs.get(rows, job_id(self.source)))
         assert job is not None
-        return await self.looking.look(self.database, Firing(job, ConstellationId("con_1"), self.now, self.now))
+        return await self.looking.look(self.database, DueJob(job, ConstellationId("con_1"), self.now, self.now))
 
     async def told(self) -> list[tuple[str, int, str]]:
         def read(rows: Rows) -> list[tuple[str, int, str]]:
@@ -272,7 +272,7 @@ async def test_only_what_is_new_is_told_once(tmp_path: Path) -> None:
         assert "https://example.org/3" in text
         assert trust == 0
         told = PAYLOAD.read(payload)
-        assert isinstance(told, SourceNews)
+        assert isinstance(told, NewsEvent)
         assert told.agent == IRIS.id
         assert told.told.startswith("The source “news” has 1 new item.")
         served.body = rss(item(2))  # what falls out of a feed and comes back is not new

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from bot.agents.mcp.connection import CallResult, text_of
 from bot.agents.mcp.offers import ListedTool, Offer, offers
-from bot.agents.mcp.servers import GivenArguments, McpTool
+from bot.agents.mcp.servers import McpArguments, McpTool
 from bot.agents.permissions.policy import People
 from bot.agents.tools.base import ToolContext
 from bot.interfaces import web
@@ -242,7 +242,7 @@ async def test_nothing_that_a_server_for_tools_says_speaks_for_anybody(kind: typ
     listed = ListedTool("look", TEXT, {"properties": {"a": {"type": "string", "description": TEXT}}}, {"title": TEXT})
     ((offer,), _) = offers("shop", "http://x.test", [listed], (), ())
     tool = McpTool("shop", offer, call, "never", read_only=True)
-    outcome = await tool.run(CONTEXT, GivenArguments.model_validate({}))
+    outcome = await tool.run(CONTEXT, McpArguments.model_validate({}))
     require_nested(outcome.text)
     assert heads(outcome.text) == []
     for words in (tool.description, tool.arguments.json_schema()["properties"]["a"]["description"]):

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.agents.context.quotes import Quoted, display_name, line, passage, quotation, say
+from bot.agents.context.quotes import PromptText, display_name, line, passage, quotation, say
 from bot.agents.data_sources import KIND as SOURCES
 from bot.agents.data_sources import TEMPLATE, News, instructions, items
 from bot.agents.permissions.policy import Caution
@@ -34,14 +34,14 @@ from memory.data_sources import SourceType
 from memory.people import audience
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
-from memory.queue.payloads import BlockNote, Quotation, SourceNews
+from memory.queue.payloads import BlockNote, NewsEvent, Quotation
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
 from memory.store.records import replace
 from sources.api import ApiSource, place_of, user_of
 from sources.base import Attachment
 from sources.feeds import Item
-from sources.web.fetch import Found, PageText, WebSearch
+from sources.web.fetch import PageText, WebHit, WebSearch
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running, until
 
@@ -211,8 +211,8 @@ class Hits(WebSearch):
         super().__init__("http://127.0.0.1:9/")
         self._text = text
 
-    async def search(self, _words: str, _limit: int) -> list[Found]:
-        return [Found(self._text, self._text, self._text)]
+    async def search(self, _words: str, _limit: int) -> list[WebHit]:
+        return [WebHit(self._text, self._text, self._text)]
 
 
 def outside(text: str) -> tuple[Tool, ...]:
@@ -395,7 +395,7 @@ async def told_of(folder: Path, brought: Sequence[Item], gone: Sequence[str], ki
             text=items(feed, changed),
             hearers=Scope(HALL.audience),
             trust=Trust.WEB,
-            payload=SourceNews(AgentId(agent), instructions(TEMPLATE, feed, changed)),
+            payload=NewsEvent(AgentId(agent), instructions(TEMPLATE, feed, changed)),
         )
         await service.write(lambda tx: inbox.note_place(tx, to_arrival(said("hello", 1), GroupId(group)), NOON))
         await service.write(lambda tx: inbox.add_event(tx, event, NOON))
@@ -497,7 +497,7 @@ def test_what_scripts_and_emoji_are_written_with_stays(text: str) -> None:
 
 
 def test_only_one_module_makes_text_for_prompts() -> None:
-    """A plain string becomes `Quoted` in `bot/agents/context/quotes.py` alone, and no tag is written by hand
+    """A plain string becomes `PromptText` in `bot/agents/context/quotes.py` alone, and no tag is written by hand
     elsewhere."""
     root = Path(__file__).parents[3]
     made = {path.name for path in (root / "bot").rglob("*.py") if re.search(r"\bQuoted\(", path.read_text("utf-8"))}
@@ -508,7 +508,7 @@ def test_only_one_module_makes_text_for_prompts() -> None:
     }
     assert made == {"quotes.py"}
     assert tagged == {"bot/agents/context/quotes.py", "bot/upkeep/prompts.py"}
-    assert issubclass(Quoted, str)
+    assert issubclass(PromptText, str)
 
 
 async def test_what_a_model_repeats_of_a_block_is_found_although_marks_in_it_were_escaped(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from memory.people.audience import OWNER, Trust
 from memory.queue import turns
 from memory.store.ids import PlaceId
 from memory.store.records import replace
-from scheduler.jobs import Kinds
+from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from sources.terminal import PERSON
 from tests.bot.agents.context.test_working_memory import keep
@@ -78,7 +78,7 @@ class Watch:
 @asynccontextmanager
 async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Watch]:
     async with running(folder, Setting(toml=toml, **more)) as service:
-        kinds = Kinds()
+        kinds = JobKinds()
         runner = Runner(
             service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
         )

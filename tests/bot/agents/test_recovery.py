@@ -9,7 +9,7 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.agents.context.recovery import HEAD, TOKENS, recovery_text, state_of
 from memory.knowledge.sessions import Session
 from memory.people.audience import Trust
-from memory.queue.steps import Answered, CallDone, CallStarted, Joined, Step, StepBody, ToolCall, WorkState
+from memory.queue.steps import CallDone, CallStarted, MessagesJoined, ModelAnswer, Step, StepBody, ToolCall, WorkState
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 from tests.bot.agents.context.test_context import newest
 from tests.bot.agents.test_turn import crashed
@@ -27,7 +27,7 @@ def step(seq: int, body: StepBody) -> Step:
 
 
 def answer(seq: int, text: str, *calls: tuple[str, str, str]) -> Step:
-    return step(seq, Answered(text, tuple(ToolCall(*call) for call in calls)))
+    return step(seq, ModelAnswer(text, tuple(ToolCall(*call) for call in calls)))
 
 
 def given(seq: int, number: str, name: str, text: str = "", *, ok: bool = True) -> Step:
@@ -46,7 +46,7 @@ SESSION = Session(
 STATE = state_of(
     "Optimize the pagination",
     [
-        step(1, Joined(((MessageId(1), 1),))),
+        step(1, MessagesJoined(((MessageId(1), 1),))),
         answer(2, WORKED, ("a", "file", '{"operation": "read", "path": "docs/plan.md"}'), ("b", "bell", "{}")),
         given(3, "a", "file", "commit 0123456789abcdef"),
         step(4, CallStarted("b", "bell", effect=True)),

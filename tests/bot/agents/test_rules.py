@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from bot.agents.rules import RuleName, Rules, ToolRule
 from bot.models.base import Answer, Call, Request, UserMessage
 from memory.people.audience import Trust
-from memory.queue.steps import Answered, CallDone, CallFailed, CallWaits, Joined, Step, StepBody
+from memory.queue.steps import CallDone, CallFailed, CallWaits, MessagesJoined, ModelAnswer, Step, StepBody
 from memory.store.ids import RequestId
 from tests.bot.parts import ANN, HALL, ScriptedModel, call, channel, direct, results, said, says
 from tests.bot.stage import Service, Setting, running
@@ -27,7 +27,7 @@ def rule(name: str, tool: str = "", **more: Any) -> ToolRule:
 
 def steps(*done: str) -> list[Step]:
     """An answer, then results: "bell" worked, "!bell" failed, "?bell" waits for a yes, "-bell" broke a rule."""
-    found = [Step(1, Answered(""), NOON)]
+    found = [Step(1, ModelAnswer(""), NOON)]
     for number, name in enumerate(done):
         found.append(Step(number + 2, ended(str(number), name), NOON + timedelta(seconds=number)))
     return found
@@ -136,7 +136,7 @@ def test_what_ends_a_turn() -> None:
     assert not rules.ends(steps("search"))
     assert rules.ends(steps("send"))
     assert not rules.ends(steps("!send"))
-    assert not rules.ends([*steps("send"), Step(9, Joined(()), NOON)])
+    assert not rules.ends([*steps("send"), Step(9, MessagesJoined(()), NOON)])
     assert not Rules().ends(steps("send"))
 
 

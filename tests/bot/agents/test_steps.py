@@ -4,14 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agents.context.prompt import Asked, PromptInputs
+from bot.agents.context.prompt import PromptInputs, PromptMessage
 from bot.agents.steps import CallModel, CallTool, Cancel, Finish, NextStep, Restart, next_step, wordings
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.people.audience import Scope, Trust, guild_audience
 from memory.queue.messages import Message
-from memory.queue.payloads import Brought
-from memory.queue.steps import Answered, CallDone, CallEnded, CallStarted, Joined, Note, Step, StepBody, ToolCall
+from memory.queue.payloads import Extras
+from memory.queue.steps import (
+    CallDone,
+    CallEnded,
+    CallStarted,
+    MessagesJoined,
+    ModelAnswer,
+    Note,
+    Step,
+    StepBody,
+    ToolCall,
+)
 from memory.queue.turns import Turn
 from memory.store.ids import AgentId, GuildId, MessageId, PlaceId, TurnId
 from memory.store.records import replace
@@ -23,7 +33,7 @@ TURN = Turn(TurnId(1), AGENT.id, None, PlaceId("discord:hall"), ANN.id, Scope(GU
 MOST = 4
 
 
-def message(number: int = 1, revision: int = 0, *, gone: bool = False) -> Asked:
+def message(number: int = 1, revision: int = 0, *, gone: bool = False) -> PromptMessage:
     found = Message(
         id=MessageId(number),
         place=TURN.place,
@@ -48,31 +58,33 @@ def message(number: int = 1, revision: int = 0, *, gone: bool = False) -> Asked:
         archived=False,
         created_at=NOON,
     )
-    return Asked(found, Brought())
+    return PromptMessage(found, Extras())
 
 
 def step(body: StepBody) -> Step:
     return Step(0, body, NOON)
 
 
-JOINED = step(Joined(((MessageId(1), 0),)))
+JOINED = step(MessagesJoined(((MessageId(1), 0),)))
 
 
 def answer(text: str = "", *calls: str) -> Step:
-    return step(Answered(text, tuple(ToolCall(each, "bell", "{}") for each in calls), "m", "stop"))
+    return step(ModelAnswer(text, tuple(ToolCall(each, "bell", "{}") for each in calls), "m", "stop"))
 
 
 def result(call: str, *, effect: bool = False) -> Step:
     return step(CallDone(call, "bell", "rang", True, None, Trust.SYSTEM, effect))
 
 
-def material(*steps: Step, asked: tuple[Asked, ...] = (message(),), restarts: int = 0) -> PromptInputs:
+def material(*steps: Step, asked: tuple[PromptMessage, ...] = (message(),), restarts: int = 0) -> PromptInputs:
     numbered = tuple(replace(each, seq=number) for number, each in enumerate(steps, 1))
     turn = replace(TURN, restarts=restarts)
     return PromptInputs(turn, AGENT, asked, numbered)
 
 
-def move(*steps: Step, said: bool = False, asked: tuple[Asked, ...] = (message(),), restarts: int = 0) -> NextStep:
+def move(
+    *steps: Step, said: bool = False, asked: tuple[PromptMessage, ...] = (message(),), restarts: int = 0
+) -> NextStep:
     return next_step(material(*steps, asked=asked, restarts=restarts), said=said, max_steps=MOST)
 
 
@@ -160,7 +172,7 @@ def test_whatever_happens_a_turn_ends_and_every_call_has_its_result_before_the_n
         match next_step(found, said=False, max_steps=most):
             case CallModel(last):
                 thought += 1
-                answers = [each.body for each in steps if isinstance(each.body, Answered)]
+                answers = [each.body for each in steps if isinstance(each.body, ModelAnswer)]
                 open_calls = {call.id for each in answers for call in each.calls}
                 assert open_calls <= {each.body.call for each in steps if isinstance(each.body, CallEnded)}
                 assert last == (len(answers) == most - 1)
@@ -173,14 +185,14 @@ def test_whatever_happens_a_turn_ends_and_every_call_has_its_result_before_the_n
                     steps.append(result(call.id, effect=effect))
             case Restart():
                 restarts += 1
-                steps = [step(Joined(wordings(found)))]
+                steps = [step(MessagesJoined(wordings(found)))]
             case Note() as note:
                 steps.append(step(note))
             case Finish() if what == "join" and len(asked) < 4:
-                if sum(isinstance(each.body, Answered) for each in steps) >= most:
+                if sum(isinstance(each.body, ModelAnswer) for each in steps) >= most:
                     return
                 asked.append(message(len(asked) + 1))
-                steps.append(step(Joined(((MessageId(len(asked)), 0),))))
+                steps.append(step(MessagesJoined(((MessageId(len(asked)), 0),))))
             case Finish() | Cancel():
                 assert restarts <= 2
                 return

@@ -21,8 +21,8 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId
 from memory.store.records import replace
 from sources.base import Place
-from sources.bluesky.failures import Refused
-from sources.bluesky.lookups import Found
+from sources.bluesky.failures import CallRefused
+from sources.bluesky.lookups import FoundLines
 from tests.bot.parts import ANN, HALL, OLGA, Platform, ScriptedModel, act_of, call, direct, results, said, says
 from tests.bot.stage import Setting, running
 
@@ -136,14 +136,14 @@ class Library:
 
     asked: list[str] = field(default_factory=list)
 
-    async def search(self, query: str, limit: int) -> Found:
+    async def search(self, query: str, limit: int) -> FoundLines:
         self.asked.append(f"{query} {limit}")
-        return Found((HOSTILE,), 2)
+        return FoundLines((HOSTILE,), 2)
 
-    async def profile(self, actor: str) -> Found:
-        raise Refused(400, "InvalidRequest", f"nobody is called {actor}")
+    async def profile(self, actor: str) -> FoundLines:
+        raise CallRefused(400, "InvalidRequest", f"nobody is called {actor}")
 
-    async def thread(self, uri: str) -> Found:
+    async def thread(self, uri: str) -> FoundLines:
         return await self.search(uri, 0)
 
 

@@ -18,15 +18,15 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
 from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening
-from bot.interfaces.cli.chat.chat import Clear, Help, Quit, Refused, Say, own_help, understood
+from bot.interfaces.cli.chat.chat import Clear, Help, Quit, TextLine, UnknownCommand, own_help, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, split
 from bot.interfaces.cli.commands import Commands, manifest
-from bot.interfaces.cli.connection import Line
+from bot.interfaces.cli.connection import Connection
 from bot.interfaces.control import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox
 from memory.store.sqlite import connect
-from sources.terminal import ONCE, Said
+from sources.terminal import ONCE, Message
 from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import START_SECONDS, Process, start
 from tests.wire.model import Answer, Hang, ModelServer, Slow
@@ -60,7 +60,7 @@ async def told(app: App, *texts: str, history: int = 0) -> list[list[ChatEvent]]
 
 
 def answers(shown: list[ChatEvent]) -> list[str]:
-    return [each.text for each in shown if isinstance(each, Said)]
+    return [each.text for each in shown if isinstance(each, Message)]
 
 
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> Non
             kinds = [type(await anext(chat))]
             while kinds[-1] is not Idle:
                 kinds.append(type(await anext(chat)))
-        assert kinds.count(Said) == 1
+        assert kinds.count(Message) == 1
         assert len((await told(app, history=5))[0]) == 3
 
 
@@ -85,7 +85,7 @@ async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) 
                 await asyncio.sleep(0.01)
         async with aclosing(chat_of(app).chat(10)) as chat, asyncio.timeout(10):
             shown = [await anext(chat)]
-            while not isinstance(shown[-1], Said):
+            while not isinstance(shown[-1], Message):
                 shown.append(await anext(chat))
     assert [each.text for each in shown if isinstance(each, History)][2:] == ["what is my cat called?"]
     assert "Bolt" in shown[-1].text
@@ -142,7 +142,7 @@ def test_quit_and_exit_end_the_chat(line: str) -> None:
 @pytest.mark.parametrize("line", ["clear", " Clear ", "cls"])
 def test_a_person_clears_the_screen_as_in_a_shell(line: str) -> None:
     assert isinstance(understood(line, ["tasks"]), Clear)
-    assert understood(line) == Say(line), "in a pipe there is no screen"
+    assert understood(line) == TextLine(line), "in a pipe there is no screen"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ async def test_how_a_command_is_used_is_shown_once_and_with_its_slash(tmp_path: 
     async def nobody(_asked: str) -> str:
         raise AssertionError
 
-    line = Line(load_config({}, tmp_path), lambda asked: replies_of(nobody(asked)), "", own=True)
+    line = Connection(load_config({}, tmp_path), lambda asked: replies_of(nobody(asked)), "", own=True)
     try:
         said = await CommandLine(line, nobody).run(typed)
     except CallError as error:
@@ -194,7 +194,7 @@ def test_help_is_known_and_names_every_command() -> None:
     ],
 )
 def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, passed: str) -> None:
-    assert understood(line) == Say(passed)
+    assert understood(line) == TextLine(passed)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, pa
 )
 def test_a_command_that_is_none_is_not_said_and_the_way_to_say_it_is_told(line: str, words: str) -> None:
     found = understood(line)
-    assert isinstance(found, Refused)
+    assert isinstance(found, UnknownCommand)
     assert words in found.words
 
 

@@ -15,7 +15,7 @@ from bot.runtime.group_routing import RoutingTable
 from memory.people.audience import OWNER, Trust
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Place
-from memory.queue.payloads import Brought
+from memory.queue.payloads import Extras
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
@@ -65,7 +65,7 @@ def dead(tmp_path: Path) -> None:
             subject="terminal-1",
             text="hello",
             at=utc_now(),
-            payload=Brought(),
+            payload=Extras(),
             group=answering.default,
         )
         assert inbox.accept(tx, arrival, utc_now()) is not None

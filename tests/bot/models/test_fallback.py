@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from bot.models.base import (
+    AnswerRestarted,
     ContextTooLong,
     FailedModel,
     ModelBusy,
@@ -12,7 +13,6 @@ from bot.models.base import (
     ModelGarbage,
     ModelRefused,
     ModelRejected,
-    Restarted,
     TextDelta,
     Trouble,
 )
@@ -33,7 +33,7 @@ async def test_every_failure_leads_to_the_next_and_is_told(kind: type[ModelError
 async def test_what_was_streamed_before_a_failure_is_void() -> None:
     broken = ScriptedModel([TextDelta("Once upon"), ModelBusy("gone")])
     found = await events(FallbackModel([broken, OFFLINE]))
-    assert found[:3] == [TextDelta("Once upon"), Restarted(), TextDelta("No model is there.")]
+    assert found[:3] == [TextDelta("Once upon"), AnswerRestarted(), TextDelta("No model is there.")]
 
 
 async def test_cancelling_goes_through_at_once() -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bot.models.base import Restarted, TextDelta, ToolSpec
+from bot.models.base import AnswerRestarted, TextDelta, ToolSpec
 from bot.models.chain import LenientModel
 from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, answer, events, last
@@ -75,5 +75,5 @@ async def test_prose_is_not_held_back(text: str) -> None:
 
 
 async def test_a_restart_forgets_what_was_held() -> None:
-    script: list[Step] = [TextDelta("{"), Restarted(), *streamed("Hello")]
+    script: list[Step] = [TextDelta("{"), AnswerRestarted(), *streamed("Hello")]
     assert await events(LenientModel(ScriptedModel(script)), OFFERED) == script[1:]

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from bot.models.base import (
+    AnswerRestarted,
     ContextTooLong,
     Event,
     ModelBusy,
@@ -14,7 +15,6 @@ from bot.models.base import (
     ModelRefused,
     ModelRejected,
     Request,
-    Restarted,
     TextDelta,
 )
 from bot.models.chain import LONGEST_WAIT, RetryingModel
@@ -55,7 +55,7 @@ async def test_a_retry_says_that_what_was_streamed_is_void() -> None:
     inner = ScriptedModel(broken, [BUSY], says("hello"))
     assert await events(retrying(inner, Waits())) == [
         TextDelta("hel"),
-        Restarted(),
+        AnswerRestarted(),
         TextDelta("hello"),
         answer("hello"),
     ]

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from bot.models.base import (
+    AnswerRestarted,
     AssistantMessage,
     Call,
     ContextTooLong,
     Message,
     ModelRejected,
     Request,
-    Restarted,
     TextDelta,
     ToolMessage,
     UserMessage,
@@ -72,7 +72,7 @@ async def test_images_that_are_not_taken_are_named_instead() -> None:
     )
     inner = ScriptedModel([TextDelta("I"), ModelRejected("400")], says("a cat"))
     found = await events(RetryingModel(inner), conversation(shown))
-    assert found[:2] == [TextDelta("I"), Restarted()]
+    assert found[:2] == [TextDelta("I"), AnswerRestarted()]
     [again] = inner.requests[1].messages
     assert isinstance(again, UserMessage)
     assert again.images == ()

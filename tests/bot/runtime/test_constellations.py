@@ -27,8 +27,8 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId
 from scheduler import triggers
-from scheduler.jobs import Done, Firing, Queueing
-from scheduler.triggers import At
+from scheduler.jobs import DueJob, JobResult, QueueJob
+from scheduler.triggers import DateTrigger
 from sources.base import Notification, Place
 from sources.terminal import PERSON
 from tests.benchmarks.world import Making, open_world
@@ -201,15 +201,15 @@ async def test_an_idle_constellation_is_closed_and_a_job_that_is_due_opens_it(si
     ran = asyncio.Event()
     make = side.served.opened.make
 
-    def note(_tx: Tx, _firing: Firing) -> Done:
+    def note(_tx: Tx, _firing: DueJob) -> JobResult:
         ran.set()
-        return Done()
+        return JobResult()
 
     @asynccontextmanager
     async def with_kind(identifier: ConstellationId) -> AsyncIterator[Any]:
         async with make(identifier) as runtime:
             kinds = side.served._open[identifier].schedule.kinds
-            kinds.add(Queueing("note", note))
+            kinds.add(QueueJob("note", note))
             yield runtime
 
     side.served.opened.make = with_kind
@@ -220,7 +220,7 @@ async def test_an_idle_constellation_is_closed_and_a_job_that_is_due_opens_it(si
     assert side.is_open(side.home.runtime.id), "the configured one stays open"
     side.served.opened.seconds = 600
     soon = utc_now() + timedelta(seconds=0.3)
-    new = NewJob("soon", "note", triggers.dump(At(soon)), soon)
+    new = NewJob("soon", "note", triggers.dump(DateTrigger(soon)), soon)
     async with side.served.shared.constellations.use(boat) as database:
         await database.write(SETUP, lambda tx: jobs.put(tx, new, utc_now()))
     side.served.runner.changed(boat)

@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Request, ToolMessage
-from bot.runtime.turn_retries import GIVEN_UP, Patience
+from bot.runtime.turn_retries import GIVEN_UP, RetryPolicy
 from memory.store import database
 from memory.store.database import Database
 from memory.store.records import replace
@@ -285,7 +285,7 @@ async def test_an_answer_takes_three_commits_unless_it_may_have_ended_the_proces
         commits.append([unit.point.name for unit in units])
         return really(self, raw, units)
 
-    async with running(tmp_path, Setting(patience=Patience(careful_before=begins))) as service:
+    async with running(tmp_path, Setting(patience=RetryPolicy(careful_before=begins))) as service:
         await service.heard(said("hello", 1))
         monkeypatch.setattr(Database, "_commit", commit)
         await service.heard(said("hello again", 2))

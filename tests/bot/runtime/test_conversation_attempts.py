@@ -11,7 +11,7 @@ import pytest
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
 from bot.runtime.conversation import _BEGIN, ConversationWorker
-from bot.runtime.turn_retries import GIVEN_UP, Patience
+from bot.runtime.turn_retries import GIVEN_UP, RetryPolicy
 from memory.queue import turns
 from memory.store.database import Database, Tx
 from sources.base import Notification
@@ -19,7 +19,7 @@ from tests.bot.parts import BOB, NOON, HeldReply, Platform, ScriptedModel, said,
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 from texts import speaking
 
-CAREFUL = Patience(waits=(0.0,), careful_before=NOON + timedelta(days=1))
+CAREFUL = RetryPolicy(waits=(0.0,), careful_before=NOON + timedelta(days=1))
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
 

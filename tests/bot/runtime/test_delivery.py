@@ -16,7 +16,7 @@ from bot.runtime import delivery as delivery
 from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
 from memory.people.audience import Scope, Trust, guild_audience
 from memory.queue import messages, outbox, turns
-from memory.queue.messages import Said
+from memory.queue.messages import TurnRow
 from memory.queue.outbox import EditDetail, NewRow, OutRow, Status, TextDetail
 from memory.queue.turns import Turn
 from memory.store.clock import Clock
@@ -234,7 +234,7 @@ async def test_a_first_piece_that_fails_takes_the_rest_with_it_and_nothing_else(
 
 async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: Post) -> None:
     turn = await post.turn()
-    said = Said(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
+    said = TurnRow(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
     message = await post.write(lambda tx: messages.add_said(tx, said))
     await post.put(f"turn/{turn.id}/0", turn=turn.id, message=message)
     post.platform.fates.append(DeliveryFailed("forbidden"))

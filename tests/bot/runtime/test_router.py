@@ -9,7 +9,7 @@ from bot.runtime.arrivals import to_arrival
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
 from memory.queue import inbox, payloads
-from memory.queue.payloads import BlockNote, Brought, Quotation
+from memory.queue.payloads import BlockNote, Extras, Quotation
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect
@@ -212,7 +212,7 @@ def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
     arrival = to_arrival(heard, GroupId("g"))
     assert (arrival.text, arrival.group, arrival.person, arrival.trust) == ("look", "g", ANN.id, Trust.APPROVED)
     assert "look" not in str(arrival.payload)
-    assert arrival.payload == Brought(
+    assert arrival.payload == Extras(
         (BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
         ("Bob: earlier",),
         Quotation("Bob", "before", True, "0"),

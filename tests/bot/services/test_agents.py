@@ -115,7 +115,9 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     )
     first, second = (f"reminder:{number}00123456" for number in (1, 2))
     for job in (first, second):
-        new = jobs.NewJob(job, "reminder", triggers.dump(triggers.Every(timedelta(days=1), utc_now())), utc_now())
+        new = jobs.NewJob(
+            job, "reminder", triggers.dump(triggers.IntervalTrigger(timedelta(days=1), utc_now())), utc_now()
+        )
         await app.services.database.write(NOTE, functools.partial(jobs.put, new=new, now=utc_now()))
     with pytest.raises(UserError, match="There is no job 'reminder:123456'"):  # there are two
         await app.services.registry.call("jobs.pause", EVA, {"job": "reminder:123456"})

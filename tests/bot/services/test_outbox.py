@@ -14,7 +14,7 @@ from bot.services.registry import Registry
 from bot.services.system.outbox import Outbox
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox
-from memory.queue.messages import Said
+from memory.queue.messages import TurnRow
 from memory.queue.outbox import Status
 from memory.store.constellation import Constellations
 from memory.store.database import Database
@@ -139,7 +139,7 @@ async def test_what_is_tried_again_by_itself_is_listed_and_can_be_tried_at_once(
 
 async def test_what_is_tried_again_by_itself_is_dropped_with_all_its_pieces(post: Counter) -> None:
     turn = await post.turn()
-    said = Said(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
+    said = TurnRow(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
     answer = await post.write(lambda tx: messages.add_said(tx, said))
     rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id, message=answer) for n in range(3)]
     await post.begun(rows[0])

@@ -10,7 +10,7 @@ from bot.agents.permissions.policy import People
 from bot.services.agents.task_lists import TaskLists
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archive import Archive
-from bot.services.memory.search import Found
+from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain
 from memory.agents import Agent, seed_agent
@@ -43,7 +43,7 @@ async def archive(folder: Path) -> AsyncIterator[Registry]:
 
 async def texts(made: Registry, text: str) -> list[str]:
     found = await made.call("search", owner_at_terminal(), {"text": text})
-    assert isinstance(found, Found)
+    assert isinstance(found, SearchResults)
     return [hit.text for hit in found.hits]
 
 

@@ -19,7 +19,7 @@ from memory.people.quiet_hours import Times
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import PlaceId
-from scheduler.jobs import Done, Firing
+from scheduler.jobs import DueJob, JobResult
 from tests.bot.parts import ANN, deleted, said
 from tests.bot.services.calling import somebody
 from tests.bot.upkeep.test_upkeep import OLGA_HERSELF, Ground, answers, ground
@@ -38,19 +38,19 @@ async def inferred(g: Ground) -> Entry:
     return entry
 
 
-async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> Done:
+async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> JobResult:
     """The job that the run has left."""
     reminding = ReminderJob(
         Notices(PlaceId("discord:user:olga")), "UTC", lambda _: opted_out, lambda p: (p,), lambda _: ""
     )
 
-    def work(tx: Tx) -> Done:
+    def work(tx: Tx) -> JobResult:
         row = tx.one("SELECT id FROM jobs WHERE kind = 'preference'")
         job = None if row is None else jobs.get(tx, row["id"])
         assert job is not None
         assert job.next_at is not None
         now = g.service.clock() + timedelta(hours=hours)
-        return ConsentRequests(reminding).ask(tx, Firing(job, g.service.home, job.next_at, now))
+        return ConsentRequests(reminding).ask(tx, DueJob(job, g.service.home, job.next_at, now))
 
     return await g.service.write(work)
 

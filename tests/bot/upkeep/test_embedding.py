@@ -24,7 +24,7 @@ from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Choice, missing_words, packaged, to_vector
 from memory.search.hybrid import search
-from memory.search.query import Among, Query
+from memory.search.query import Query, RowSet
 from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
@@ -110,7 +110,7 @@ async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, ser
         await all_done(made, file, 3)
         asked = await made.questions.ask("Ann: cc", 5)
         assert asked.embedding is not None
-        question = Question(asked.model, asked.embedding.vector, Among("message", STAR, Scope(GUILD), None))
+        question = Question(asked.model, asked.embedding.vector, RowSet("message", STAR, Scope(GUILD), None))
         assert list(await file.read(lambda rows: nearest(rows, question, 1))) == [later]
         assert await words(made, file) == "openai:small: working"
 

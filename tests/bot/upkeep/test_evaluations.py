@@ -14,7 +14,7 @@ from memory.knowledge import sessions
 from memory.knowledge.sessions import GAP
 from memory.people.audience import Scope
 from memory.store.records import replace
-from scheduler.jobs import Firing
+from scheduler.jobs import DueJob
 from tests.bot.parts import ANN, BOB, HALL, call, deleted, direct, said, says
 from tests.bot.services.calling import somebody
 from tests.bot.upkeep.test_upkeep import Ground, answers, ground, told
@@ -39,7 +39,7 @@ async def judge(g: Ground) -> str:
         return jobs.get(tx, EVALUATE)
 
     job, now = await g.service.write(work), g.service.clock()
-    return await EvaluationJob(g.means).fire(g.service.database, Firing(job, g.service.home, now, now))
+    return await EvaluationJob(g.means).fire(g.service.database, DueJob(job, g.service.home, now, now))
 
 
 async def kept(g: Ground) -> list[tuple[Any, ...]]:

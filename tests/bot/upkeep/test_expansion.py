@@ -17,7 +17,7 @@ from bot.config.tables import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.system.jobs import JobRow
 from bot.upkeep import expansion
-from bot.upkeep.background_calls import Background, Means
+from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
@@ -29,7 +29,7 @@ from memory.people.audience import Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
 from memory.store.records import replace
-from scheduler.jobs import Kinds
+from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from tests.bot.agents.tools.test_tools import Scene, only
 from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, guild, says
@@ -112,8 +112,8 @@ async def ground(
         async def choose(_agent: agents.Agent) -> ScriptedModel:
             return model
 
-        means = Means(Background(choose, kept, clock, str, 180), given, folder / "directives")
-        kinds = Kinds()
+        means = UpkeepDeps(Background(choose, kept, clock, str, 180), given, folder / "directives")
+        kinds = JobKinds()
         runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
         ExpansionJob(means).add(kinds)
         yield Ground(service, Scene(service), model, runner)

@@ -18,7 +18,7 @@ from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.caller import Caller
 from bot.services.memory.upkeep import Upkeep
 from bot.services.results import Plain, Result
-from bot.upkeep.background_calls import Background, Means
+from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.runs import Outcome, UpkeepRun
 from memory import agents, jobs
 from memory.budgets import Limit
@@ -29,7 +29,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
 from memory.store.records import replace
-from scheduler.jobs import Firing
+from scheduler.jobs import DueJob
 from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
@@ -51,7 +51,7 @@ def told(request: Request) -> str:
 class Ground:
     """The real service with upkeep of its own model."""
 
-    def __init__(self, service: Service, model: ScriptedModel, means: Means) -> None:
+    def __init__(self, service: Service, model: ScriptedModel, means: UpkeepDeps) -> None:
         self.service = service
         self.model = model
         self.means = means
@@ -112,7 +112,7 @@ async def ground(
             return model
 
         given = Settings(**{"preferences": False, "graph": False, "contradictions": False, **settings})
-        means = Means(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
+        means = UpkeepDeps(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
         yield Ground(service, model, means)
 
 
@@ -359,7 +359,7 @@ async def fired(g: Ground, *, asked: bool = False) -> str:
         return found
 
     return await g.dreaming.fire(
-        g.service.database, Firing(await g.service.write(work), g.service.home, now, now, asked=asked)
+        g.service.database, DueJob(await g.service.write(work), g.service.home, now, now, asked=asked)
     )
 
 

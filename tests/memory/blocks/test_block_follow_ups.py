@@ -8,9 +8,9 @@ import pytest
 from memory import activity, blocks
 from memory.activity import Kind, NewEvent
 from memory.blocks import Author, BlockType, NewBlock, manual_edits, revert
-from memory.blocks.changes import SYSTEM, Deed, agent_writer, person_writer
+from memory.blocks.changes import SYSTEM, ChangeKind, agent_writer, person_writer
 from memory.blocks.document import unpack
-from memory.blocks.history import Past, blame
+from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import verify_block
 from memory.blocks.retraction import forget_past, unwrite, unwrite_person
 from memory.blocks.rows import share_peer
@@ -20,7 +20,7 @@ from memory.erasure.retraction import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
 from memory.queue.inbox import InRow, Place
-from memory.queue.messages import Message, Said
+from memory.queue.messages import Message, TurnRow
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
@@ -54,7 +54,9 @@ def author(turn: TurnId, audience: Audience = GUILD) -> Author:
 
 
 def say(tx: Tx, turn: Turn, text: str, **more: Any) -> None:
-    said = Said(turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "test", GUILD, Trust.AGENT, NOON)
+    said = TurnRow(
+        turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "test", GUILD, Trust.AGENT, NOON
+    )
     messages.add_said(tx, replace(said, **more))
 
 
@@ -125,7 +127,7 @@ def test_an_edit_takes_what_holds_the_words_that_went(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my sister Greta likes tea"))
     blocks.append_block(tx, author(turn.id), "notes", "The sister is Greta.\n")
     blocks.append_block(tx, author(turn.id), "plans", "Buy tea.\n")
-    say(tx, turn, "Noted.", thought=messages.THOUGHT.dump(messages.Thought(NOON, "She is called\nGreta.", {})))
+    say(tx, turn, "Noted.", thought=messages.THOUGHT.dump(messages.Reasoning(NOON, "She is called\nGreta.", {})))
     edit(tx, 1, "my sister likes tea")
     assert not tx.number("SELECT count(*) FROM messages WHERE source_metadata LIKE '%Greta%'"), "nor what was thought"
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nBuy tea.\n")
@@ -227,7 +229,7 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
     assert "4711" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
     newest = revert.block_history(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
-    assert (newest.writer, newest.note.deed) == (SYSTEM, Deed.REVERT)
+    assert (newest.writer, newest.note.deed) == (SYSTEM, ChangeKind.REVERT)
 
 
 _DAMAGE = (
@@ -272,7 +274,7 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     broken = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
     whole = revert.block_history
 
-    def past(rows: Rows, block: BlockId) -> Past:
+    def past(rows: Rows, block: BlockId) -> ChangeLog:
         if block == broken:
             raise BlockRefused("no")
         return whole(rows, block)

@@ -17,7 +17,7 @@ from memory.blocks import (
     replace_in_block,
     write_block,
 )
-from memory.blocks.changes import Deed, Splice, Writer, by_words
+from memory.blocks.changes import ChangeKind, Splice, Writer, by_words
 from memory.blocks.containers import make
 from memory.blocks.document import SYSTEM, person_writer
 from memory.blocks.history import blame
@@ -232,7 +232,7 @@ def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     assert done.block.content == content(tx) == "Ana likes tea.\nShe has a cat.\n"
     assert ([each.seq for each in done.changes], done.plan.lost) == ([2, 4], ())
     change = block_history(tx, block.id).change(5)
-    assert (change.writer, change.note.deed, change.note.whose) == (person_writer(OWNER_ID), Deed.REVERT, JOB)
+    assert (change.writer, change.note.deed, change.note.whose) == (person_writer(OWNER_ID), ChangeKind.REVERT, JOB)
     with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
         revert(by_hand(tx, hand(), block), block_history(tx, block.id), JOB, 0)
     with pytest.raises(Refused, match="job:other has changed nothing here since version 0"):
@@ -359,7 +359,7 @@ def test_rolling_back_is_a_new_change_that_says_so(tx: Tx) -> None:
     done = roll_back(by_agent(tx, author(JOB), "notes"), 2)
     assert (done.block.content, done.plan.removed, content(tx)) == ("one\ntwo\n", 6, "one\ntwo\n")
     change = block_history(tx, block.id).change(4)
-    assert (change.writer, change.note.deed, change.note.of) == (JOB, Deed.ROLLBACK, 2)
+    assert (change.writer, change.note.deed, change.note.of) == (JOB, ChangeKind.ROLLBACK, 2)
     assert block_history(tx, block.id).text_at(3) == "one\ntwo\nthree\n"
     with pytest.raises(Refused, match="it already reads as it did at version 2"):
         roll_back(by_agent(tx, author(), "notes"), 2)

@@ -19,7 +19,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.logs import TOOLS, Logged, append_log
+from memory.blocks.logs import TOOLS, LogContext, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
 from memory.people.audience import Trust
@@ -137,7 +137,7 @@ def test_when_nothing_is_sound_the_block_is_begun_anew_from_its_last_text(tx: Tx
 
 def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> None:
     """The end of a turn writes to it: no damage there may keep an agent from answering."""
-    logged = Logged(ADA, GUILD, TurnId(3))
+    logged = LogContext(ADA, GUILD, TurnId(3))
     append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW)
     tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
     append_log(tx, TOOLS, logged, [{"tool": "recall", "operation": "read", "worked": True}], NOW)
@@ -149,7 +149,7 @@ def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> No
 
 def test_a_block_of_another_kind_with_the_name_of_a_log_ends_no_turn(tx: Tx) -> None:
     create_block(tx, NewBlock(ADA, TOOLS, "Tools", GUILD, Trust.OWNER, content="hammer"), SYSTEM, NOW)
-    logged = Logged(ADA, GUILD, TurnId(3))
+    logged = LogContext(ADA, GUILD, TurnId(3))
     assert append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW) is None
     (found,) = tx.all("SELECT content FROM memory_blocks")
     assert found["content"] == "hammer"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory.blocks import Author, NewBlock, append_block, create_block, write_block
 from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.history import Past, blame, history_of
+from memory.blocks.history import ChangeLog, blame, history_of
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.rows import archives_of, load_block
 from memory.blocks.store import CheckpointPolicy, Limits
@@ -28,7 +28,7 @@ def author(writer: Writer = WRITERS[0], policy: CheckpointPolicy = SMALL, at: da
     return Author(ADA, Scope(GUILD), writer, Trust.AGENT, at, policy=policy)
 
 
-def past(tx: Tx, block: BlockId) -> Past:
+def past(tx: Tx, block: BlockId) -> ChangeLog:
     return history_of(load_block(tx, block, None).document, archives_of(tx, block))
 
 

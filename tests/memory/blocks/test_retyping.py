@@ -14,7 +14,7 @@ from memory.blocks import (
     find_block,
     set_field,
 )
-from memory.blocks.changes import Deed, Note, agent_writer, person_writer
+from memory.blocks.changes import ChangeKind, Note, agent_writer, person_writer
 from memory.blocks.document import BlockDocument
 from memory.blocks.history import blame
 from memory.blocks.lifecycle import set_block_settings
@@ -92,7 +92,7 @@ def retyped_with_content(tx: Tx, schema: Schema, policy: CheckpointPolicy) -> No
         document.change(lambda loro: containers.declare(loro, schema))
         value = lines if isinstance(schema, ListSchema) else "\n".join([*lines, ""])
         document.change(lambda loro: containers.set_value(loro, after, value))
-        document.note(Note(Deed.RETYPE))
+        document.note(Note(ChangeKind.RETYPE))
 
     block = edit_block(tx, author(writer=OLGA, policy=policy), "notes", Operation.OVERWRITE, change)
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))

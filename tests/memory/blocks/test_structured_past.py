@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memory.blocks import Block, add_item, append_block, find_block, remove_item, set_field, set_item
 from memory.blocks.changes import Change, Step, difference, played
 from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.history import Past, blame, history_of
+from memory.blocks.history import ChangeLog, blame, history_of
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, revert, roll_back, undo
@@ -60,7 +60,7 @@ EDITS = st.one_of(
 )
 
 
-def past(tx: Tx, block: BlockId) -> Past:
+def past(tx: Tx, block: BlockId) -> ChangeLog:
     """What is found by one who has only what is stored."""
     return history_of(load_block(tx, block, None).document, archives_of(tx, block))
 

@@ -12,7 +12,7 @@ from memory.knowledge.archival import entries as reading
 from memory.knowledge.archival.entries import passages_of
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
-from memory.queue.messages import Heard, Said
+from memory.queue.messages import NewMessage, TurnRow
 from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.store.database import Rows, Tx
@@ -66,12 +66,12 @@ def add_turn(tx: Tx, turn: TurnId) -> None:
 
 
 def hear(tx: Tx, name: str) -> MessageId:
-    heard = Heard(PLACE, ANN, "Ann", "hello", "discord", name, GUILD, Trust.APPROVED, NOON)
+    heard = NewMessage(PLACE, ANN, "Ann", "hello", "discord", name, GUILD, Trust.APPROVED, NOON)
     return messages.add_heard(tx, heard)
 
 
 def say(tx: Tx, turn: TurnId) -> MessageId:
-    said = Said(turn, 0, PLACE, STAR, ANN, "Star", "assistant", "Bolt!", "discord", GUILD, Trust.AGENT, NOON)
+    said = TurnRow(turn, 0, PLACE, STAR, ANN, "Star", "assistant", "Bolt!", "discord", GUILD, Trust.AGENT, NOON)
     return messages.add_said(tx, said)
 
 

@@ -11,7 +11,7 @@ import pytest
 from memory.erasure import retraction
 from memory.knowledge import archival, consolidation, graph
 from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.knowledge.consolidation import Broken, Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.consolidation import BrokenPlan, Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
@@ -70,7 +70,7 @@ def unharmed(tx: Tx, plan: Plan, why: str) -> None:
     """The plan is refused as a whole, and nothing has changed."""
     before = state(tx)
     tx.run("SAVEPOINT unit")
-    with pytest.raises(Broken, match=why):
+    with pytest.raises(BrokenPlan, match=why):
         consolidation.apply(tx, plan, LATER)
     tx.run("ROLLBACK TO unit")
     tx.run("RELEASE unit")

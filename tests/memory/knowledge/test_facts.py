@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory.knowledge import facts
-from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Relation, Room, Source, Statement, Step
+from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, FactLimits, Relation, Source, Statement, Step
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.store.database import Tx
@@ -313,7 +313,7 @@ def held(number: int, person: str, trust: Trust = Trust.APPROVED, worth: int = 1
 
 
 def test_the_least_reinforced_goes_and_of_those_the_oldest_but_never_the_newest() -> None:
-    room = Room(3, 3, 3)
+    room = FactLimits(3, 3, 3)
     found = [held(1, "ann", worth=2), held(2, "ann"), held(3, "ann"), held(4, "ann")]
     assert facts.victims(found, FactId(4), room) == [2]
     reinforced = [held(1, "ann", worth=5), held(2, "ann", worth=2), held(3, "ann", worth=3), held(4, "ann")]
@@ -321,7 +321,7 @@ def test_the_least_reinforced_goes_and_of_those_the_oldest_but_never_the_newest(
 
 
 def test_what_does_not_hold_any_more_goes_first_and_what_all_know_last() -> None:
-    room = Room(2, 2, 2)
+    room = FactLimits(2, 2, 2)
     assert facts.victims([held(1, "a"), held(2, "a", worth=9, superseded=True), held(3, "a")], FactId(3), room) == [2]
     assert facts.victims([held(1, "a", shared=True), held(2, "a", worth=9), held(3, "a")], FactId(3), room) == [2]
 

@@ -8,7 +8,7 @@ import pytest
 
 from memory.erasure import stores
 from memory.people import identities
-from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, Half, Linked
+from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, HalfLink, Link
 from memory.store.database import Tx
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, prepare
@@ -26,10 +26,10 @@ def registry(tmp_path: Path) -> Iterator[Tx]:
     raw.close()
 
 
-def link(tx: Tx, one: PersonId, other: PersonId) -> Half | Linked | None:
+def link(tx: Tx, one: PersonId, other: PersonId) -> HalfLink | Link | None:
     """All of it: the first code to one, said by the other; the second to the other, said by the one."""
     assert identities.offer(tx, one, "FIRST", NOON)
-    assert identities.say(tx, other, "FIRST", "SECOND", NOON) == Half(one, "SECOND")
+    assert identities.say(tx, other, "FIRST", "SECOND", NOON) == HalfLink(one, "SECOND")
     return identities.say(tx, one, "SECOND", "", NOON)
 
 
@@ -38,7 +38,7 @@ def sets(tx: Tx) -> set[frozenset[PersonId]]:
 
 
 def test_both_sides_prove_it(registry: Tx) -> None:
-    assert link(registry, A, B) == Linked(B)
+    assert link(registry, A, B) == Link(B)
     assert identities.links(registry) == {A: frozenset({A, B}), B: frozenset({A, B})}
 
 
@@ -46,12 +46,12 @@ def test_one_side_proves_nothing(registry: Tx) -> None:
     identities.offer(registry, A, "FIRST", NOON)
     assert identities.say(registry, A, "FIRST", "X", NOON) is None, "the same account"
     assert identities.say(registry, B, "WRONG", "X", NOON) is None
-    assert identities.say(registry, B, "FIRST", "SECOND", NOON) == Half(A, "SECOND")
+    assert identities.say(registry, B, "FIRST", "SECOND", NOON) == HalfLink(A, "SECOND")
     assert identities.say(registry, C, "FIRST", "X", NOON) is None, "a code works once"
     assert identities.say(registry, B, "SECOND", "X", NOON) is None, "it is not theirs to say"
     assert identities.say(registry, C, "SECOND", "X", NOON) is None
     assert identities.links(registry) == {}
-    assert identities.say(registry, A, "SECOND", "X", NOON) == Linked(B)
+    assert identities.say(registry, A, "SECOND", "X", NOON) == Link(B)
     assert identities.say(registry, A, "SECOND", "X", NOON) is None
 
 
@@ -60,7 +60,7 @@ def test_codes_end_at_their_time_and_a_new_one_replaces_the_old(registry: Tx) ->
     assert identities.say(registry, B, "FIRST", "SECOND", NOON + CODE_LIFE) is None
     identities.offer(registry, A, "OTHER", NOON)
     assert identities.say(registry, B, "FIRST", "SECOND", NOON) is None
-    assert identities.say(registry, B, "OTHER", "SECOND", NOON) == Half(A, "SECOND")
+    assert identities.say(registry, B, "OTHER", "SECOND", NOON) == HalfLink(A, "SECOND")
     assert identities.say(registry, A, "SECOND", "X", NOON + CODE_LIFE) is None
 
 
@@ -76,12 +76,12 @@ def test_links_join_what_each_side_has_up_to_a_limit(registry: Tx) -> None:
     link(registry, A, B)
     link(registry, C, D)
     assert sets(registry) == {frozenset({A, B}), frozenset({C, D})}
-    assert link(registry, B, C) == Linked(C)
+    assert link(registry, B, C) == Link(C)
     assert sets(registry) == {frozenset({A, B, C, D})}
     many = [PersonId(f"discord:{number}") for number in range(100, 100 + MOST_LINKED - 4)]
-    assert all(link(registry, A, one) == Linked(one) for one in many)
+    assert all(link(registry, A, one) == Link(one) for one in many)
     assert link(registry, A, PersonId("discord:999")) is None
-    assert link(registry, A, B) == Linked(B), "linked already"
+    assert link(registry, A, B) == Link(B), "linked already"
     row = registry.one("SELECT count(*) AS n FROM users")
     assert row is not None
     assert row["n"] == 1

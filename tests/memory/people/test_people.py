@@ -37,10 +37,10 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
 from memory.queue.inbox import InRow, Place
-from memory.queue.messages import Said
+from memory.queue.messages import TurnRow
 from memory.queue.outbox import NewRow
-from memory.queue.payloads import Brought, Quotation
-from memory.queue.steps import Answered, WorkState
+from memory.queue.payloads import Extras, Quotation
+from memory.queue.steps import ModelAnswer, WorkState
 from memory.queue.turns import Turn
 from memory.requests import Request, Verdict
 from memory.search import vectors
@@ -150,7 +150,7 @@ def block(tx: Tx, label: str, audience: Audience, words: str, about: PersonId | 
 
 def answered(tx: Tx, turn: Turn, text: str) -> None:
     """What a turn said, stored and sent."""
-    said = Said(
+    said = TurnRow(
         turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "discord", turn.scope.audience,
         Trust.AGENT, NOON,
     )  # fmt: skip
@@ -217,13 +217,13 @@ def taken_away(tx: Tx, hall: InRow) -> None:
 
 def lived(tx: Tx) -> None:
     """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
-    direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload=Brought(background=(SECRET,)))
+    direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload=Extras(background=(SECRET,)))
     gaps.note(tx, [Span(PlaceId("discord:user:ann"), "1", "2")], "503", NOON, NOON)
     scope = Scope(person_audience(ANN))
     poem = message_files.MessageFile("poem.txt", "text/plain", 9, content=SECRET.encode())
     message_files.add(tx, direct.message or MessageId(0), (poem,), scope.audience)
     running = begun(tx, direct, place=DIRECT.id, scope=scope)
-    turns.add_step(tx, running, Answered(f"so it is {SECRET}"), NOON)
+    turns.add_step(tx, running, ModelAnswer(f"so it is {SECRET}"), NOON)
     answered(tx, running, f"Noted: {SECRET}.")
     origin = Origin(scope, Trust.APPROVED, ANN, direct.message, running.id)
     archival.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
@@ -239,7 +239,7 @@ def lived(tx: Tx) -> None:
     hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
     follow_ups.queue(tx, messages.of_id(tx, MessageId(hall.message or 0)) or pytest.fail("it was heard"), NOON)
     inbox.finish(tx, begun(tx, hall).id, NOON)
-    quoting = taken(tx, 3, "what did she say?", person=BOB, payload=Brought(quoted=Quotation("Ann", SECRET)))
+    quoting = taken(tx, 3, "what did she say?", person=BOB, payload=Extras(quoted=Quotation("Ann", SECRET)))
     inbox.finish(tx, begun(tx, quoting, person=BOB).id, NOON)
     archival.insert(
         tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
@@ -247,7 +247,7 @@ def lived(tx: Tx) -> None:
     taken_away(tx, hall)
     asked(tx, running)
     access.set_rule(tx, ANN, access.Rule.ALLOW, BOB, NOON)
-    unshown.note(tx, ANN, unshown.Why.LABEL, NOON, holds=True)
+    unshown.note(tx, ANN, unshown.HiddenReason.LABEL, NOON, holds=True)
     place_settings.put(tx, place_settings.Setting("mode", "discord:10", "open", ANN, NOON))
     for number, said in enumerate((direct, hall), 1):
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]

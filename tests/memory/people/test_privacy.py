@@ -26,15 +26,15 @@ from memory.knowledge.archival import NewEntry, Origin
 from memory.people import privacy
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
-from memory.queue.messages import Said
-from memory.queue.payloads import Brought, Quotation
+from memory.queue.messages import TurnRow
+from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import (
-    Answered,
-    Approved,
+    CallApproval,
     CallDone,
     CallStarted,
     CallWaits,
-    Joined,
+    MessagesJoined,
+    ModelAnswer,
     StepBody,
     ToolCall,
 )
@@ -79,7 +79,7 @@ def registry(tmp_path: Path) -> Iterator[Tx]:
 
 def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args: str | None = None) -> MessageId:
     call = "call_1" if role == "tool" or args else None
-    row = Said(
+    row = TurnRow(
         turn.id, 1, turn.place, STAR, turn.person, "Star", role, text, "discord", turn.scope.audience, Trust.AGENT,
         NOON, call, "recall" if call else None, args,
     )  # fmt: skip
@@ -172,14 +172,14 @@ def test_what_agents_said_in_a_turn_that_answered_others_too_is_emptied_whole(tx
 
 def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: Tx) -> None:
     taken(tx, 1, "my llama is called Quetzal")
-    payload = Brought(background=("Ann: Quetzal!", "Bob: hello"), quoted=Quotation("Ann", "Quetzal"))
+    payload = Extras(background=("Ann: Quetzal!", "Bob: hello"), quoted=Quotation("Ann", "Quetzal"))
     waiting = taken(tx, 2, "hm?", person=BOB, payload=payload)
     block = NewBlock(
         CONSTELLATION_OWNER, "discord_channel:10", "Notes", GUILD, Trust.SYSTEM, profile="Recently here: Bob, Ann"
     )
     create_block(tx, block, SYSTEM, NOON)
     erase(tx)
-    assert row_of(tx, waiting.id).payload == Brought(background=("Bob: hello",))
+    assert row_of(tx, waiting.id).payload == Extras(background=("Bob: hello",))
     assert row_of(tx, waiting.id).status is inbox.Status.RECEIVED
     row = tx.one("SELECT profile FROM memory_blocks")
     assert row is not None
@@ -190,7 +190,7 @@ def test_a_running_turn_of_the_person_can_write_nothing_back(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my llama is called Quetzal"))
     assert erase(tx).moved == (turn.id,)
     with pytest.raises(TurnMoved):
-        turns.add_step(tx, turn, Answered("Quetzal"), NOON)
+        turns.add_step(tx, turn, ModelAnswer("Quetzal"), NOON)
     with pytest.raises(TurnMoved):
         turns.require_current(tx, turn)
     assert turns.steps(tx, turn.id) == []
@@ -202,12 +202,12 @@ def test_a_running_turn_of_another_begins_again(tx: Tx) -> None:
     other = begun(tx, his, person=BOB)
     turns.add_step(tx, other, CallDone("c", "search", "Ann: Quetzal", True, None, Trust.SYSTEM), NOON)
     erase(tx)
-    assert [type(step.body) for step in turns.steps(tx, other.id)] == [Joined]
+    assert [type(step.body) for step in turns.steps(tx, other.id)] == [MessagesJoined]
     with pytest.raises(TurnMoved):
-        turns.add_step(tx, other, Answered("Quetzal"), NOON)
+        turns.add_step(tx, other, ModelAnswer("Quetzal"), NOON)
     found = turns.get(tx, other.id)
     assert found is not None
-    turns.add_step(tx, found, Answered("hello"), NOON)
+    turns.add_step(tx, found, ModelAnswer("hello"), NOON)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_running_turn_of_another_begins_again(tx: Tx) -> None:
         CallDone("c", "bell", "", True, None, Trust.SYSTEM, effect=True),
         CallStarted("c", "bell", effect=False),
         CallWaits("c", "bell", "", RequestId(7)),
-        Answered("", (ToolCall("c", "bell", "{}", Approved(RequestId(1), ())),)),
+        ModelAnswer("", (ToolCall("c", "bell", "{}", CallApproval(RequestId(1), ())),)),
     ],
 )
 def test_a_turn_of_another_that_did_something_lasting_goes_on(tx: Tx, body: StepBody) -> None:
@@ -263,7 +263,7 @@ def test_erasing_and_compacting_leaves_no_word_in_any_byte(tmp_path: Path) -> No
             tx,
             number,
             f"the quetzalcoatl number {number} is feathered",
-            payload=Brought(background=("a quetzalcoatl",)),
+            payload=Extras(background=("a quetzalcoatl",)),
         )
     taken(tx, 900, "a tortoise", person=BOB)
     words = byte_search.samples(tx, ANN)

@@ -9,7 +9,7 @@ from memory.erasure.person import part
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import turns
 from memory.queue.inbox import Place
-from memory.queue.steps import Answered, CallStarted, Joined
+from memory.queue.steps import CallStarted, MessagesJoined, ModelAnswer
 from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
@@ -43,14 +43,14 @@ def waiting(tx: Tx, turn: turns.Turn, status: str = "waiting") -> None:
 def test_places_turns_and_requests_are_narrowed_and_the_turn_begins_again(tx: Tx) -> None:
     row = taken(tx, 1, place=DIRECT)
     turn = begun(tx, row, place=DIRECT.id, scope=SCOPE)
-    turns.add_step(tx, turn, Answered("of what Bob said"), NOON)
+    turns.add_step(tx, turn, ModelAnswer("of what Bob said"), NOON)
     waiting(tx, turn)
     assert part(tx, nobody) == (turn.id,)
     assert within(tx, "places") == within(tx, "turns") == within(tx, "permission_requests") == [[GUILD]]
     again = turns.get(tx, turn.id)
     assert again is not None
     assert (again.restarts, again.scope) == (1, Scope(ANNS, frozenset({GUILD})))
-    assert [type(step.body) for step in turns.steps(tx, turn.id)] == [Joined]
+    assert [type(step.body) for step in turns.steps(tx, turn.id)] == [MessagesJoined]
     assert part(tx, nobody) == ()
 
 

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from memory.portability import records
-from memory.portability.records import Left, Note, OldAgent, Talk
+from memory.portability.records import Note, OldAgent, SkippedRecord, Talk
 from texts import speaking
 
 AT = "2026-11-20T08:00:00Z"
@@ -25,7 +25,7 @@ def test_what_is_lost_is_said_in_the_readers_language(tmp_path: Path) -> None:
     (tmp_path / "blank.md").write_text(" ", "utf-8")
     with speaking("de"):
         (left,) = records.markdown(tmp_path)
-        assert left == Left("blank.md", "ist leer")
+        assert left == SkippedRecord("blank.md", "ist leer")
         block = {"label": "x", "description": "d"}
         (came,) = records.letta({"agents": [{"name": "Ann", "core_memory": [block, block]}]})
     assert isinstance(came, OldAgent)

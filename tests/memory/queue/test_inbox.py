@@ -18,17 +18,17 @@ from memory.queue.payloads import (
     PAYLOAD,
     Attachment,
     BlockNote,
-    Brought,
-    Decided,
-    Edited,
-    Letter,
-    PatrolDue,
+    DecisionEvent,
+    EditEvent,
+    Extras,
+    LetterEvent,
+    PatrolEvent,
     Payload,
     Quotation,
-    TaskLeft,
-    TriggerFired,
+    TaskEvent,
+    TriggerEvent,
 )
-from memory.store.columns import Unreadable
+from memory.store.columns import UnreadableRow
 from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
 from memory.store.records import replace
@@ -161,7 +161,7 @@ def test_a_deleted_message_is_not_answered_and_leaves_no_words(tx: Tx) -> None:
     accepted = inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
     assert accepted is not None
     gone = row_of(tx, row.id)
-    assert (gone.status, gone.payload, text_of(tx, row)) == (Status.DONE, Brought(), "")
+    assert (gone.status, gone.payload, text_of(tx, row)) == (Status.DONE, Extras(), "")
     assert inbox.open_conversations(tx) == []
 
 
@@ -259,8 +259,8 @@ def test_what_came_with_a_message_is_not_kept_once_it_is_answered(tx: Tx) -> Non
     """Quotations and background hold words of others, who could not have them erased here."""
     row = taken(tx, 1)
     inbox.finish(tx, begun(tx, row).id, NOON)
-    assert row_of(tx, row.id).payload == Brought()
-    assert taken(tx, 2, group=None).payload == Brought()
+    assert row_of(tx, row.id).payload == Extras()
+    assert taken(tx, 2, group=None).payload == Extras()
 
 
 def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) -> None:
@@ -276,7 +276,7 @@ def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) ->
 
 
 AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [
-    ({}, Brought()),
+    ({}, Extras()),
     (
         {
             "blocks": [{"label": "ann", "description": "About Ann", "profile": "Ann", "about": None}],
@@ -286,7 +286,7 @@ AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [
             "images": ["https://files.example/b.png"],
             "mentioned": {"discord:bob": "Bob"},
         },
-        Brought(
+        Extras(
             (BlockNote("ann", "About Ann", "Ann"),),
             ("Bob: earlier",),
             Quotation("Bob", "before", by_us=True),
@@ -295,16 +295,16 @@ AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [
             {BOB: "Bob"},
         ),
     ),
-    ({"edited": 7, "about": 7, "status": "edited", "reply_to": "70"}, Edited(MessageId(7), MessageId(7), "70")),
+    ({"edited": 7, "about": 7, "status": "edited", "reply_to": "70"}, EditEvent(MessageId(7), MessageId(7), "70")),
     (
         {"request": 3, "status": "denied", "reply_to": "70", "about": None},
-        Decided(RequestId(3), "denied", "70", None),
+        DecisionEvent(RequestId(3), "denied", "70", None),
     ),
-    ({"agent": STAR, "status": "patrol", "task": "Look.", "asked": False}, PatrolDue(STAR, "Look.", asked=False)),
-    ({"agent": STAR, "status": "task", "hops": 2}, TaskLeft(STAR, 2)),
-    ({"agent": STAR, "status": "sleeptime", "priority": "high"}, TriggerFired(STAR, "high")),
-    ({"status": "agent", "to": "Team"}, Letter("Team")),
-    ({"status": "agent", "to": "Bee", "agent": STAR, "about": 7}, Letter("Bee", STAR, MessageId(7))),
+    ({"agent": STAR, "status": "patrol", "task": "Look.", "asked": False}, PatrolEvent(STAR, "Look.", asked=False)),
+    ({"agent": STAR, "status": "task", "hops": 2}, TaskEvent(STAR, 2)),
+    ({"agent": STAR, "status": "sleeptime", "priority": "high"}, TriggerEvent(STAR, "high")),
+    ({"status": "agent", "to": "Team"}, LetterEvent("Team")),
+    ({"status": "agent", "to": "Bee", "agent": STAR, "about": 7}, LetterEvent("Bee", STAR, MessageId(7))),
 ]
 
 
@@ -320,7 +320,7 @@ def test_a_payload_that_cannot_be_read_is_known_as_such(tx: Tx, stored: str) -> 
     row = taken(tx, 1)
     tx.run("UPDATE inbox SET payload = ?", (stored,))
     found = row_of(tx, row.id)
-    assert isinstance(found.payload, Unreadable)
+    assert isinstance(found.payload, UnreadableRow)
     assert replace(found, payload=row.payload) == row
 
 

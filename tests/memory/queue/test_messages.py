@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import messages
-from memory.queue.messages import Heard, Message, Said
+from memory.queue.messages import Message, NewMessage, TurnRow
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
 from memory.store.ids import MessageId, PersonId, PlaceId, TurnId
@@ -35,7 +35,7 @@ SCOPES = [
     Scope(Audience("person:discord:ann"), frozenset({GUILD, Audience("guild:2")})),
 ]
 
-HEARD = Heard(
+HEARD = NewMessage(
     place=PLACE,
     person=ANN,
     speaker="Ann",
@@ -46,7 +46,7 @@ HEARD = Heard(
     trust=Trust.APPROVED,
     at=NOON,
 )
-SAID = Said(
+SAID = TurnRow(
     turn=TURN,
     sequence=0,
     place=PLACE,
@@ -270,7 +270,7 @@ def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
 
 def test_a_message_is_found_by_the_beginning_of_its_id_and_no_other(tx: Tx) -> None:
     for key in ("at://a/1#x", "at://a/11#y"):
-        heard = Heard(PLACE, ANN, "Ann", "hello", "bluesky", key, PUBLIC, Trust.STRANGER, NOON)
+        heard = NewMessage(PLACE, ANN, "Ann", "hello", "bluesky", key, PUBLIC, Trust.STRANGER, NOON)
         messages.add_heard(tx, heard)
     found = messages.by_external_prefix(tx, "bluesky", "at://a/1#")
     assert found is not None

@@ -23,7 +23,7 @@ from memory.queue.outbox import (
     TextDetail,
 )
 from memory.queue.turns import Turn
-from memory.store.columns import Unreadable
+from memory.store.columns import UnreadableRow
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of
@@ -227,7 +227,7 @@ def test_a_row_that_cannot_be_read_keeps_nobody_from_the_others(tx: Tx, stored: 
     damaged, sound = queued(tx, "a"), queued(tx, "b")
     tx.run("UPDATE outbox SET detail = ? WHERE id = ?", (stored, damaged.id))
     first, second = outbox.for_delivery(tx, HALL.id)[0]
-    assert isinstance(first.detail, Unreadable)
+    assert isinstance(first.detail, UnreadableRow)
     assert second == sound
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox
-from memory.queue.messages import Said
+from memory.queue.messages import TurnRow
 from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, OutRow, Status, TextDetail
 from memory.store.database import Tx
 from memory.store.ids import OutboxId, RequestId
@@ -82,7 +82,7 @@ def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
 
 def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
     turn = begun(tx)
-    said = Said(turn.id, 1, HALL.id, STAR, ANN, "Star", "assistant", "hello", "discord", GUILD, Trust.AGENT, NOON)
+    said = TurnRow(turn.id, 1, HALL.id, STAR, ANN, "Star", "assistant", "hello", "discord", GUILD, Trust.AGENT, NOON)
     message = messages.add_said(tx, said)
     row = queued(tx, f"turn/{turn.id}/0", turn=turn.id, message=message)
     given_up(tx, row)

@@ -11,14 +11,14 @@ from memory.budgets import ModelCost
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import steps, turns
 from memory.queue.steps import (
-    Answered,
-    Approved,
+    CallApproval,
     CallDone,
     CallFailed,
     CallStarted,
     CallWaits,
-    Joined,
+    MessagesJoined,
     MissingCalls,
+    ModelAnswer,
     Note,
     StepBody,
     TakenUp,
@@ -61,16 +61,16 @@ def test_newer_unknown_and_damaged_steps_are_refused(tx: Tx, kind: str, body: st
 STATE = WorkState("failed", "Paint", "used bell", ("red",), (), ("dry",), (), ("ad8ed51",), "bell", NOON)
 CALL = ToolCall("c", "bell", "{}")
 AS_BEFORE: list[tuple[str, dict[str, Any], StepBody]] = [
-    ("joined", {"messages": [[7, 2]]}, Joined(((MessageId(7), 2),))),
+    ("joined", {"messages": [[7, 2]]}, MessagesJoined(((MessageId(7), 2),))),
     (
         "answer",
         {"text": "x", "calls": [asdict(CALL)], "model": "m", "finish": "stop", "shown": {"blk_1": 3}},
-        Answered("x", (CALL,), "m", "stop", {BlockId("blk_1"): 3}),
+        ModelAnswer("x", (CALL,), "m", "stop", {BlockId("blk_1"): 3}),
     ),
     (
         "answer",
         {"text": "", "calls": [{**asdict(CALL), "permit": {"request": 9, "covers": [["a", "b", "c"]]}}], "model": ""},
-        Answered("", (dataclasses.replace(CALL, permit=Approved(RequestId(9), (("a", "b", "c"),))),)),
+        ModelAnswer("", (dataclasses.replace(CALL, permit=CallApproval(RequestId(9), (("a", "b", "c"),))),)),
     ),
     ("tool_started", {"call": "c", "name": "bell", "effect": True}, CallStarted("c", "bell", effect=True)),
     (
@@ -131,7 +131,7 @@ def test_a_joined_step_remembers_the_wording_that_was_read(tx: Tx) -> None:
     edit_message(tx, "1", "better", NOON)
     turn = begun(tx, row)
     assert row.message is not None
-    assert turns.steps(tx, turn.id)[0].body == Joined(((row.message, 1),))
+    assert turns.steps(tx, turn.id)[0].body == MessagesJoined(((row.message, 1),))
 
 
 @pytest.mark.parametrize("ending", ["done", "failed", "cancelled"])

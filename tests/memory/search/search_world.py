@@ -9,12 +9,12 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
-from memory.queue.messages import Heard, Said
+from memory.queue.messages import NewMessage, TurnRow
 from memory.search import vectors
 from memory.search.embedding import Embedding, to_vector
 from memory.search.hybrid import search
 from memory.search.query import Query, Results
-from memory.search.vectors import Embedded
+from memory.search.vectors import EmbeddedRow
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
@@ -42,11 +42,11 @@ class World:
 
     def hear(self, text: str, **change: Any) -> str:
         self._count += 1
-        heard = Heard(HALL, ANN, "Ann", text, "discord", str(self._count), GUILD, Trust.APPROVED, NOON)
+        heard = NewMessage(HALL, ANN, "Ann", text, "discord", str(self._count), GUILD, Trust.APPROVED, NOON)
         return str(messages.add_heard(self.tx, replace(heard, **change)))
 
     def say(self, text: str, **change: Any) -> str:
-        said = Said(TurnId(1), 0, HALL, STAR, ANN, "Star", "assistant", text, "discord", GUILD, Trust.AGENT, NOON)
+        said = TurnRow(TurnId(1), 0, HALL, STAR, ANN, "Star", "assistant", text, "discord", GUILD, Trust.AGENT, NOON)
         return str(messages.add_said(self.tx, replace(said, **change)))
 
     def keep(self, text: str, agent: AgentId = STAR, person: PersonId = ANN, **change: Any) -> str:
@@ -95,7 +95,7 @@ def embed(tx: Tx, means: Mapping[str, tuple[float, float]]) -> None:
         made = [_vector(text.text, means) for text in each.texts]
         if all(vector is not None for vector in made):
             vectors.store(
-                tx, MODEL, [Embedded(each, tuple(Embedding(vector) for vector in made if vector is not None))]
+                tx, MODEL, [EmbeddedRow(each, tuple(Embedding(vector) for vector in made if vector is not None))]
             )
 
 

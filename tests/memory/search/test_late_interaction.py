@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
 from memory.search.embedding import Embedding, Tokens, to_vector
-from memory.search.query import Among, Close, RowWindows
+from memory.search.query import Closeness, RowSet, RowWindows
 from memory.search.similarity import MOST_WORDS, SIMILAR, Meaning, interact
-from memory.search.vectors import Embedded, Question, tokens_of
+from memory.search.vectors import EmbeddedRow, Question, tokens_of
 from memory.store.database import Rows, Tx
 from tests.memory.search.search_world import ATTIC, HERE, World, ids, look
 
@@ -56,11 +56,11 @@ def tell(world: World, words: dict[str, bytes], parts: bytes = b"") -> None:
         for text in each.texts:
             signs = b"".join(signs for word, signs in words.items() if word in text.text)
             made.append(Embedding(VECTOR, Tokens(("word",) * (len(signs) // 8), signs)))
-        vectors.store(world.tx, MODEL, [Embedded(each, tuple(made))])
+        vectors.store(world.tx, MODEL, [EmbeddedRow(each, tuple(made))])
 
 
 def told(tx: Tx, numbers: list[int], scope: Scope) -> dict[int, bytes]:
-    return tokens_of(tx, Question(MODEL, VECTOR, Among("message", None, scope, None)), numbers)
+    return tokens_of(tx, Question(MODEL, VECTOR, RowSet("message", None, scope, None)), numbers)
 
 
 def test_words_of_messages_are_kept_beside_their_own_vectors_and_go_with_them(world: World) -> None:
@@ -107,8 +107,8 @@ def test_words_that_are_names_of_speakers_are_not_compared(world: World) -> None
 
     class Watched(Meaning, frozen=True):
         def close(
-            self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: frozenset[str]
-        ) -> Mapping[int, Close]:
+            self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: frozenset[str]
+        ) -> Mapping[int, Closeness]:
             seen.append(without)
             return super().close(rows, among, around, without)
 

@@ -11,7 +11,7 @@ from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.search.embedding import to_vector
-from memory.search.query import Among, Close, Near, RowWindows, Usual
+from memory.search.query import Baseline, Closeness, Cosines, RowSet, RowWindows
 from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from tests.memory.parts import delete_message
@@ -30,20 +30,22 @@ class Liar:
     """Vectors that keep to nothing: every row is near."""
 
     numbers: Sequence[int]
-    asked: list[Among] = field(default_factory=list)
+    asked: list[RowSet] = field(default_factory=list)
 
-    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
         self.asked.append(among)
-        return {number: Near(0.9, 0.9) for number in self.numbers}
+        return {number: Cosines(0.9, 0.9) for number in self.numbers}
 
-    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
-        return {number: Near(0.9, 0.9) for number in numbers}
+    def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
+        return {number: Cosines(0.9, 0.9) for number in numbers}
 
-    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
-        return Usual(0.0, 0.1, 3.0)
+    def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
+        return Baseline(0.0, 0.1, 3.0)
 
-    def close(self, rows: Rows, among: Among, around: Mapping[int, RowWindows], without: Any) -> Mapping[int, Close]:
-        return {number: Close(0.9, 0.9, 0.9) for number in around}
+    def close(
+        self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: Any
+    ) -> Mapping[int, Closeness]:
+        return {number: Closeness(0.9, 0.9, 0.9) for number in around}
 
 
 def task(world: World, title: str, audience: Audience = HERE.audience) -> Task:

@@ -16,7 +16,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_
 from memory.queue import messages
 from memory.search import vectors
 from memory.search.embedding import Embedding, to_vector
-from memory.search.vectors import Embedded, similarities
+from memory.search.vectors import EmbeddedRow, similarities
 from memory.store import distances, sqlite
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -359,7 +359,7 @@ def test_a_vector_of_the_wrong_length_is_refused(tx: Tx) -> None:
     vectors.choose(tx, MODEL, DIMENSION)
     (of,) = vectors.missing(tx, 8)
     with pytest.raises(Refused, match="has 3 numbers, and those of its model have 64"):
-        vectors.store(tx, MODEL, [Embedded(of, (Embedding(to_vector([1, 2, 3])),))])
+        vectors.store(tx, MODEL, [EmbeddedRow(of, (Embedding(to_vector([1, 2, 3])),))])
 
 
 def test_a_text_that_is_refused_three_times_is_left_alone_until_it_changes(tx: Tx) -> None:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from memory.knowledge.archival import Entry, NewEntry, Origin, insert
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
-from memory.queue.messages import Heard
+from memory.queue.messages import NewMessage
 from memory.search import vectors
 from memory.search.embedding import Embedding, Vector, to_vector
-from memory.search.query import Among
+from memory.search.query import RowSet
 from memory.search.vector_texts import KINDS, Embeddable, Kind
-from memory.search.vectors import Embedded, Question
+from memory.search.vectors import EmbeddedRow, Question
 from memory.store.database import Rows, Tx, Value
 from memory.store.distances import cosine_distance
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId
@@ -36,8 +36,8 @@ def _drawn(word: str) -> list[float]:
     return [drawn.gauss(0, 1) for _ in range(DIMENSION)]
 
 
-def embed(found: Iterable[Embeddable]) -> list[Embedded]:
-    return [Embedded(each, tuple(Embedding(pointing(text.text)) for text in each.texts)) for each in found]
+def embed(found: Iterable[Embeddable]) -> list[EmbeddedRow]:
+    return [EmbeddedRow(each, tuple(Embedding(pointing(text.text)) for text in each.texts)) for each in found]
 
 
 def embed_all(tx: Tx, model: str = MODEL) -> int:
@@ -59,7 +59,9 @@ def say(
 ) -> MessageId:
     number = tx.one("SELECT count(*) AS n FROM messages")
     external = str(number["n"] if number is not None else 0)
-    return messages.add_heard(tx, Heard(place, person, "Ann", text, "discord", external, audience, Trust.APPROVED, at))
+    return messages.add_heard(
+        tx, NewMessage(place, person, "Ann", text, "discord", external, audience, Trust.APPROVED, at)
+    )
 
 
 def keep(tx: Tx, text: str, audience: Audience = HALL.audience, agent: AgentId = STAR) -> Entry:
@@ -89,7 +91,7 @@ def asking(text: str, **change: Any) -> Asking:
 
 def question(asked: Asking, kind: Kind, scope: Scope) -> Question:
     narrowed = asked.where if kind == "message" else None
-    return Question(asked.model, asked.vector, Among(kind, asked.agent, scope, narrowed))
+    return Question(asked.model, asked.vector, RowSet(kind, asked.agent, scope, narrowed))
 
 
 def nearest(rows: Rows, asked: Asking, scope: Scope) -> list[Near]:

@@ -20,14 +20,14 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.chat_events import ChatEvent, Idle
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.connection import Line, connect, new_id
+from bot.interfaces.cli.connection import Connection, connect, new_id
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.startup import NOT_RUNNING
 from bot.interfaces.client import NoService
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
-from sources.terminal import ONCE, Said
+from sources.terminal import ONCE, Message
 from texts import _, error_text, gettext_noop
 
 _OWN = (
@@ -51,13 +51,13 @@ def own_help() -> str:
     return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
 
 
-class Say(Struct, frozen=True):
+class TextLine(Struct, frozen=True):
     """A message, or a command that the service understands, in its spelling."""
 
     text: str
 
 
-class Refused(Struct, frozen=True):
+class UnknownCommand(Struct, frozen=True):
     """An unknown command; the words say what to type instead."""
 
     words: str
@@ -81,7 +81,7 @@ class Clear:
     """Clear the screen."""
 
 
-Typed: TypeAlias = Say | Refused | Command | Help | Quit | Clear
+Typed: TypeAlias = TextLine | UnknownCommand | Command | Help | Quit | Clear
 _BARE: dict[str, type[Quit | Clear]] = {"exit": Quit, "quit": Quit, "clear": Clear, "cls": Clear}
 """Words that a shell understands, and so does a person's chat."""
 
@@ -92,14 +92,14 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
         return meant()
     found = _COMMAND.fullmatch(line.rstrip())
     if found is None:
-        return Say(line)
+        return TextLine(line)
     word, rest = found["word"].casefold(), found["rest"] or ""
     if word in SERVED:
-        return Say(f"/{word}{rest}")
+        return TextLine(f"/{word}{rest}")
     if word not in ALONE:
-        return Command(word + rest) if word in commands else Refused(_unknown(word, commands))
+        return Command(word + rest) if word in commands else UnknownCommand(_unknown(word, commands))
     if rest:
-        return Refused(_("/{word} takes no arguments.", word=word))
+        return UnknownCommand(_("/{word} takes no arguments.", word=word))
     return Help() if word == "help" else Quit()
 
 
@@ -180,7 +180,7 @@ class _Stop:
 async def once(config: Config, text: str, constellation: str = "") -> None:
     """Send one message and print the answer. Raises UserError if none comes, CallError for a command."""
     match understood(text):
-        case Say(text):
+        case TextLine(text):
             for words in missing_programs(config.mcp):
                 click.echo(words, err=True)
             stop = _Stop(signal.SIGTERM)
@@ -191,7 +191,7 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
                 raise UserError(_STOPPED)
         case Help():
             ChatView(Console()).note(own_help())
-        case Refused(words):
+        case UnknownCommand(words):
             raise CallError(f"--once: {words}")
         case Quit() | Command():
             raise CallError("--once: that would only end the chat. Give a message to send.")
@@ -203,7 +203,7 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
     said = {"text": text, "external_id": new_id(ONCE), "constellation": constellation}
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
 
-    def show(each: Said) -> None:
+    def show(each: Message) -> None:
         if not each.id or each.id not in shown:  # else an earlier service has shown it
             view.show(each)
         shown.add(each.id)
@@ -231,7 +231,7 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
 
 
 async def _ask_once(
-    config: Config, said: Mapping[str, str], show: Callable[[Said], None], whole: asyncio.Event
+    config: Config, said: Mapping[str, str], show: Callable[[Message], None], whole: asyncio.Event
 ) -> None:
     """Ask the process that uses the data folder, else a service of our own; set `whole` if the answer is complete."""
     async with connect(config, said["constellation"]) as line:
@@ -241,20 +241,20 @@ async def _ask_once(
             click.echo(_(NOT_RUNNING), err=True)
 
 
-async def _reminders(line: Line) -> set[str]:
+async def _reminders(line: Connection) -> set[str]:
     """The open reminders of the person at the terminal."""
     return {each["id"] for each in await line.data("remind.list")}
 
 
 async def _show_all(
-    replies: AsyncGenerator[ChatEvent, None], show: Callable[[Said], None], whole: asyncio.Event
+    replies: AsyncGenerator[ChatEvent, None], show: Callable[[Message], None], whole: asyncio.Event
 ) -> None:
     async with aclosing(replies):
         async for each in replies:
             if isinstance(each, Idle):
                 whole.set()
                 return
-            if isinstance(each, Said):
+            if isinstance(each, Message):
                 show(each)
 
 
@@ -270,7 +270,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
                 await _piped(line, config, stop)
 
 
-async def _piped(line: Line, config: Config, stop: _Stop) -> None:
+async def _piped(line: Connection, config: Config, stop: _Stop) -> None:
     """Send line after line until the signal to stop, each after the previous answer."""
     view, lines = ChatView(Console(highlight=False, no_color=config.no_color or None)), _read_lines()
     refused = False
@@ -280,14 +280,14 @@ async def _piped(line: Line, config: Config, stop: _Stop) -> None:
             if not text.strip():
                 continue
             match understood(text.rstrip("\n")):
-                case Say(said):
+                case TextLine(said):
                     answered = await stop.before(_say(line, said, view), _SAYING_SECONDS)
                     if answered is None:
                         view.note(_(_STOPPED))
                     refused |= answered is False
                 case Help():
                     view.note(own_help())
-                case Refused(words):
+                case UnknownCommand(words):
                     view.note(words)
                     refused = True
                 case _:
@@ -298,7 +298,7 @@ async def _piped(line: Line, config: Config, stop: _Stop) -> None:
         raise UserError("Not every line was accepted.")
 
 
-async def _say(line: Line, text: str, view: ChatView) -> bool:
+async def _say(line: Connection, text: str, view: ChatView) -> bool:
     """Send a line and show its answers, or why it was refused; then False. Raises ServiceEnded, NoService."""
     try:
         await _show_all(line.once(text, new_id(ONCE)), view.show, asyncio.Event())

@@ -14,7 +14,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import ALONE, SERVED
 from bot.interfaces.cli.commands import Commands, manifest, operation_entry, place
-from bot.interfaces.cli.connection import Line
+from bot.interfaces.cli.connection import Connection
 from texts import _
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
@@ -43,7 +43,7 @@ class _ChatCommands(Commands):
 class CommandLine(Struct, frozen=True):
     """Runs what is typed after a slash. `ask` asks the person a question and returns the answer."""
 
-    line: Line
+    line: Connection
     ask: Callable[[str], Awaitable[str]]
 
     async def run(self, words: str) -> str:
@@ -92,7 +92,7 @@ def split(words: str) -> list[str]:
 class Completions(Completer):
     """Completes commands after a slash, their arguments, and names after an @."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Connection) -> None:
         self._line = line
         self._tree = offered()
 

@@ -22,13 +22,13 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.chat_events import History, Idle, Listening, Stream, Typed
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, Refused, Say, help_text, understood
+from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, offered
-from bot.interfaces.cli.connection import Line
+from bot.interfaces.cli.connection import Connection
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView
-from sources.terminal import Busy, Said
+from sources.terminal import Busy, Message
 from texts import _, error_text
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
@@ -63,7 +63,7 @@ class PromptMoment:
 
 
 class PromptChat:
-    def __init__(self, config: Config, line: Line, wanted: asyncio.Event) -> None:
+    def __init__(self, config: Config, line: Connection, wanted: asyncio.Event) -> None:
         self._config, self._line, self._wanted = config, line, wanted
         self._above = streams.CapturedOutput()
         no_color = config.no_color or None
@@ -145,13 +145,13 @@ class PromptChat:
 
     async def _do(self, text: str) -> None:
         match understood(text, self._offered):
-            case Say(said):
+            case TextLine(said):
                 done = await self._line.say(said)
                 if done.answer:
-                    self._view.show(Said("", done.answer))
+                    self._view.show(Message("", done.answer))
             case Help():
                 self._view.note(help_text(self._offered, _hint(self._config)))
-            case Refused(words):
+            case UnknownCommand(words):
                 self._view.note(words)
             case Command(words):
                 self._above.write((await self._commands.run(words)).strip("\n") + "\n")

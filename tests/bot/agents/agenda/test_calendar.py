@@ -19,7 +19,7 @@ from memory.store.errors import Refused
 from memory.store.ids import ConstellationId, PlaceId
 from memory.store.records import replace
 from scheduler import triggers
-from scheduler.jobs import Firing
+from scheduler.jobs import DueJob
 from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx
 
 __all__ = ["tx"]
@@ -33,11 +33,11 @@ def dinner(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> NewE
     return NewEvent("dinner", ANN, place, audience, Trust.APPROVED)
 
 
-def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> Firing:
+def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> DueJob:
     job = jobs.get(tx, appointments.job_id(event.id))
     assert job is not None
     assert job.next_at is not None
-    return Firing(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
+    return DueJob(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
 
 
 @pytest.mark.parametrize(("when", "minutes"), [("every day at 12:05", 15), ("every day at 12:05", 2_000)])

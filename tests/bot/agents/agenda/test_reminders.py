@@ -22,7 +22,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience
 from memory.people.quiet_hours import Times
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Place
-from memory.queue.payloads import Brought
+from memory.queue.payloads import Extras
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -31,7 +31,7 @@ from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
-from scheduler.jobs import Firing
+from scheduler.jobs import DueJob
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import ScriptedModel, said, thread_in_public
 from tests.bot.stage import Setting, running
@@ -57,7 +57,7 @@ def tx(tmp_path: Path) -> Iterator[Tx]:
 
 def heard(tx: Tx, place: PlaceId, kind: str, audience: Audience) -> None:
     at = Place(place, kind, audience)
-    arrival = Arrival("discord", "1", "message", at, ANN, "Ann", Trust.APPROVED, "1", "hi", NOW, Brought(), None)
+    arrival = Arrival("discord", "1", "message", at, ANN, "Ann", Trust.APPROVED, "1", "hi", NOW, Extras(), None)
     inbox.note_place(tx, arrival, NOW)
 
 
@@ -77,11 +77,11 @@ def planned(tx: Tx, when: str = "in 20 minutes", given: NewReminder | None = Non
     return reminding.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
 
 
-def firing(tx: Tx, kept: PlannedReminder, now: datetime | None = None, suffix: str = "") -> Firing:
+def firing(tx: Tx, kept: PlannedReminder, now: datetime | None = None, suffix: str = "") -> DueJob:
     job = jobs.get(tx, reminders.job_id(kept.reminder.id, suffix))
     assert job is not None
     assert job.next_at is not None
-    return Firing(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
+    return DueJob(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
 
 
 def out(tx: Tx) -> list[tuple[str, str, str]]:
@@ -256,7 +256,7 @@ def ring(tx: Tx, until: datetime) -> list[str]:
     while found := jobs.due(tx, until, 1):
         job = found[0]
         assert job.next_at is not None
-        says().remind(tx, Firing(job, ConstellationId("con_1"), job.next_at, job.next_at))
+        says().remind(tx, DueJob(job, ConstellationId("con_1"), job.next_at, job.next_at))
         rang.append(f"{job.next_at:%a %H:%M}")
         following = triggers.next_run(triggers.load(job.trigger), job.next_at)
         jobs.complete(tx, job, jobs.Completion(job.next_at, "run", "", following), job.next_at)

@@ -1,6 +1,6 @@
 """The system's logs: written when a turn ends, shown in the next, read-only, found when old, and without any words."""
 
-from memory.blocks.logs import EVENTS, Logged, append_log
+from memory.blocks.logs import EVENTS, LogContext, append_log
 from memory.search.hybrid import search
 from memory.search.query import Query
 from tests.bot.agents.tools.test_tools import Scene, append, insert, only
@@ -53,7 +53,7 @@ async def test_no_words_of_anybody_stand_in_a_log(service: Service) -> None:
 
 def test_a_log_keeps_two_hundred_entries_shows_ten_and_the_older_are_found() -> None:
     with blocks_store() as tx:
-        logged = Logged(ADA, GUILD)
+        logged = LogContext(ADA, GUILD)
         for number in range(21):
             block = append_log(tx, EVENTS, logged, [{"event": f"thing{10 * number + n}"} for n in range(10)], NOW)
         assert block is not None

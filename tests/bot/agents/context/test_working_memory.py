@@ -14,7 +14,7 @@ from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
-from scheduler.jobs import Kinds
+from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from sources.base import Place, Speaker
 from tests.bot.agents.groups.parts import Cast, told
@@ -238,7 +238,7 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.services.system.jobs._SWEPT", 5)
     async with running(tmp_path) as service:
-        kinds = Kinds()
+        kinds = JobKinds()
         runner = Runner(
             service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
         )

@@ -261,7 +261,7 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         (turn,) = await service.column("SELECT id FROM turns")
 
         def gave(tx: Tx, text: str, audience: str, sequence: int) -> None:
-            said = messages.Said(
+            said = messages.TurnRow(
                 turn=TurnId(turn),
                 sequence=sequence,
                 place=PlaceId("terminal:local"),

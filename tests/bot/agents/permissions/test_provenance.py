@@ -7,7 +7,7 @@ from typing import Any
 from bot.agents.context.history import foreign_rows, foreign_words
 from memory.people.audience import OWNER, Trust
 from memory.queue.messages import Message
-from memory.queue.steps import Answered, CallDone, Step, ToolCall
+from memory.queue.steps import CallDone, ModelAnswer, Step, ToolCall
 from memory.store.ids import AgentId, MessageId, PlaceId
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -45,7 +45,7 @@ def test_sources_are_named_once_the_newest_first() -> None:
         *read(ADA, "2", "web_search", '{"query": "newts"}'),
         *read(ADA, "3", "web_fetch", '{"url": "https://a.example"}'),
     ]
-    called = Answered("", (ToolCall("4", "file", '{"operation": "open", "path": "papers/notes.md"}'),))
+    called = ModelAnswer("", (ToolCall("4", "file", '{"operation": "open", "path": "papers/notes.md"}'),))
     done = CallDone("4", "file", "words", ok=True, data=None, trust=Trust.APPROVED)
     own = CallDone("5", "recall", "words", ok=True, data=None, trust=Trust.SYSTEM)
     steps = [Step(0, called, NOW), Step(1, done, NOW), Step(2, own, NOW)]
@@ -55,5 +55,5 @@ def test_sources_are_named_once_the_newest_first() -> None:
     assert foreign_words(history, [], BEA) == ""
     news = row(ADA, Trust.WEB, role="system")._replace(speaker="alarm")
     assert foreign_words([*history, news], [], ADA).startswith("text from alarm, “https://a.example”")
-    broken = [Step(0, Answered("", (ToolCall("4", "file", "{"),)), NOW), steps[1]]
+    broken = [Step(0, ModelAnswer("", (ToolCall("4", "file", "{"),)), NOW), steps[1]]
     assert foreign_words([], broken, ADA) == "text from file"

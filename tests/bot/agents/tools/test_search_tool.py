@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from bot.agents.deps import Understood
+from bot.agents.deps import QueryMeaning
 from bot.agents.permissions.policy import People
 from bot.agents.tools.search_results import GUESSES
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
-from bot.services.memory.search import Found, Search
+from bot.services.memory.search import Search, SearchResults
 from bot.services.results import Markdown
 from memory.people import quiet_hours
 from memory.search.embedding import to_vector
@@ -42,13 +42,13 @@ def desk(service: Service) -> Search:
     return search(service.database, People((PERSON,)), service.clock)
 
 
-async def found(of: Search, text: str, **conditions: Any) -> Found:
+async def found(of: Search, text: str, **conditions: Any) -> SearchResults:
     result = await registry(of).call("search", owner_at_terminal(), {"text": text, **conditions})
-    assert isinstance(result, Found)
+    assert isinstance(result, SearchResults)
     return result
 
 
-def on_discord(result: Found) -> str:
+def on_discord(result: SearchResults) -> str:
     return "\n".join(result.lines(Markdown()))
 
 
@@ -110,8 +110,8 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
     async def meaning(_text: str) -> Meaning:
         return about
 
-    async def understood(_text: str) -> Understood:
-        return Understood(about)
+    async def understood(_text: str) -> QueryMeaning:
+        return QueryMeaning(about)
 
     async with running(tmp_path, Setting(meaning=meaning)) as service:
         service.model.replies.extend(
