@@ -10,8 +10,9 @@ import click
 import pytest
 
 from bot.config import load_config
-from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.long_running import commands
+from bot.interfaces.cli.manifest import manifest
 from docs import architecture_picture, settings_reference
 from tests.processes import run
 
@@ -85,7 +86,7 @@ def test_every_command_line_of_the_documentation_is_one_that_is_accepted(page: s
     words = shlex.split(line.partition(" > ")[0], comments=True)
     last = max(at for at, word in enumerate(words) if word.rpartition("/")[2] == "carina")
     name, *rest = words[last + 1 :]
-    if name in manifest()["by_hand"]:
+    if name in manifest().by_hand:
         commands.commands[name].make_context(name, rest)
     else:
         Commands(manifest(), lambda *_: None).main([name, *rest], "carina", standalone_mode=False)

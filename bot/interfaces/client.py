@@ -34,6 +34,24 @@ class Reply(Struct, frozen=True, omit_defaults=True):
         return json.loads(self.text)
 
 
+class View(Struct, frozen=True, omit_defaults=True):
+    """How a command prints."""
+
+    as_json: bool = False
+    ascii: bool = False
+    """Whether the output can only show ASCII."""
+    sure: bool = False
+    """Whether the caller has confirmed whatever would be asked."""
+    shown: str = ""
+    """The question that they confirmed; empty if they confirmed in advance."""
+    locale: str = ""
+    """The reader's locale; empty for the language of the service."""
+    attended: bool = False
+    """Whether a person reads it at a terminal."""
+    constellation: str = ""
+    """The constellation of the call; empty for the configured one."""
+
+
 class NoService(UserError):
     """A program uses the folder but accepts no commands."""
 
@@ -43,7 +61,7 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
     with closing(_connected(folder)) as connection:
         connection.settimeout(seconds)
         try:
-            connection.sendall(json.dumps(request).encode() + b"\n")
+            connection.sendall(json.dumps(request, default=msgspec.to_builtins).encode() + b"\n")
             for line in connection.makefile("rb"):
                 reply = json.loads(line)
                 if "error" in reply:

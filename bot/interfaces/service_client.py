@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from bot.errors import UserError
-from bot.interfaces.client import CONNECT_SECONDS, LONGEST_REQUEST, Reply, no_service, no_sockets, silent, user_of
+from bot.interfaces.client import CONNECT_SECONDS, LONGEST_REQUEST, Reply, View, no_service, no_sockets, silent, user_of
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _
@@ -40,7 +40,7 @@ class Holder(Struct, frozen=True):
 
     async def data(self, operation: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
-        reply = await self.ask(operation, arguments=arguments, view={"as_json": True})
+        reply = await self.ask(operation, arguments=arguments, view=View(as_json=True))
         return msgspec.convert(reply, Reply).data()
 
     def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
@@ -54,7 +54,7 @@ class Holder(Struct, frozen=True):
         self, operation: str, arguments: dict[str, Any], within: float | None, later: float | None
     ) -> AsyncGenerator[Any, None]:
         """The first reply within `within` seconds, later ones within `later`. Raises UserError, such as NoService."""
-        request = json.dumps({**arguments, "op": operation}).encode("utf-8") + b"\n"
+        request = json.dumps({**arguments, "op": operation}, default=msgspec.to_builtins).encode("utf-8") + b"\n"
         if len(request) > LONGEST_REQUEST:
             raise ServiceFailed(
                 "that is too long: {count} bytes (at most {most})", count=len(request), most=LONGEST_REQUEST

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+import msgspec
 
 from bot.errors import CallError, UserError
-from bot.interfaces.client import Reply
+from bot.interfaces.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
@@ -23,33 +23,15 @@ from sources.text import without_unseen
 from texts import error_text, show_times, speak
 
 
-class View(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
-
-    as_json: bool = False
-    ascii: bool = False
-    """Whether the output can only show ASCII."""
-    sure: bool = False
-    """Whether the caller has confirmed whatever would be asked."""
-    shown: str = ""
-    """The question that they confirmed; empty if they confirmed in advance."""
-    locale: str = ""
-    """The reader's locale; empty for the language of the service."""
-    attended: bool = False
-    """Whether a person reads it at a terminal."""
-    constellation: str = ""
-    """The constellation of the call; empty for the configured one."""
-
-
 def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]]]:
     offered = (each for each in registry.operations.values() if Via.TERMINAL in each.via)
     return {each.name: partial(replies, registry, each.name) for each in offered}
 
 
 async def replies(
-    registry: Registry, name: str, arguments: Mapping[str, Any], view: Mapping[str, Any]
+    registry: Registry, name: str, arguments: Mapping[str, Any], view: View | Mapping[str, Any]
 ) -> AsyncIterator[Reply]:
-    shown = View.model_validate(view)
+    shown = msgspec.convert(view, View)
     if shown.locale:
         speak(shown.locale)
     caller = replace(

@@ -1,9 +1,6 @@
 """The command line, built from `operations.json`: no service is loaded to parse a command or to print help."""
 
 import difflib
-import functools
-import importlib.resources
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +10,15 @@ import click
 
 from bot.errors import CallError
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
+from bot.interfaces.client import View
+from memory.store.records import replace
 from texts import _, gettext_noop, language, sentence
 
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
 
-Perform: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None]
+Perform: TypeAlias = Callable[[Entry, Mapping[str, Any], View], None]
 """Runs an operation and prints its result: (its entry, the arguments, how it is printed)."""
 
 HELP = gettext_noop(
@@ -28,28 +28,6 @@ HELP = gettext_noop(
 EPILOG = gettext_noop(
     "Exit codes: 0 success; 1 failure; 2 wrong command or configuration; 3 run `carina db migrate` first."
 )
-
-
-@functools.cache
-def manifest() -> dict[str, Any]:
-    """The operations of the registry, as written by `python -m bot.interfaces.cli.generate`."""
-    text = importlib.resources.files("bot.interfaces").joinpath("operations.json").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-def operation_entry(name: str) -> Mapping[str, Any]:
-    """One operation of the manifest."""
-    found: Mapping[str, Any] = next(each for each in manifest()["operations"] if each["name"] == name)
-    return found
-
-
-def place(tree: dict[str, Any], name: str, entry: Mapping[str, Any]) -> None:
-    """Add an operation to a tree of commands, by the words of its name."""
-    *groups, last = name.split(".")
-    for word in groups:
-        tree = tree.setdefault(word, {})
-    tree[last] = entry
 
 
 class _Suggesting(click.Group):
@@ -69,14 +47,14 @@ class _Suggesting(click.Group):
 class Commands(_Suggesting):
     """The commands of the manifest, each created on demand."""
 
-    def __init__(self, found: Mapping[str, Any], perform: Perform) -> None:
+    def __init__(self, found: Manifest, perform: Perform) -> None:
         super().__init__("carina", help=_(HELP), epilog=_(EPILOG))
-        self._entries: dict[str, Any] = {}
-        for entry in found["operations"]:
-            place(self._entries, entry["name"], entry)
-            for name in entry["formerly"]:
-                place(self._entries, name, {**entry, "renamed": True, "default": False})
-        self._titles, self._by_hand, self._perform = found["titles"], found["by_hand"], perform
+        self._entries: Tree = {}
+        for entry in found.operations:
+            place(self._entries, entry.name, entry)
+            for name in entry.formerly:
+                place(self._entries, name, replace(entry, renamed=True, default=False))
+        self._titles, self._by_hand, self._perform = found.titles, found.by_hand, perform
         self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
 
@@ -91,13 +69,13 @@ class Commands(_Suggesting):
         entry = self._entries.get(cmd_name)
         return None if entry is None else self._made(cmd_name, entry, cmd_name)
 
-    def _made(self, name: str, entry: Mapping[str, Any], path: str) -> click.Command:
-        if isinstance(entry.get("summary"), str):
+    def _made(self, name: str, entry: Tree | Entry, path: str) -> click.Command:
+        if isinstance(entry, Entry):
             return _command(name, entry, self._perform)
         told = sentence(_(self._titles[path]))
         group = _Group(name, help=told, short_help=told)
         for word, below in entry.items():
-            if below.get("default") is True:
+            if isinstance(below, Entry) and below.default:
                 group.default = word
             group.add_command(self._made(word, below, f"{path}.{word}"), word)
         return group
@@ -119,42 +97,42 @@ class _Group(_Suggesting):
         return word != "--help" and (word.startswith("-") or (takes and word not in self.commands))
 
 
-def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Command:
+def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
         sure, constellation = bool(given.pop("yes", False)), given.pop(CONSTELLATION) or _named()
         arguments = {key: value for key, value in given.items() if value is not None and value != ()}
         arguments = _worded(entry, arguments)
-        piped = [each for each in entry["parameters"] if each["piped"] and each["name"] not in arguments]
-        arguments |= {each["name"]: _piped(entry, each["flags"][-1]) for each in piped}
-        view = {
-            "sure": sure,
-            "as_json": as_json,
-            "ascii": not streams.says_everything(),
-            "locale": language(),
-            **({"constellation": constellation} if constellation else {}),
-            "attended": streams.attended(),
-        }
+        piped = [each for each in entry.parameters if each.piped and each.name not in arguments]
+        arguments |= {each.name: _piped(entry, each.flags[-1]) for each in piped}
+        view = View(
+            sure=sure,
+            as_json=as_json,
+            ascii=not streams.says_everything(),
+            locale=language(),
+            constellation=constellation,
+            attended=streams.attended(),
+        )
         perform(entry, arguments, view)
 
-    parameters = _parameters(entry["parameters"])
-    if entry["asks"]:
+    parameters = _parameters(entry.parameters)
+    if entry.asks:
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
     parameters.append(_constellation())
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON.")))
-    told = [f"{each['metavar']}: {sentence(_(each['help']))}" for each in entry["parameters"] if each["positional"]]
+    told = [f"{each.metavar}: {sentence(_(each.help))}" for each in entry.parameters if each.positional]
     return click.Command(
-        name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry["summary"])), *told]),
-        short_help=sentence(_(entry["summary"])), hidden="renamed" in entry,
-        deprecated="renamed" in entry and _("Use `carina {name}` instead.", name=entry["name"].replace(".", " ")),
+        name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry.summary)), *told]),
+        short_help=sentence(_(entry.summary)), hidden=entry.renamed,
+        deprecated=entry.renamed and _("Use `carina {name}` instead.", name=entry.name.replace(".", " ")),
     )  # fmt: skip
 
 
-def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _worded(entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments, with separate words joined to a text; of two that were quoted, the second is the next argument."""
-    told = next((each for each in entry["parameters"] if each["words"]), None)
-    if told is None or told["name"] not in given:
+    told = next((each for each in entry.parameters if each.words), None)
+    if told is None or told.name not in given:
         return dict(given)
-    name, after = told["name"], [each["name"] for each in entry["parameters"] if each["positional"]][1:]
+    name, after = told.name, [each.name for each in entry.parameters if each.positional][1:]
     said = [*given[name], *(given[each] for each in after if each in given)]
     others = {key: value for key, value in given.items() if key not in (name, *after)}
     if after and len(said) == 2 and " " in "".join(said):
@@ -176,9 +154,9 @@ def _named() -> str:
     return str(click.get_current_context().find_root().params.get(CONSTELLATION) or "")
 
 
-def _piped(entry: Mapping[str, Any], flag: str) -> str:
+def _piped(entry: Entry, flag: str) -> str:
     """Read standard input. Raises CallError if it is a terminal, or empty."""
-    words = entry["name"].replace(".", " ")
+    words = entry.name.replace(".", " ")
     if sys.stdin is None or streams.typed():
         raise CallError(
             "{words}: provide text with {flag} or from a file: carina {words} … < FILE", words=words, flag=flag
@@ -188,44 +166,45 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
     return text
 
 
-def _parameters(told: Sequence[Mapping[str, Any]]) -> list[click.Parameter]:
+def _parameters(told: Sequence[ParameterEntry]) -> list[click.Parameter]:
     """The parameters of a command. A text takes all words of the line; `_worded` finds the argument after it."""
-    positional = [each for each in told if each["positional"]]
-    text = next((each for each in positional if each["words"]), None)
+    positional = [each for each in told if each.positional]
+    text = next((each for each in positional if each.words), None)
     if text is None or positional == [text]:
         return [_parameter(each) for each in told]
-    metavar = " ".join([text["metavar"], *(f"[{each['metavar']}]" for each in positional if each is not text)])
+    metavar = " ".join([text.metavar, *(f"[{each.metavar}]" for each in positional if each is not text)])
     return [
-        _parameter({**each, "metavar": metavar} if each is text else each)
+        _parameter(replace(each, metavar=metavar) if each is text else each)
         for each in told
-        if each is text or not each["positional"]
+        if each is text or not each.positional
     ]
 
 
-def _parameter(told: Mapping[str, Any]) -> click.Parameter:
-    kind, name, told_help = _type(told), told["name"], _(told["help"])
-    if told["positional"]:
-        metavar = told["metavar"] if told["required"] else f"[{told['metavar']}]"
-        count = -1 if told["kind"] == "many" or told["words"] else 1
-        return click.Argument([name], type=kind, required=told["required"], metavar=metavar, nargs=count)
-    words = [*told["flags"], name]
-    if told["kind"] == "many":
+def _parameter(told: ParameterEntry) -> click.Parameter:
+    kind, name, told_help = _type(told), told.name, _(told.help)
+    if told.positional:
+        metavar = told.metavar if told.required else f"[{told.metavar}]"
+        count = -1 if told.kind == "many" or told.words else 1
+        return click.Argument([name], type=kind, required=told.required, metavar=metavar, nargs=count)
+    words = [*told.flags, name]
+    if told.kind == "many":
         return click.Option(
-            words, multiple=True, metavar=told["metavar"], help=_("{help}; can be repeated.", help=told_help)
+            words, multiple=True, metavar=told.metavar, help=_("{help}; can be repeated.", help=told_help)
         )
-    if told["kind"] == "flag":
+    if told.kind == "flag":
         return click.Option(words, is_flag=True, default=None, help=sentence(told_help))
-    shown = "" if told["default"] in (None, "") else " " + _("[default: {value}]", value=told["default"])
-    metavar = None if told["choices"] else told["metavar"]
-    return click.Option(words, type=kind, metavar=metavar, help=f"{sentence(told_help)}{shown}")
+    shown = "" if told.default in (None, "") else " " + _("[default: {value}]", value=told.default)
+    named = None if told.choices else told.metavar
+    return click.Option(words, type=kind, metavar=named, help=f"{sentence(told_help)}{shown}")
 
 
-def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:
-    if told["choices"]:
-        return click.Choice(told["choices"])
-    if told["kind"] == "integer" and (told["low"] is not None or told["high"] is not None):
-        return click.IntRange(told["low"], told["high"])
-    return _TYPES.get(told["kind"], click.STRING)
+def _type(told: ParameterEntry) -> click.ParamType[Any]:
+    if told.choices:
+        return click.Choice(told.choices)
+    if told.kind == "integer" and (told.low is not None or told.high is not None):
+        low, high = (None if each is None else int(each) for each in (told.low, told.high))
+        return click.IntRange(low, high)
+    return _TYPES.get(told.kind, click.STRING)
 
 
 class _Here(click.ParamType[str]):

@@ -11,15 +11,16 @@ from msgspec import Struct
 from bot.config import Config
 from bot.interfaces import socket
 from bot.interfaces.chat_events import ChatEvent, Taken
-from bot.interfaces.cli.commands import operation_entry
 from bot.interfaces.cli.here import local_registry
 from bot.interfaces.cli.loading import loaded
+from bot.interfaces.cli.manifest import Entry, operation_entry
 from bot.interfaces.cli.startup import in_constellation
-from bot.interfaces.client import Reply
+from bot.interfaces.client import Reply, View
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
+from memory.store.records import replace
 
 
 class Connection(Struct, frozen=True):
@@ -52,19 +53,17 @@ class Connection(Struct, frozen=True):
 
     async def data(self, name: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
-        (reply, *_) = await self.perform(operation_entry(name), arguments, {"as_json": True})
+        (reply, *_) = await self.perform(operation_entry(name), arguments, View(as_json=True))
         return reply.data()
 
-    async def perform(
-        self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]
-    ) -> list[Reply]:
+    async def perform(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> list[Reply]:
         """Run an operation; `entry` is from the manifest. Raises UserError."""
-        view = {**view, "constellation": self.constellation}
-        if entry["where"] == "alone":
+        view = replace(view, constellation=self.constellation)
+        if entry.where == "alone":
             here = in_constellation(self.config, self.constellation) if self.constellation else self.config
-            registry = local_registry(here, entry["by"])
-            return [each async for each in socket.replies(registry, entry["name"], arguments, view)]
-        async with aclosing(self.call(entry["name"], arguments=arguments, view=view)) as replies:
+            registry = local_registry(here, entry.by)
+            return [each async for each in socket.replies(registry, entry.name, arguments, view)]
+        async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
             return [msgspec.convert(each, Reply) async for each in replies]
 
     async def _events(self, operation: str, **arguments: Any) -> AsyncGenerator[ChatEvent, None]:

@@ -3,16 +3,18 @@
 `make generate` runs it; a test fails if the files are outdated.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+import msgspec
 
 from bot.interfaces.cli import long_running
 from bot.interfaces.cli.backup_files import BackupFiles
 from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
+from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry
 from bot.interfaces.cli.portability import CarFiles
 from bot.interfaces.cli.service import Removal, SystemService
 from bot.interfaces.cli.status import IdleService
@@ -21,7 +23,7 @@ from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Operation, Parameter, operations_of
 from bot.services.slash_names import names_of
-from memory.store.records import asdict, replace
+from memory.store.records import replace
 
 LOCAL = (
     SystemService,
@@ -52,20 +54,18 @@ def main() -> None:
 def manifest_text() -> str:
     """What the command line needs to know, with an operation on each line."""
     told = found()
-    lines = ",\n".join(map(json.dumps, told["operations"]))
-    head, titles = json.dumps(told["by_hand"]), json.dumps(told["titles"])
-    return f'{{"by_hand": {head},\n"titles": {titles},\n"operations": [\n{lines}\n]}}\n'
+    head, titles, *each = (msgspec.json.encode(part).decode() for part in (told.by_hand, told.titles, *told.operations))
+    operations = ",\n".join(each)
+    return f'{{"by_hand": {head},\n"titles": {titles},\n"operations": [\n{operations}\n]}}\n'
 
 
-def found() -> dict[str, Any]:
-    """Operations, titles, and the help of handwritten commands."""
-    return {
-        "titles": _titles(),
-        "operations": [_entry(each) for each in _operations() if Via.TERMINAL in each.via],
-        "by_hand": {
-            name: each.get_short_help_str(100) for name, each in sorted(long_running.commands.commands.items())
-        },
-    }
+def found() -> Manifest:
+    by_hand = sorted(long_running.commands.commands.items())
+    return Manifest(
+        {name: each.get_short_help_str(100) for name, each in by_hand},
+        _titles(),
+        tuple(_entry(each) for each in _operations() if Via.TERMINAL in each.via),
+    )
 
 
 def reference_text() -> str:
@@ -86,9 +86,7 @@ def _operations() -> list[Operation]:
     return sorted((each for each in found.values() if each.offered), key=lambda each: each.words[0])
 
 
-def _where(declared: Operation) -> str:
-    """Where a command runs: "service" (a running one), "idle" and "alone" (this process; "idle" only if no service
-    runs), or "any" (a service, running or opened here)."""
+def _where(declared: Operation) -> Literal["service", "idle", "alone", "any"]:
     local = operations_of(LOCAL).get(declared.name)
     served = operations_of(services()).get(declared.name)
     if local is not None:
@@ -98,31 +96,26 @@ def _where(declared: Operation) -> str:
 
 
 def _by(name: str) -> str:
-    """The class that does it without a service, where there is one."""
     return next((f"{each.__module__}:{each.__name__}" for each in LOCAL if name in operations_of([each])), "")
 
 
-def _entry(declared: Operation) -> dict[str, Any]:
-    return {
-        "name": declared.name,
-        "summary": declared.summary,
-        "parameters": [_told(each) for each in declared.parameters if Via.TERMINAL in each.via],
-        "where": _where(declared),
-        "by": _by(declared.name),
-        "streams": declared.streams,
-        "seconds": declared.seconds,
-        "asks": declared.asks,
-        "formerly": list(declared.formerly),
-        "default": declared.default,
-    }
+def _entry(declared: Operation) -> Entry:
+    return Entry(
+        name=declared.name,
+        summary=declared.summary,
+        where=_where(declared),
+        parameters=tuple(_told(each) for each in declared.parameters if Via.TERMINAL in each.via),
+        by=_by(declared.name),
+        streams=declared.streams,
+        seconds=declared.seconds,
+        asks=declared.asks,
+        formerly=tuple(declared.formerly),
+        default=declared.default,
+    )
 
 
-_NOT_TOLD = {"content", "flag", "labels", "needs", "short", "via"}
-
-
-def _told(declared: Parameter) -> dict[str, Any]:
-    told = {name: [*value] if isinstance(value, tuple) else value for name, value in asdict(declared).items()}
-    return {name: value for name, value in told.items() if name not in _NOT_TOLD}
+def _told(declared: Parameter) -> ParameterEntry:
+    return ParameterEntry(**{name: getattr(declared, name) for name in ParameterEntry.__struct_fields__})
 
 
 def _reference() -> Iterator[str]:

@@ -11,7 +11,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.startup import NOT_RUNNING, configured, in_constellation, log_to
-from bot.interfaces.client import Reply
+from bot.interfaces.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry
@@ -41,15 +41,15 @@ BEGINNING = "init"
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
 
 
-def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by: str) -> list[Reply]:
+def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> list[Reply]:
     """The replies of an operation. Raises FolderLocked if another process uses the folder.
 
     `by` is the class that does it without a service; if it is empty, the services are opened here.
     """
     try:
         config = configured(beginning=name == BEGINNING)
-        if by and (constellation := view.get("constellation")):
-            config = in_constellation(config, str(constellation))
+        if by and view.constellation:
+            config = in_constellation(config, view.constellation)
         log_to(config, level="error")
         return asyncio.run(_replies(config, name, arguments, view, by))
     except FolderLocked:
@@ -58,16 +58,14 @@ def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by
         return [Reply(error=error_text(error), code=exit_code(error))]
 
 
-async def _replies(
-    config: Config, name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by: str
-) -> list[Reply]:
+async def _replies(config: Config, name: str, arguments: Mapping[str, Any], view: View, by: str) -> list[Reply]:
     async with AsyncExitStack() as stack:
         if by:
             registry = local_registry(config, by)
         else:
             opened = loaded("bot.interfaces.cli.opened")  # loads every service
-            registry = await stack.enter_async_context(opened.open_registry(config, str(view.get("constellation", ""))))
+            registry = await stack.enter_async_context(opened.open_registry(config, view.constellation))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
-    if name in _LATER and not view.get("as_json") and done[-1].text and not done[-1].aside:
+    if name in _LATER and not view.as_json and done[-1].text and not done[-1].aside:
         done[-1] = replace(done[-1], aside=_(NOT_RUNNING))
     return done

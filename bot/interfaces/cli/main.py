@@ -17,12 +17,15 @@ import click
 from bot.errors import CallError, UserError
 from bot.interfaces import client
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.commands import Commands, manifest, operation_entry
+from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.home import data_folder, locale
 from bot.interfaces.cli.loading import loaded
+from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
+from bot.interfaces.client import View
 from bot.interfaces.version import version
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder
+from memory.store.records import replace
 from texts import _, error_text, speak, speak_click
 
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
@@ -56,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     speak(locale())
     speak_click()
     arguments = _option_last(arguments)
-    if not arguments or arguments[0] in manifest()["by_hand"]:  # without a command: a chat, or the service
+    if not arguments or arguments[0] in manifest().by_hand:  # without a command: a chat, or the service
         manifest.cache_clear()  # a service needs none of it: it takes a MiB
         with streams.unechoed() if arguments[:1] in ([], ["chat"]) else nullcontext():
             return int(loaded("bot.interfaces.cli.long_running").main(list(arguments)))
@@ -95,9 +98,9 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 """Operations whose missing arguments are asked for at a terminal."""
 
 
-def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> None:
+def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     """Run an operation and print the result. Raises Failed, UserError, Exit (with a code)."""
-    if entry["name"] == "init" and streams.attended() and not {*arguments} - {"starter"}:
+    if entry.name == "init" and streams.attended() and not {*arguments} - {"starter"}:
         wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
         given, starts = wizard.asked(arguments)
         perform(entry, given, view)
@@ -108,42 +111,42 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
                 click.echo(error_text(error), err=True)
         perform(operation_entry("doctor"), {}, view)
         return
-    if entry["name"] in _ASKING:
+    if entry.name in _ASKING:
         questions = loaded("bot.interfaces.cli.wizard.questions")
-        arguments = questions.completed(entry["name"], arguments, functools.partial(_look, view))
+        arguments = questions.completed(entry.name, arguments, functools.partial(_look, view))
     code = 0
     for reply in _replies(entry, arguments, view):
         if reply.confirm is not None:
             _ask(entry, reply.confirm)
-            perform(entry, arguments, {**view, "sure": True, "shown": reply.confirm})
+            perform(entry, arguments, replace(view, sure=True, shown=reply.confirm))
             return
         if reply.error is not None:
             raise Failed(reply.error, reply.code)
         if reply.aside:
             click.echo(reply.aside, err=True)
         if reply.text:
-            _print(reply.text if view["as_json"] else streams.wrapped(reply.text))
-        ours = entry["name"] in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
-        if ours and streams.attended() and not view["as_json"]:
+            _print(reply.text if view.as_json else streams.wrapped(reply.text))
+        ours = entry.name in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
+        if ours and streams.attended() and not view.as_json:
             loaded("webbrowser").open(reply.text)  # where there is none it says no
         code = reply.code
     if code:
         raise click.exceptions.Exit(code)
 
 
-def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
+def _look(view: View, name: str, **arguments: Any) -> Any:
     """The result of an operation as data. Raises Failed, UserError."""
-    for reply in _replies(operation_entry(name), arguments, {**view, "as_json": True}):
+    for reply in _replies(operation_entry(name), arguments, replace(view, as_json=True)):
         if reply.error is not None:
             raise Failed(reply.error, reply.code)
         return reply.data()
     return None
 
 
-def _ask(entry: Mapping[str, Any], question: str) -> None:
+def _ask(entry: Entry, question: str) -> None:
     """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
     if not streams.attended():
-        words = entry["name"].replace(".", " ")
+        words = entry.name.replace(".", " ")
         text = _(
             "{command}: {question} There is no terminal to ask at; --yes confirms it.", command=words, question=question
         )
@@ -155,31 +158,31 @@ def _ask(entry: Mapping[str, Any], question: str) -> None:
         raise UserError("Nothing was done.")
 
 
-def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[client.Reply]:
+def _replies(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator[client.Reply]:
     folder = DataFolder(data_folder(Path.cwd()))
-    if entry["where"] == "alone":
-        yield from _here(entry, *given)
+    if entry.where == "alone":
+        yield from _here(entry, arguments, view)
     elif folder.path.is_dir() and folder.holder() is not None:
-        request = {"op": entry["name"], "arguments": given[0], "view": given[1]}
-        seconds = None if entry["streams"] or entry["seconds"] is None else entry["seconds"] + _MARGIN
+        request = {"op": entry.name, "arguments": arguments, "view": view}
+        seconds = None if entry.streams or entry.seconds is None else entry.seconds + _MARGIN
         try:
             yield from client.ask(folder, request, seconds)
         except client.NoService as error:
-            if entry["where"] != "any":
+            if entry.where != "any":
                 raise
             try:
-                yield from _here(entry, *given)  # it may have been a command that is over
+                yield from _here(entry, arguments, view)  # it may have been a command that is over
             except FolderLocked:
                 raise error from None
-    elif entry["where"] == "service":
+    elif entry.where == "service":
         raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=folder.path)
     else:
-        yield from _here(entry, *given)
+        yield from _here(entry, arguments, view)
 
 
-def _here(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[client.Reply]:
+def _here(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator[client.Reply]:
     module = loaded("bot.interfaces.cli.here")
-    found: list[client.Reply] = module.replies(entry["name"], *given, entry["by"])
+    found: list[client.Reply] = module.replies(entry.name, arguments, view, entry.by)
     yield from found
 
 

@@ -14,7 +14,7 @@ from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, Field, ValidationError
 
 from bot.errors import UserError
-from bot.interfaces.client import Reply
+from bot.interfaces.client import Reply, View
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, GroupAnswer, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
 from memory.store.folder import DataFolder
@@ -101,7 +101,7 @@ class Tools:
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Run an operation. Raises ToolError with a text for the caller."""
-        reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view={"as_json": True})
+        reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view=View(as_json=True))
         try:
             return msgspec.convert(reply, Reply).data()
         except UserError as error:

@@ -20,8 +20,9 @@ from bot.interfaces.chat import Chat
 from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening
 from bot.interfaces.cli.chat.chat import Clear, Help, Quit, TextLine, UnknownCommand, own_help, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, split
-from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.connection import Connection
+from bot.interfaces.cli.manifest import manifest
 from bot.interfaces.control import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox

@@ -17,7 +17,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.client import Reply
+from bot.interfaces.client import Reply, View
 from bot.interfaces.discord import commands as slash
 from bot.services.caller import Caller, Location, Via
 from bot.services.registry import Arguments, Options, Param, Registry, Role, operation
@@ -81,17 +81,17 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 
 def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
-    entry = generate.found()["operations"][0]
-    assert (entry["name"], [each["name"] for each in entry["parameters"]]) == ("greetings.say", ["name", "twice"])
+    entry = generate.found().operations[0]
+    assert (entry.name, [each.name for each in entry.parameters]) == ("greetings.say", ["name", "twice"])
     assert (
         "| `carina greetings say NAME` | Greet somebody | terminal, `/greetings say` | anybody |"
         in generate.reference_text()
     )
     asked: list[Any] = []
-    made = Commands(generate.found(), lambda told, given, view: asked.append((told["name"], given, view)))
+    made = Commands(generate.found(), lambda told, given, view: asked.append((told.name, given, view)))
     made.main(["greetings", "say", "Ann", "--twice", "--json"], "carina", standalone_mode=False)
     ((name, given, view),) = asked
-    assert (name, given, view["as_json"]) == ("greetings.say", {"name": "Ann", "twice": True}, True)
+    assert (name, given, view.as_json) == ("greetings.say", {"name": "Ann", "twice": True}, True)
     with pytest.raises(click.MissingParameter):
         made.main(["greetings", "say"], "carina", standalone_mode=False)
 
@@ -138,7 +138,7 @@ def test_a_group_does_its_default_and_old_names_work(
     monkeypatch.setattr(generate, "services", lambda: (Cards,))
     monkeypatch.setattr(generate, "titles", lambda: Cards.titles)
     asked: list[Any] = []
-    made = Commands(generate.found(), lambda told, given, _view: asked.append((told["name"], given)))
+    made = Commands(generate.found(), lambda told, given, _view: asked.append((told.name, given)))
     made.main(words, "carina", standalone_mode=False)
     assert asked == [done]
     with pytest.raises(click.UsageError, match="There is no command 'lift'"):
@@ -161,9 +161,9 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
     """What is sent when the service asks, and somebody at the terminal says yes."""
     sent: list[dict[str, Any]] = []
 
-    def replies(_entry: Any, given: dict[str, Any], view: dict[str, Any]) -> list[Reply]:
-        sent.append({**given, "sure": view["sure"]})
-        return [Reply("done") if view["sure"] else Reply(confirm="Remove them?")]
+    def replies(_entry: Any, given: dict[str, Any], view: View) -> list[Reply]:
+        sent.append({**given, "sure": view.sure})
+        return [Reply("done") if view.sure else Reply(confirm="Remove them?")]
 
     monkeypatch.chdir(folder)
     monkeypatch.setattr(generate, "LOCAL", ())

@@ -13,8 +13,11 @@ from prompt_toolkit.document import Document
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import ALONE, SERVED
-from bot.interfaces.cli.commands import Commands, manifest, operation_entry, place
+from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.connection import Connection
+from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
+from bot.interfaces.client import View
+from memory.store.records import replace
 from texts import _
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
@@ -22,12 +25,15 @@ _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "unins
 _SHOWN = 30  # suggestions for an argument
 
 
-def offered() -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for entry in manifest()["operations"]:
-        if entry["name"] not in _NOT_HERE:
-            place(tree, entry["name"], entry)
+def offered() -> Tree:
+    tree: Tree = {}
+    for entry in _operations():
+        place(tree, entry.name, entry)
     return tree
+
+
+def _operations() -> tuple[Entry, ...]:
+    return tuple(each for each in manifest().operations if each.name not in _NOT_HERE)
 
 
 class _ChatCommands(Commands):
@@ -48,12 +54,11 @@ class CommandLine(Struct, frozen=True):
 
     async def run(self, words: str) -> str:
         """Run a command and return its output. Raises UserError, CallError."""
-        called: list[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]] = []
+        called: list[tuple[Entry, Mapping[str, Any], View]] = []
         printed = streams.CapturedOutput()
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                kept = {**manifest(), "by_hand": {}}
-                kept["operations"] = [each for each in kept["operations"] if each["name"] not in _NOT_HERE]
+                kept = replace(manifest(), by_hand={}, operations=_operations())
                 _ChatCommands(kept, lambda *given: called.append(given)).main(split(words), "", standalone_mode=False)
         except click.exceptions.NoArgsIsHelpError as error:
             return error.format_message()
@@ -64,21 +69,21 @@ class CommandLine(Struct, frozen=True):
             printed.write(await self._done(entry, arguments, view))
         return printed.take().rstrip("\n")
 
-    async def _done(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> str:
+    async def _done(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> str:
         said = []
-        for reply in await self.line.perform(entry, arguments, {**view, "attended": True}):
+        for reply in await self.line.perform(entry, arguments, replace(view, attended=True)):
             if reply.confirm is not None:
                 sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
                 while sure is None:
                     sure = streams.meant(await self.ask(asked) or "n")
                 if not sure:
                     raise UserError("Nothing was done.")
-                return await self._done(entry, arguments, {**view, "sure": True, "shown": reply.confirm})
+                return await self._done(entry, arguments, replace(view, sure=True, shown=reply.confirm))
             if reply.error is not None:
                 raise UserError(reply.error)
             said += [reply.aside, reply.text]
         text = "\n".join(filter(None, said))
-        return text if view["as_json"] else streams.wrapped(text)
+        return text if view.as_json else streams.wrapped(text)
 
 
 def split(words: str) -> list[str]:
@@ -123,25 +128,25 @@ class Completions(Completer):
                 yield f"/{word}", _about(self._tree.get(word))
 
     async def _after(self, before: list[str], last: str) -> list[tuple[str, str]]:
-        at: Any = self._tree
-        while before and not _is_operation(at) and before[0] in at:
+        at: Tree | Entry = self._tree
+        while before and isinstance(at, dict) and before[0] in at:
             at = at[before.pop(0)]
-        if not _is_operation(at):
+        if isinstance(at, dict):
             return [(word, _about(below)) for word, below in sorted(at.items())] if not before else []
-        flags = [(flag, _(each["help"])) for each in at["parameters"] for flag in each["flags"] if flag[:2] == "--"]
+        flags = [(flag, _(each.help)) for each in at.parameters for flag in each.flags if flag[:2] == "--"]
         if last.startswith("-"):
             return flags
-        option = next((each for each in at["parameters"] if before and before[-1] in each["flags"]), None)
+        option = next((each for each in at.parameters if before and before[-1] in each.flags), None)
         given = [word for word in before if not word.startswith("-")]
-        positional = [each for each in at["parameters"] if each["positional"]]
+        positional = [each for each in at.parameters if each.positional]
         told = option or (positional[len(given)] if len(given) < len(positional) else None)
         if told is None:
             return []
-        known = {each["name"]: word for each, word in zip(positional, given, strict=False)}
-        return [(choice, "") for choice in told["choices"]] or await self._suggested(at["name"], told["name"], known)
+        known = {each.name: word for each, word in zip(positional, given, strict=False)}
+        return [(choice, "") for choice in told.choices] or await self._suggested(at.name, told.name, known)
 
     async def _suggested(self, name: str, argument: str, given: Mapping[str, Any]) -> list[tuple[str, str]]:
-        if not next(each["suggests"] for each in operation_entry(name)["parameters"] if each["name"] == argument):
+        if not next(each.suggests for each in operation_entry(name).parameters if each.name == argument):
             return []
         try:
             found = await self._line.suggest(name, argument, given)
@@ -151,13 +156,8 @@ class Completions(Completer):
         return [(value, "" if words == value else words) for value, words in quoted]
 
 
-def _about(found: Any) -> str:
+def _about(found: Tree | Entry | None) -> str:
     """What a command does, or of what kind those below it are."""
     if found is None:
         return ""
-    return _(found["summary"]) if _is_operation(found) else ", ".join(sorted(found))
-
-
-def _is_operation(found: Mapping[str, Any]) -> bool:
-    """Whether it is one, and not several below a word; "summary" is such a word, too."""
-    return isinstance(found.get("summary"), str)
+    return _(found.summary) if isinstance(found, Entry) else ", ".join(sorted(found))
