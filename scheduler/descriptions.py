@@ -36,7 +36,7 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
 
 
 def clock_words(moment: datetime, zone: str) -> str:
-    """A time in a zone with its date: "Thu, 26 Nov 2026, 09:00", "Do., 26.11.2026, 09:00"."""
+    """A time in a zone with its date: "Thu, Nov 26, 2026, 09:00", "Do., 26.11.2026, 09:00"."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())
     return _dated(words, "clock", there, date=_dated(words, "date", there), time=f"{there:%H:%M}")
 

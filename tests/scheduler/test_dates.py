@@ -210,10 +210,10 @@ def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> 
 
 
 def test_what_was_understood_is_said_back() -> None:
-    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue, 3 Mar 2026, 09:00 (Europe/Vienna)"
+    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue, Mar 3, 2026, 09:00 (Europe/Vienna)"
     weekly = read_when("jeden Montag um 8", NOW, VIENNA)
     assert isinstance(weekly, RecurrenceTrigger)
-    assert shown(weekly, NOW, VIENNA) == "Mon, 9 Mar 2026, 08:00 (Europe/Vienna, every Monday)"
+    assert shown(weekly, NOW, VIENNA) == "Mon, Mar 9, 2026, 08:00 (Europe/Vienna, every Monday)"
     with speaking("de"):
         assert shown(weekly, NOW, VIENNA) == "Mo., 9.3.2026, 08:00 (Europe/Vienna, jeden Montag)"
 
@@ -231,7 +231,7 @@ def test_what_was_understood_is_said_back() -> None:
         ("FREQ=MONTHLY;BYDAY=+1MO;COUNT=5", "every month on the first Monday, 5 times"),
         ("FREQ=MONTHLY;BYMONTHDAY=15,-1", "every month on day 15 and the last day"),
         ("FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "every year on day 24 in December"),
-        ("FREQ=DAILY;UNTIL=20261231T230000Z", "every day, until 31 Dec 2026"),
+        ("FREQ=DAILY;UNTIL=20261231T230000Z", "every day, until Dec 31, 2026"),
         ("FREQ=DAILY;BYHOUR=8;BYMINUTE=30", "every day"),
         ("FREQ=DAILY;BYHOUR=8,20", "FREQ=DAILY;BYHOUR=8,20"),
         ("FREQ=MONTHLY;BYDAY=MO;BYSETPOS=1", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=1"),

@@ -104,7 +104,7 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert f"> {QUAGGA}" in text
     assert "by Ann in hall; everyone on that server can read it" in text
     assert (
-        "Block “persona” in its current version, last changed Sun, 22 Nov 2026, 12:00 (now); everyone can read it"
+        "Block “persona” in its current version, last changed Sun, Nov 22, 2026, 12:00 (now); everyone can read it"
         in text
     )
     assert "Tools used: search." in text
@@ -284,7 +284,7 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
         assert "alone" not in found, "what was told in short of their direct messages"
         explained = await why_of(service).newest(curious())
         text = text_of(explained)
-        assert "Summary (conversation), from Sun, 22 Nov 2026, 12:00 (now)" in text
+        assert "Summary (conversation), from Sun, Nov 22, 2026, 12:00 (now)" in text
         assert "> A quagga was kept (I keep animals)" in text
         assert [memory.kind for memory in explained.changeable if memory.kind == "summary"] == []
         await service.heard(deleted(101))

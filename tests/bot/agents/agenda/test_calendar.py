@@ -48,12 +48,12 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
     firing = fired(tx, event)
     assert firing.due == NOW + timedelta(seconds=1)
     EventJob(says()).announce(tx, firing)
-    assert out(tx)[0][1] == "📅 Mon, 2 Mar 2026, 12:05: dinner"
+    assert out(tx)[0][1] == "📅 Mon, Mar 2, 2026, 12:05: dinner"
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     assert after is not None
     EventJob(says()).announce(tx, replace(firing, due=after, now=after))
     expected = after + timedelta(minutes=minutes)
-    assert out(tx)[1][1] == f"📅 {expected:%a, %-d %b %Y, %H:%M}: dinner"
+    assert out(tx)[1][1] == f"📅 {expected:%a, %b %-d, %Y, %H:%M}: dinner"
     assert expected.minute == 5
 
 
@@ -94,7 +94,7 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
     assert first[0] == HALL
     assert alone == (
         DIRECT,
-        "📅 Mon, 2 Mar 2026, 18:00: dinner (I can no longer reach the place where you set this)",
+        "📅 Mon, Mar 2, 2026, 18:00: dinner (I can no longer reach the place where you set this)",
         ALONE.audience,
     )
     (kept,) = outbox.of_prefix(tx, f"{row.key}/")
@@ -150,7 +150,7 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
     plain = kept(tx, "today at 20:00")
     coming = calendar.coming([evening, night, plain], NOW, 1)
     assert calendar.lines(coming, "Europe/Vienna") == [
-        f"- Mon, 2 Mar 2026, 18:00–19:30 dinner (every Monday) `{evening.id}`",
-        f"- Mon, 2 Mar 2026, 20:00 dinner `{plain.id}`",
-        f"- Mon, 2 Mar 2026, 23:00 to Tue, 3 Mar 2026, 02:00 dinner `{night.id}`",
+        f"- Mon, Mar 2, 2026, 18:00–19:30 dinner (every Monday) `{evening.id}`",
+        f"- Mon, Mar 2, 2026, 20:00 dinner `{plain.id}`",
+        f"- Mon, Mar 2, 2026, 23:00 to Tue, Mar 3, 2026, 02:00 dinner `{night.id}`",
     ]

@@ -135,7 +135,7 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
     quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, "today at 23:30")
-    assert kept.note == "That is during your quiet hours, so I will remind you on Tue, 3 Mar 2026, 07:00."
+    assert kept.note == "That is during your quiet hours, so I will remind you on Tue, Mar 3, 2026, 07:00."
     done = says().remind(tx, firing(tx, kept))
     assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
     assert out(tx) == []
@@ -332,15 +332,15 @@ def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx
     morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
     jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)
     says().remind(tx, firing(tx, kept, morning + timedelta(hours=3)))
-    assert out(tx)[0][1] == "⏰ call mum (due Tue, 3 Mar 2026, 07:00, when I was not running)"
+    assert out(tx)[0][1] == "⏰ call mum (due Tue, Mar 3, 2026, 07:00, when I was not running)"
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
         (5, "⏰ call mum"),  # a busy moment
-        (45, "⏰ call mum (due Mon, 2 Mar 2026, 12:20, when I was not running)"),
-        (18_000, "⏰ call mum (due Mon, 2 Mar 2026, 12:20, when I was not running)"),
+        (45, "⏰ call mum (due Mon, Mar 2, 2026, 12:20, when I was not running)"),
+        (18_000, "⏰ call mum (due Mon, Mar 2, 2026, 12:20, when I was not running)"),
     ],
 )
 def test_what_is_late_says_for_when_it_was(tx: Tx, seconds: int, said: str) -> None:
