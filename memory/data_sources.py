@@ -24,7 +24,7 @@ class DataSource(Struct, frozen=True):
     name: str
     type: SourceType
     address: str
-    """A URL, a folder, or the secret of a webhook; empty if the configuration has it."""
+    """A URL, a folder, or the secret of a webhook."""
     every_minutes: int
     """0 for webhooks, which nothing checks."""
     enabled: bool

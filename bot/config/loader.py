@@ -150,7 +150,7 @@ class Config(FileSettings, Environment):
     file: Path
     """The TOML file; it need not exist unless it was named."""
     mcp_secrets: Mapping[str, SecretStr]
-    """Secrets of MCP servers and hooks, by the name of the variable."""
+    """Secrets of MCP servers, by the name of the variable."""
     misspelled: Mapping[str, str]
     """Variables of the environment that resemble a setting, by that setting. No error: other programs use it, too."""
 
@@ -341,18 +341,13 @@ def _compose(
             **dict(environment),
             "home": paths[0],
             "file": paths[1],
-            "mcp_secrets": {name: SecretStr(given[name]) for name in _named(settings) if name in given},
+            "mcp_secrets": {name: SecretStr(given[name]) for name in variables(settings.mcp) if name in given},
             "misspelled": misspelled(environ, variables(settings.mcp)),
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
         }
     )
-
-
-def _named(settings: FileSettings) -> frozenset[str]:
-    """The variables that the file names, whose values are secrets."""
-    return variables(settings.mcp) | {hook.secret for hook in settings.web.server.hooks.values()}
 
 
 def _complete(settings: FileSettings) -> tuple[Group, ...]:
@@ -450,8 +445,4 @@ def _check_embedding(config: Config) -> Iterator[str]:
 
 
 def _check_mcp(config: Config) -> Iterator[str]:
-    for name, hook in config.web.server.hooks.items():
-        if hook.secret not in config.mcp_secrets:
-            key = f"{config.file.name}: web.server.hooks.{name}.secret"
-            yield unmet(key, shown(hook.secret), _("a variable that is set in the environment or in .env"))
     yield from server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)

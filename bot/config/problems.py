@@ -38,6 +38,8 @@ _EXPECTED = {
 """The expected value, by pydantic's type of error, with values of its context."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 """Keys for which people may write a secret instead of the name of its variable."""
+_REMOVED = frozenset(("web.server.hooks",))
+"""Keys that earlier versions had."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 
 
@@ -113,6 +115,8 @@ def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
     key, model = _walk(item["loc"], data, root)
     if item["type"] == "extra_forbidden":
         name = str(item["loc"][-1])
+        if re.sub(r"\[[^]]*]", "", key) in _REMOVED:
+            return _("{key}: this setting was removed; delete it (CHANGELOG.md gives the reason)", key=key)
         if _SECRET_NAMES.search(name):
             return _("{key}: unknown key; secrets belong in the environment or in .env, see .env.example", key=key)
         return _("{key}: unknown key; {hint}", key=key, hint=nearest(name, model.model_fields if model else ()))

@@ -402,14 +402,6 @@ class Limits(Section):
     all_per_hour: int = Field(default=3000, ge=0)
 
 
-class WebHook(Section):
-    """Deliveries of another program to a group; its secret is in the environment."""
-
-    group: Name
-    secret: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Z][A-Z0-9_]*$")]
-    """The name of the environment variable that holds it."""
-
-
 class WebServer(Section):
     """The dashboard and the API."""
 
@@ -419,7 +411,6 @@ class WebServer(Section):
     """Its address behind a proxy."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose word is taken on who connects."""
-    hooks: Mapping[Name, WebHook] = {}
 
 
 class Web(Section):

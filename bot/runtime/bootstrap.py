@@ -16,12 +16,10 @@ from bot.config.tables import Agent as AgentSettings
 from bot.config.tables import Group as GroupSettings
 from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
-from memory import agents, data_sources
+from memory import agents
 from memory.agents import Agent, Group, Member
 from memory.blocks.configured import Common
 from memory.blocks.schemas import TEXT, dump_schema
-from memory.data_sources import Subscription
-from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
@@ -70,37 +68,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
         places |= dict.fromkeys(group.places, groups[group.name])
     answering = RoutingTable(places, groups[config.default_group.name])
     answering.heed(tx)
-    _seed_hooks(tx, config, now)
     return answering
-
-
-def _seed_hooks(tx: Tx, config: Config, now: datetime) -> None:
-    """Make a source of each configured webhook; the agent that speaks for its group subscribes. Raises ConfigError."""
-    hooks, known = config.web.server.hooks, {each.name: each for each in data_sources.listing(tx)}
-    for source in known.values():
-        if source.type == "webhook" and not source.address and source.name not in hooks:
-            data_sources.remove(tx, source.id)
-    for name, hook in hooks.items():
-        if name in known and known[name].type == "webhook" and not known[name].address:
-            continue
-        if data_sources.named(tx, name) is not None:
-            raise ConfigError("{key}: there is another source of that name", key=f"web.server.hooks.{name}")
-        named = [each.id for each in agents.agents(tx) if each.name.casefold() == hook.group.casefold()]
-        members = [
-            each
-            for group in agents.groups(tx)
-            if group.name.casefold() == hook.group.casefold()
-            for each in group.members
-            if each.role != "observer"
-        ]
-        members.sort(key=lambda each: each.role != "supervisor")
-        speaking = [*named, *(each.agent for each in members)]
-        if not speaking:
-            key = f"web.server.hooks.{name}.group"
-            raise ConfigError('{key}: found "{group}", for which no agent speaks', key=key, group=hook.group)
-        source = data_sources.new(name, "webhook", "", 0, OWNER)
-        data_sources.add(tx, source, now)
-        data_sources.subscribe(tx, Subscription(speaking[0], source.id, ""), now)
 
 
 def _common(rows: Rows, block: CommonBlock) -> Common:

@@ -270,8 +270,7 @@ class _Maker:
         front_ends = FrontEnds(
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )
-        hooks = {name: config.mcp_secrets[hook.secret] for name, hook in config.web.server.hooks.items()}
-        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, hooks, runtime.resume)
+        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, runtime.resume)
         status = self._status(front_ends, answers.embedding)
         if not at_rest:
             await jobs.schedule.prepare()

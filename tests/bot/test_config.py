@@ -128,6 +128,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     ("toml", "expected"),
     [
         ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
+        ('[web.server.hooks.a]\ngroup = "Main"\n', "web.server.hooks: this setting was removed; delete it"),
         ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
         (PATROL + 'task = "look"\ncron = "61 * * * *"\n', 'patrols[1].cron: found "61 * * * *"; expected a crontab'),
@@ -374,7 +375,7 @@ def uncommented(name: str) -> str:
 
 def flat(data: object, path: str = "") -> Iterator[str]:
     match data:
-        case dict() if path in ("mcp", "web.server.hooks"):  # their keys are names
+        case dict() if path == "mcp":  # its keys are names
             for table in data.values():
                 for name, value in table.items():
                     yield from flat(value, f"{path}.{name}")

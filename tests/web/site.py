@@ -18,13 +18,9 @@ from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.ids import PersonId, PlaceId
 from tests.bot.stage import until
 
-HOOK_SECRET = "a-secret-of-a-hook"
 TOML = """
 [web.server]
 listen = "127.0.0.1:0"
-[web.server.hooks.alarm]
-group = "Main"
-secret = "ALARM_SECRET"
 """
 
 
@@ -96,7 +92,7 @@ async def site(
 ) -> AsyncIterator[Site]:
     """Everything up on a free port, with the offline model."""
     (folder / "carina.toml").write_text(toml, "utf-8")
-    environment = {"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", "ALARM_SECRET": HOOK_SECRET, **more}
+    environment = {"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **more}
     config = load_config(environment, folder)
     async with build(config, fronts=False) as app, app.running():
         listening = app.web.parts.listening

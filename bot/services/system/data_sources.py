@@ -2,13 +2,13 @@
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import Struct
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field
 
 from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.permissions.policy import Action
@@ -107,8 +107,6 @@ class SourceSettings(Struct, frozen=True):
     clock: Clock
     schedule: Schedule
     looking: DataSources
-    hooks: Mapping[str, SecretStr]
-    """The secrets of webhooks that the configuration has."""
     resume: Callable[[], None]
 
     def announce(self) -> None:
@@ -164,8 +162,6 @@ class SourceSettings(Struct, frozen=True):
     @writes
     def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)
-        if found.name in self.hooks:
-            raise UserError("{name} comes from the configuration; remove it there.", name=found.name)
         caller.confirm(_("Remove the source {source}?", source=found.name))
         jobs.drop(tx, job_id(found))
         data_sources.remove(tx, found.id)
@@ -182,8 +178,7 @@ class SourceSettings(Struct, frozen=True):
         source = data_sources.named(rows, name)
         if source is None or source.type != "webhook":
             return None
-        secret = source.address or (self.hooks[source.name].get_secret_value() if source.name in self.hooks else "")
-        return (source, secret.encode()) if secret else None
+        return (source, source.address.encode()) if source.address else None
 
     async def deliver(self, source: DataSource, delivery: str, words: str) -> None:
         """Tell agents what a webhook got. Raises UserError if nobody is told."""

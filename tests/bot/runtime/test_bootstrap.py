@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from bot.config.tables import TOOLS
-from bot.errors import ConfigError
-from memory import agents, data_sources
+from memory import agents
 from memory.agents import Agent
 from memory.store.database import Rows
 from tests.bot.stage import Setting, running
@@ -54,16 +51,3 @@ async def test_a_list_in_the_file_is_an_agents_own_also_where_it_was_the_usual_o
     async with running(tmp_path, Setting(toml=toml)) as service:
         star = next(agent for agent in await service.read(everybody) if agent.name == "Star")
         assert (star.tools, star.usual_tools) == (("context", "recall", "search", "send_message"), False)
-
-
-async def test_a_webhook_for_a_group_that_nobody_speaks_for_is_an_error_until_it_is_mended(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("ALARM_SECRET=smoke\n")
-    hook = TWO + '[web.server.hooks.alarm]\ngroup = "Nihgt"\nsecret = "ALARM_SECRET"\n'
-    with pytest.raises(ConfigError, match=r'hooks\.alarm\.group: found "Nihgt", for which no agent speaks'):
-        async with running(tmp_path, Setting(toml=hook)):
-            pass
-    async with running(tmp_path, Setting(toml=hook.replace("Nihgt", "night"))) as service:
-        (source,) = await service.read(data_sources.listing)
-        (told,) = await service.read(lambda rows: data_sources.subscriptions(rows, source.id))
-        (moon,) = await service.column("SELECT id FROM agents WHERE name = 'Moon'")
-        assert told.agent == moon

@@ -36,7 +36,7 @@ def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     reader = Reader(resolving=resolve, private_hosts=private_hosts)
     looking = DataSources(reader, PERSON)
-    return registry(SourceSettings(database, lambda: NOW, schedule, looking, {}, lambda: None))
+    return registry(SourceSettings(database, lambda: NOW, schedule, looking, lambda: None))
 
 
 @pytest.fixture
