@@ -117,14 +117,6 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def beside(name: str, own: Mapping[str, Any], table: Mapping[str, Any] | None) -> str:
-    """How a stored agent or group compares to its table in the file."""
-    if table is None:
-        return _("not in {file}", file=name)
-    keys = ", ".join(differing(own, table))
-    return _("differs from {file}: {keys}", file=name, keys=keys) if keys else _("as in {file}", file=name)
-
-
 class Difference(Row):
     """A key that differs between file and database; without a key, something that is only in the file."""
 

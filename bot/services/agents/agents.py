@@ -1,7 +1,7 @@
 """Commands for agents: list, show, create, change, archive, and move between constellations as TOML.
 
 The configuration file seeds agents that the database does not know; afterward the database is authoritative. So changes
-made here override the file and last; `agent list` shows where the two differ, and `agent import` with `replace` applies
+made here override the file and last; `config diff` shows where the two differ, and `agent import` with `replace` applies
 a file's table to an existing agent. A change applies from the agent's next turn on. An archived agent never answers;
 its memory stays. A hibernated one gets no new work until it is woken, and finishes its current turn.
 """
@@ -33,7 +33,6 @@ from bot.services.agents.agent_tables import (
     Settings,
     TableChange,
     TomlFile,
-    beside,
     changed,
     read_settings,
     read_tables,
@@ -100,12 +99,11 @@ class AgentRow(Row):
     status: str
     model: str
     description: str
-    file: str
 
     def line(self, markup: Markup) -> str:
         asleep = {"hibernated": _(" (hibernated)"), "archived": _(" (archived)")}.get(self.status, "")
         about = f": {markup.text(self.description)}" if self.description else ""
-        more = f"; {markup.text('; '.join((self.model, self.file)))}" if self.model else ""
+        more = f"; {markup.text(self.model)}" if self.model else ""
         return f"{markup.text(self.agent)}{asleep}{about}{more}"
 
 
@@ -116,7 +114,6 @@ class AgentDetails(TomlFile):
     status: str
     model: str
     groups: tuple[str, ...]
-    file: str
     tools: tuple[str, ...]
     consent: tuple[str, ...] = Field(exclude=True)
     rules: tuple[str, ...]
@@ -125,7 +122,7 @@ class AgentDetails(TomlFile):
     def lines(self, markup: Markup) -> list[str]:
         tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
         return [
-            f"{markup.text(_(_IS[self.status], agent=self.agent))}, {markup.text(self.file)}",
+            markup.text(_(_IS[self.status], agent=self.agent)),
             _("- Model: {model}", model=markup.text(self.model)),
             _("- Groups: {groups}", groups=markup.text(", ".join(self.groups) or _("none"))),
             _("- Tools: {tools}", tools=markup.text(", ".join(tools) or _("none"))),
@@ -134,7 +131,7 @@ class AgentDetails(TomlFile):
 
     def terminal(self, _markup: Markup) -> str:
         groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
-        head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}; {self.file}"]
+        head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}"]
         if "tools" not in self.settings:
             every = _("every tool, including those of later versions: {tools}", tools=", ".join(self.tools))
             head.append(f"# {every}")
@@ -159,7 +156,6 @@ class Agents(UsesApprovals, frozen=True):
             AgentRow.from_record(
                 agent,
                 model=(agent.model or self.config.model.default) if whole else "",
-                file=self._beside_file(agent) if whole else "",
             )
             for agent in (agents.every_agent if whole else agents.agents)(rows)
         )
@@ -175,7 +171,6 @@ class Agents(UsesApprovals, frozen=True):
             found,
             model=found.model or self.config.model.default,
             groups=tuple(member_of),
-            file=self._beside_file(found),
             rules=tuple(Rules.of(found).sentences()),
             settings=section,
             toml=write_exchange([section]) if section else "",
@@ -334,11 +329,6 @@ class Agents(UsesApprovals, frozen=True):
     def _plan(self, tx: Tx, now: datetime) -> None:
         """Update the jobs of agents' schedules; the scheduler sees them within a minute."""
         patrols.plan(tx, self.config.schedule.zone_name(), now)
-
-    def _beside_file(self, agent: Agent) -> str:
-        table = next((each for each in self.config.agents if each.name == agent.name), None)
-        usual = None if table is None else agent_section(agent_row(table, show_name=False))
-        return beside(self.config.file.name, agent_section(agent), usual)
 
 
 def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:

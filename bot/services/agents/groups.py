@@ -29,7 +29,6 @@ from bot.services.agents.agent_tables import (
     Settings,
     TableChange,
     TomlFile,
-    beside,
     read_settings,
     read_tables,
     would_change,
@@ -86,7 +85,6 @@ class GroupRow(Row):
     pattern: str
     members: str
     answers_in: str
-    file: str
 
     def line(self, markup: Markup) -> str:
         return markup.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
@@ -96,15 +94,14 @@ class GroupDetails(TomlFile):
     """One group with all its settings; the table only for those who may take it away."""
 
     group: str
-    file: str
     settings: dict[str, Any]
 
     def lines(self, markup: Markup) -> list[str]:
         keys = (f"- {key}: {value}" for key, value in self.settings.items() if value not in ("", None, [], {}))
-        return [markup.text(f"{self.group}: {self.file}"), *([] if self.toml else map(markup.text, keys))]
+        return [markup.text(self.group), *([] if self.toml else map(markup.text, keys))]
 
     def terminal(self, _markup: Markup) -> str:
-        return f"# {self.file}\n{self.toml.rstrip()}"
+        return self.toml.rstrip()
 
 
 class MemberRow(Row):
@@ -183,7 +180,6 @@ class Groups(UsesApprovals, frozen=True):
                 section,
                 members=", ".join(read_group(section).names),
                 answers_in=", ".join(_places(section)) if whole else "",
-                file=self._beside_file(section) if whole else "",
             )
             for section in await self._sections()
         ]
@@ -194,7 +190,7 @@ class Groups(UsesApprovals, frozen=True):
         section = await self._named(group)
         whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
-        return GroupDetails(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
+        return GroupDetails(group=section["name"], settings=section, toml=toml)
 
     @operation("group.status", "Show a group's members and state", Action.STATUS)
     @reads
@@ -327,12 +323,6 @@ class Groups(UsesApprovals, frozen=True):
 
     def _section(self, rows: Rows, group: Group) -> dict[str, Any]:
         return group_section(rows, group, self.places.answering)
-
-    def _beside_file(self, section: Mapping[str, Any]) -> str:
-        """How a stored group compares to its table in the configuration, in words."""
-        table = next((each for each in self.config.groups if each.name == section["name"]), None)
-        usual = None if table is None else _comparable(table)
-        return beside(self.config.file.name, _comparable(read_group(section)), usual)
 
 
 def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

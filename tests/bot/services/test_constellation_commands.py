@@ -61,26 +61,26 @@ def rows(here: Here, command: str) -> Any:
     return json.loads(done.stdout)
 
 
-def file_of(here: Here, agent: str) -> str:
-    return str({row["agent"]: row["file"] for row in rows(here, "agent list")}[agent])
+def changed(here: Here, agent: str) -> list[str]:
+    """The keys of an agent that differ from the file."""
+    return [row["key"] for row in rows(here, "config diff") if row["name"] == agent]
 
 
 # ------------------------------------------------------------------------------------------- the file and the database
 
 
 def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(here: Here, tmp_path: Path) -> None:
-    assert file_of(here, "Star") == "as in carina.toml"
+    assert changed(here, "Star") == []
     assert rows(here, "agent edit star --set temperature=0.4 --set description=Shines") == [
         {"kind": "agent", "name": "Star", "did": "changed"}
     ]
-    assert file_of(here, "Star") == "differs from carina.toml: description, temperature"
-    changed = FILE.replace("You are Moon.", "You are the Moon.")
-    (tmp_path / "carina.toml").write_text(changed, "utf-8")
-    assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
+    assert changed(here, "Star") == ["description", "temperature"]
+    (tmp_path / "carina.toml").write_text(FILE.replace("You are Moon.", "You are the Moon."), "utf-8")
+    assert changed(here, "Moon") == ["system_prompt"]
     shown = rows(here, "agent show Moon")
     assert (shown["settings"]["system_prompt"], shown["groups"]) == ("You are Moon.", ["Night"])
     assert rows(here, "agent edit Star --unset temperature --unset description")
-    assert file_of(here, "Star") == "as in carina.toml"
+    assert changed(here, "Star") == []
     for dry_run in ("", " --dry-run"):
         refused = here(f"agent import {tmp_path / 'carina.toml'}{dry_run}")
         assert (refused.returncode, "There is already an agent Star" in refused.stderr) == (1, True)
@@ -88,11 +88,11 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert "There is already a group Night. `carina group import FILE --replace` changes it" in again.stderr
     (foreseen,) = rows(here, f"agent import {tmp_path / 'carina.toml'} --replace --dry-run")
     assert (foreseen["name"], foreseen["key"]) == ("Moon", "system_prompt")
-    assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
+    assert changed(here, "Moon") == ["system_prompt"]
     (tmp_path / "day.toml").write_text('[[groups]]\nname = "Day"\nmembers = ["Sun"]\n', "utf-8")
     assert 'found "Sun", which is not an agent' in here(f"group import {tmp_path / 'day.toml'} --dry-run").stderr
     assert len(rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")) == 2
-    assert file_of(here, "Moon") == "as in carina.toml"
+    assert changed(here, "Moon") == []
 
 
 WATCH = 'patrols=[{name="watch",cron="@daily",task="look"}]'
@@ -108,7 +108,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
     assert rows(here, f"agent edit Star --set {WATCH}")
     ((job, when),) = patrols(here)
     assert (job, "@daily" in when) == ("patrol:watch", True)
-    assert file_of(here, "Star") == "differs from carina.toml: patrols"
+    assert changed(here, "Star") == ["patrols"]
     refused = here(f"agent edit Moon --set {WATCH.replace('watch', 'Watch')}")
     assert refused.returncode == 1
     assert 'agents.patrols: found two named "watch"; expected different names' in refused.stderr
@@ -119,7 +119,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
     assert tomllib.loads(here("agent export Star").stdout)["agents"][0]["patrols"][0]["task"] == "look"
     assert rows(here, "agent edit Star --unset patrols")
     assert patrols(here) == []
-    assert file_of(here, "Star") == "as in carina.toml"
+    assert changed(here, "Star") == []
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words:
     done = here(command)
     assert (done.returncode, done.stdout) == (code, "")
     assert words in done.stderr
-    assert [row["file"] for row in rows(here, "agent list")] == ["as in carina.toml"] * 2
+    assert rows(here, "config diff") == []
 
 
 # ---------------------------------------------------------------------------------------------------- to TOML and back
@@ -190,12 +190,9 @@ def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Pat
         '[[groups]]\nname = "Day"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
     )
     assert rows(here, f"group import {tmp_path / 'day.toml'}") == [{"kind": "group", "name": "Day", "did": "created"}]
-    found = {row["group"]: (row["answers_in"], row["file"]) for row in rows(here, "group list")}
-    assert found == {
-        "Day": ("discord:8, everywhere else", "not in carina.toml"),
-        "Main": ("", "differs from carina.toml: default"),
-        "Night": ("discord:7", "as in carina.toml"),
-    }
+    found = {row["group"]: row["answers_in"] for row in rows(here, "group list")}
+    assert found == {"Day": "discord:8, everywhere else", "Main": "", "Night": "discord:7"}
+    assert [(row["name"], row["key"]) for row in rows(here, "config diff")] == [("Main", "default")]
     assert rows(here, "group status Day") == {
         "group": "Day",
         "pattern": "round_robin",
@@ -230,7 +227,7 @@ def test_patterns_roles_and_rules_go_out_and_in(here: Here, tmp_path: Path) -> N
     }
     assert after["supervisor"].items() >= before["supervisor"].items()
     (tmp_path / "carina.toml").write_text(FILE + PLANNING, "utf-8")
-    assert {row["file"] for row in rows(here, "group list")} == {"as in carina.toml"}
+    assert rows(here, "config diff") == []
     wrong = here("group remove member Planning Star")
     assert (wrong.returncode, 'groups["Planning"].supervisor.leader: found "Star"' in wrong.stderr) == (1, True)
     assert rows(here, "group add member Night Star --role observer") == [
