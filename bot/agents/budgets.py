@@ -46,12 +46,13 @@ class BudgetLevel(IntEnum):
     REFUSED = 4
 
 
+_CHEAPER_AT, _SHORT_AT = 0.8, 0.95  # shares of a limit
+
+
 class BudgetThresholds(Struct, frozen=True):
-    """When calls shrink, as shares of a limit, and what happens when it is used up."""
+    """The model that answers when most of a limit is used, and what happens when all of it is."""
 
     cheaper_model: str = ""
-    cheaper_at: float = 0.8
-    short_at: float = 0.95
     when_spent: Literal["offline", "refuse"] = "offline"
 
 
@@ -173,9 +174,9 @@ class Budgets(Struct):
     def _of_share(self, share: float) -> BudgetLevel:
         if share > 1:
             return BudgetLevel.OFFLINE if self.ladder.when_spent == "offline" else BudgetLevel.REFUSED
-        if share > self.ladder.short_at:
+        if share > _SHORT_AT:
             return BudgetLevel.SHORT
-        return BudgetLevel.CHEAPER if share > self.ladder.cheaper_at and self.ladder.cheaper_model else BudgetLevel.FULL
+        return BudgetLevel.CHEAPER if share > _CHEAPER_AT and self.ladder.cheaper_model else BudgetLevel.FULL
 
 
 def _counted(limit: Limit, spender: Spender, agent: Agent) -> Filter | None:

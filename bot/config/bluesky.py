@@ -46,7 +46,6 @@ class BlueskySettings(Section):
     languages: frozenset[Language] = frozenset()
     require_agent_participation: bool = True
     direct_messages: bool = True
-    direct_dids: frozenset[Did] = frozenset()
     jetstream: StreamAddress = ""
     follow_dids: frozenset[Did] = frozenset()
     follow_lists: tuple[ListAddress, ...] = ()

@@ -44,8 +44,6 @@ class McpServer(Section):
     tools: tuple[str, ...] = ()
     """The tools that are offered; empty: all."""
     ask: Asks = "always"
-    ask_tools: Mapping[str, Asks] = {}
-    """The same for single tools, by the server's names."""
     read_only: tuple[str, ...] = ()
     """Tools that change nothing, according to the owner."""
     seconds: Seconds = 30
@@ -65,14 +63,9 @@ class McpServer(Section):
 
     @validate_model(mode="after")
     def _named_tools_are_offered(self) -> "McpServer":
-        named = (*self.ask_tools, *self.read_only)
-        if self.tools and (unknown := [tool for tool in named if tool not in self.tools]):
-            raise ValueError(_('ask_tools and read_only with names from the list tools, not "{name}"', name=unknown[0]))
+        if self.tools and (unknown := [tool for tool in self.read_only if tool not in self.tools]):
+            raise ValueError(_('read_only with names from the list tools, not "{name}"', name=unknown[0]))
         return self
-
-    def asks(self, tool: str) -> Asks:
-        """When calls of a tool, by the server's name, ask first."""
-        return self.ask_tools.get(tool, self.ask)
 
 
 def variables(servers: Mapping[str, McpServer]) -> frozenset[str]:

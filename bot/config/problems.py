@@ -38,7 +38,12 @@ _EXPECTED = {
 """The expected value, by pydantic's type of error, with values of its context."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 """Keys for which people may write a secret instead of the name of its variable."""
-_REMOVED = frozenset(("web.server.hooks",))
+_REMOVED = frozenset(
+    (
+        *("web.server.hooks", "terminal", "bluesky.direct_dids", "budgets.cheaper_at", "budgets.short_at"),
+        *("dreams.sessions", "dreams.expand"),
+    )
+)
 """Keys that earlier versions had."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 

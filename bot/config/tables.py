@@ -81,12 +81,10 @@ class Budget(Section):
 
 
 class Budgets(Section):
-    """Budgets, and what happens as they run out: `cheaper_at` and `short_at` are shares of one."""
+    """Budgets, and what happens as they run out."""
 
     limits: tuple[Budget, ...] = ()
     cheaper_model: str = ""
-    cheaper_at: float = Field(default=0.8, gt=0, le=1)
-    short_at: float = Field(default=0.95, gt=0, le=1)
     when_spent: Literal["offline", "refuse"] = "offline"
 
 
@@ -122,8 +120,6 @@ class Dreams(Section):
     preferences: bool = True
     graph: bool = True
     contradictions: bool = True
-    sessions: bool = True
-    expand: bool = True
 
 
 TOOLS = (
@@ -328,10 +324,6 @@ class Approvals(Section):
     halt_phrase: str = "stop everything"
 
 
-class TerminalSettings(Section):
-    history: int = Field(default=5, ge=0, le=100)
-
-
 class Memory(Section):
     """How changes of blocks are stored."""
 
@@ -442,7 +434,6 @@ class FileSettings(Section):
     discord: DiscordSettings = DiscordSettings()
     bluesky: BlueskySettings = BlueskySettings()
     approvals: Approvals = Approvals()
-    terminal: TerminalSettings = TerminalSettings()
     memory: Memory = Memory()
     schedule: ScheduleSettings = ScheduleSettings()
     backup: Backup = Backup()

@@ -259,7 +259,7 @@ class _Maker:
         return self.served.shared
 
     async def services(self) -> Services:
-        shared, config, clock = self.shared, self.shared.config, self.shared.clock
+        shared, clock = self.shared, self.shared.clock
         answers = await self._answers()
         runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
         approvals, at_rest = answers.approvals, shared.at_rest

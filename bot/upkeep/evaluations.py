@@ -44,8 +44,6 @@ class EvaluationJob(Struct, frozen=True):
         kinds.add(WorkJob(EVALUATE, self.fire))
 
     async def fire(self, database: Database, _firing: DueJob) -> str:
-        if not self.means.settings.sessions:
-            return gettext_lazy("turned off ({setting})", setting="dreams.sessions")
         now = self.means.background.clock()
 
         def read(rows: Rows) -> tuple[list[Talk], dict[AgentId, Agent]]:

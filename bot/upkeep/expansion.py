@@ -66,7 +66,7 @@ class _Source(NamedTuple):
 
 def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entry, now: datetime) -> bool:
     """Schedule the expansion of an entry; False if there will be none, without a model or by configuration."""
-    if not settings.expand or not settings.tokens_per_run or chosen(agent, settings, budgets).model == OFFLINE:
+    if not settings.tokens_per_run or chosen(agent, settings, budgets).model == OFFLINE:
         return False
     name, words = f"{EXPAND}:{entry.id}", hashlib.sha256(entry.content.encode()).hexdigest()
     known = jobs.get(tx, name)
@@ -91,8 +91,6 @@ class ExpansionJob(Struct, frozen=True):
         kinds.add(WorkJob(EXPAND, self.fire))
 
     async def fire(self, database: Database, firing: DueJob) -> str | JobResult:
-        if not self.means.settings.expand:
-            return gettext_lazy("turned off ({setting})", setting="dreams.expand")
         await people_first(self.busy)
         identifier = firing.job.read(EntryDue).entry
         saved = await database.read(lambda rows: _read(rows, identifier))

@@ -260,7 +260,7 @@ class DirectMessages:
         return None if self._lets_in(each.other.did) else SkipReason.NOT_LET_IN
 
     def _lets_in(self, did: str) -> bool:
-        return did in (self._settings.owner, *self._settings.direct_dids) or self._wiring.allowed(person_id(did))
+        return did == self._settings.owner or self._wiring.allowed(person_id(did))
 
     async def _decide(self, each: DirectMessage, code: str, verdict: Verdict) -> None:
         words = await self._wiring.decide(person_id(each.other.did), flatten(each.other.handle), code, verdict)

@@ -43,8 +43,6 @@ class BlueskySettings(Struct, frozen=True):
     filters: Filters = field(default_factory=Filters)
     direct_messages: bool = True
     """Whether direct messages are read and written, where the server has them."""
-    direct_dids: frozenset[str] = frozenset()
-    """People whose direct messages are answered besides the owner's."""
     jetstream: str = ""
     """URL of a Jetstream server, as wss://…/xrpc; empty for no subscription."""
     follow_dids: frozenset[str] = frozenset()

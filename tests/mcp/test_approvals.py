@@ -116,8 +116,6 @@ async def test_one_that_is_gone_when_the_yes_comes_is_not_run_and_that_is_told(t
         ('ask = "private"', HALL, False),
         ('ask = "private"', direct(ANN), False),
         ('ask = "never"', direct(ANN), True),
-        ('ask = "never"\nask_tools = { forecast = "always" }', HALL, False),
-        ('ask_tools = { forecast = "never" }', HALL, True),
     ],
 )
 async def test_what_it_is_told_is_asked_for_where_not_everybody_may_know_it(

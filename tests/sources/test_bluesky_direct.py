@@ -54,15 +54,15 @@ async def test_the_owner_is_heard_alone_and_once(here: Ground) -> None:
     assert here.why == ["before"]
 
 
-@pytest.mark.parametrize("by", ["configuration", "command", "nobody"])
-async def test_others_are_heard_when_the_owner_let_them_in(here: Ground, by: str) -> None:
-    source = await begun(here, direct_dids=frozenset({here.bob.did} if by == "configuration" else ()))
-    if by == "command":
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_others_are_heard_when_the_owner_let_them_in(here: Ground, allowed: bool) -> None:
+    source = await begun(here)
+    if allowed:
         here.memory.allowed.add(person(here.bob))
     here.server.chat.say(here.bob, here.bot, "psst")
     await look(here, source)
-    assert here.texts == ([] if by == "nobody" else ["psst"])
-    assert here.why == (["not_let_in"] if by == "nobody" else [])
+    assert here.texts == (["psst"] if allowed else [])
+    assert here.why == ([] if allowed else ["not_let_in"])
     for each in here.heard:
         assert each.place.audience == person_audience(person(here.bob))
         assert each.place.within == ()

@@ -231,7 +231,7 @@ class Server:
 
     def _made(self, offer: Offer) -> McpTool:
         read_only = offer.tool in self._settings.read_only
-        return McpTool(self.name, offer, self._call, self._settings.asks(offer.tool), read_only=read_only)
+        return McpTool(self.name, offer, self._call, self._settings.ask, read_only=read_only)
 
     async def _call(self, offer: Offer, arguments: Mapping[str, Any]) -> CallResult:
         """Call one of its tools. Raises ToolError without any text of the server."""

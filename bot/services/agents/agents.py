@@ -1,9 +1,9 @@
 """Commands for agents: list, show, create, change, archive, and move between constellations as TOML.
 
 The configuration file seeds agents that the database does not know; afterward the database is authoritative. So changes
-made here override the file and last; `config diff` shows where the two differ, and `agent import` with `replace` applies
-a file's table to an existing agent. A change applies from the agent's next turn on. An archived agent never answers;
-its memory stays. A hibernated one gets no new work until it is woken, and finishes its current turn.
+made here override the file and last; `config diff` shows where the two differ, and `agent import` with `replace`
+applies a file's table to an existing agent. A change applies from the agent's next turn on. An archived agent never
+answers; its memory stays. A hibernated one gets no new work until it is woken, and finishes its current turn.
 """
 
 from collections.abc import Callable, Sequence

@@ -139,7 +139,7 @@ def _together(bills: tuple[BillRow, ...]) -> BillRow:
 def configured_budgets(config: Config) -> Budgets:
     given = config.budgets
     limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
-    ladder = BudgetThresholds(given.cheaper_model, given.cheaper_at, given.short_at, given.when_spent)
+    ladder = BudgetThresholds(given.cheaper_model, given.when_spent)
     return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
 
 

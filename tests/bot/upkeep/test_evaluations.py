@@ -134,10 +134,3 @@ async def test_the_owners_report_counts_talks_and_nobody_elses_does(tmp_path: Pa
         assert "Conversations in that week: 1 fair." in await g.report()
         bobs = replace(somebody(BOB.id), scope=Scope(HALL.audience))
         assert "Talks" not in await g.report(bobs)
-
-
-async def test_it_can_be_switched_off(tmp_path: Path) -> None:
-    async with ground(tmp_path, sessions=False) as g:
-        await over(g, "hello")
-        assert await judge(g) == "turned off (dreams.sessions)"
-        assert await kept(g) == []

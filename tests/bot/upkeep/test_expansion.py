@@ -153,7 +153,7 @@ async def test_what_is_saved_stands_at_once_and_is_written_out_later(tmp_path: P
         assert len(g.model.requests) == 1, "once"
 
 
-@pytest.mark.parametrize("how", [{"budgets": Budgets()}, {"expand": False}, {"tokens_per_run": 0}])
+@pytest.mark.parametrize("how", [{"budgets": Budgets()}, {"tokens_per_run": 0}])
 async def test_without_a_model_it_is_stored_and_that_is_all_that_is_said(tmp_path: Path, how: dict[str, Any]) -> None:
     async with ground(tmp_path, **how) as g:
         text = await g.save()

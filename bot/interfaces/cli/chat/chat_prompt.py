@@ -32,6 +32,7 @@ from sources.terminal import Busy, Message
 from texts import _, error_text
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
+_ANSWERS = 5  # earlier answers that a chat shows when it starts
 _REMEMBERED = 200  # of what was typed before, how many are had back with the arrow keys
 _AGAIN_SECONDS = 2.0  # within which Ctrl-C has to be pressed again
 _STYLE = Style.from_dict({"sign": "bold", "bottom-toolbar": "noreverse"})
@@ -225,7 +226,7 @@ class PromptChat:
     # ------------------------------------------------------------------ showing
 
     async def _show(self, listening: asyncio.Event) -> None:
-        async with aclosing(self._line.shown(self._config.terminal.history, _REMEMBERED)) as shown:
+        async with aclosing(self._line.shown(_ANSWERS, _REMEMBERED)) as shown:
             async for each in shown:
                 match each:
                     case Typed(text):
