@@ -161,8 +161,6 @@ class EventFilter(Struct, frozen=True):
     before: TurnId | None = None
     unless_in: PlaceId | None = None
     """Messages of that place are left out, since they are in view there."""
-    among: tuple[int, ...] | None = None
-    """Only events with these ids."""
     passed: int | None = None
     """Search only this many of the newest events of `agent`."""
     unlogged: Audience | None = None
@@ -247,7 +245,6 @@ def _where(wanted: EventFilter, scope: Scope) -> tuple[str, tuple[Value, ...]]:
         "e.agent_id IS NOT ?": wanted.others_than,
         f"e.id < ? AND {_ON_PATROL}": wanted.before,
         _UNLOGGED: wanted.unlogged,
-        "e.id IN (SELECT value FROM json_each(?))": None if wanted.among is None else json.dumps(wanted.among),
         "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))": wanted.unless_in,
     }
     for sql, value in given.items():

@@ -395,7 +395,7 @@ def test_the_example_file_shows_every_setting_with_its_default(tmp_path: Path) -
     assert data["constellation"].pop("blocks")
     assert data["model"].pop("apology")
     settings, default = FileSettings.model_validate(data), FileSettings()
-    for section in ("constellation", "model", "discord", "approvals", "terminal", "memory", "activity", "limits"):
+    for section in ("constellation", "model", "discord", "approvals", "memory", "activity", "limits"):
         assert getattr(settings, section) == getattr(default, section)
     assert tomllib.loads((ROOT / "carina.example.toml").read_text("utf-8")) == {}
     assert load_config({"CARINA_CONFIG": str(ROOT / "carina.example.toml")}, tmp_path).groups

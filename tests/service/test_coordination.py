@@ -40,9 +40,8 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         assert "Carina assigned a task to Anchor: mend the fence" in shown
         assert "answered" not in shown
         refused(await t.olga.command("memory activity", {"agent": "Moon"}), "no agent 'Moon'")
-        shown = (await t.ana.command("memory activity", {"text": "fence"}, t.general)).text
-        assert ("mend the fence" in shown, "answered" in shown) == (True, False)
-        _, out, _ = await t.service.run("activity", "--json", "--text", "fence", "--kind", "task_assigned")
+        assert "mend the fence" in (await t.ana.command("memory activity", None, t.general)).text
+        _, out, _ = await t.service.run("activity", "--json", "--kind", "task_assigned")
         (event,) = json.loads(out)
         assert (event["agent"], event["details"]["assignee"]) == ("Carina", "Anchor")
         _, out, _ = await t.service.run("activity")

@@ -22,9 +22,8 @@ from bot.interfaces.diagnostics import (
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.results import ActionReport, Sentence, did
+from bot.services.results import ActionReport, did
 from bot.services.status_results import Findings
-from bot.services.system.halt import Check
 from memory.agents import models_named
 from memory.store.clock import from_text, utc_now
 from memory.store.errors import StoreError
@@ -63,16 +62,14 @@ class Installation(Struct, frozen=True):
         return Findings.of_checks([*found, *told, *(each for part in parts for each in part)])
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
-    async def restart(self, _caller: Caller, check: Check = False) -> ActionReport | Sentence:
+    async def restart(self, _caller: Caller) -> ActionReport:
         """Restart the service, and wait until it answers. Raises UserError."""
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
         if holder is None:
             raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=self.config.home)
         before = (await holder.data("status"))["started"]
-        told = await holder.data("restart", check=check)
-        if check:
-            return Sentence(text=told["text"])
+        await holder.data("restart")
         for _look in range(_LOOKS):
             await asyncio.sleep(_LOOK_SECONDS)
             if (started := await _started(folder)) not in ("", before):

@@ -25,12 +25,9 @@ from memory.coordination import Handoff
 from memory.knowledge.items import By
 from memory.people.audience import Scope, Trust
 from memory.people.identities import person_called
-from memory.search.hybrid import search
-from memory.search.query import MAX_HITS, Query
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, PersonId
-from memory.store.records import replace
 from sources.terminal import PLACE
 from sources.text import one_line, place_title
 from texts import _, gettext_noop, number_text
@@ -60,7 +57,6 @@ class ListActivity(Arguments):
     hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours to look back")] = 24.0
     agent: Annotated[str, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
     kind: Annotated[Kind | None, Param("Show only events of this kind")] = None
-    text: Annotated[str, Param("Show only events with these words", metavar="WORDS")] = ""
     limit: Annotated[int, Field(ge=1, le=200), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
 
 
@@ -152,10 +148,6 @@ class Coordination(Struct, frozen=True):
         since = self.clock() - timedelta(hours=arguments.hours)
         named = _agent(rows, arguments.agent)
         wanted = EventFilter(since, arguments.kind, None if named is None else named.id)
-        if arguments.text.strip():
-            query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
-            found = search(rows, query, caller.scope).hits
-            wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
         events = activity.recent(rows, caller.scope, arguments.limit, wanted)
         words = activity.calls(rows, events, caller.scope)
         listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)

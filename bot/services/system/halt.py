@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 from msgspec import Struct, field
 
@@ -13,7 +13,7 @@ from bot.config import load_here
 from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
-from bot.services.registry import Options, Param, operation
+from bot.services.registry import Options, operation
 from bot.services.results import ActionReport, did
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
@@ -75,9 +75,6 @@ class Halt(Struct, frozen=True):
         return _("Released. I am answering the waiting messages in order.")
 
 
-Check = Annotated[bool, Param("Only check the configuration")]
-
-
 class Restart(Struct, frozen=True):
     """A restart by the owner: it sets `wanted`, then the server shuts down and calls `begin_anew`."""
 
@@ -86,7 +83,7 @@ class Restart(Struct, frozen=True):
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
-    async def restart(self, _caller: Caller, check: Check = False) -> str:
+    async def restart(self, _caller: Caller) -> str:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:
             raise UserError("This service ends with the chat that opened it; only `carina run` can restart.")
@@ -96,8 +93,6 @@ class Restart(Struct, frozen=True):
             raise UserError(
                 "The configuration is not valid, so the old one stays in use: {error}", error=error
             ) from error
-        if check:
-            return _("The configuration is valid.")
         self.wanted.set()
         return _("Restarting. I finish my current answers first, so it takes a few seconds.")
 
