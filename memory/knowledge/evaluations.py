@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from memory.knowledge import items
@@ -136,8 +137,7 @@ def keep(tx: Tx, talk: Talk, found: Evaluation, now: datetime) -> bool:
         return False
     if items.find(tx, Kind.EVALUATION, key=str(talk.id)):
         return False
-    detail = {"quality": found.quality, "worked": found.worked, "failed": found.failed, "by": found.by}
-    new = NewItem(Kind.EVALUATION, talk.audience, talk.trust, key=str(talk.id), detail=detail, agent=talk.agent)
+    new = NewItem(Kind.EVALUATION, talk.audience, talk.trust, key=str(talk.id), detail=found, agent=talk.agent)
     items.put(tx, new, now)
     return True
 
@@ -146,6 +146,8 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> tuple[Cou
     """How many talks of agents got each grade since then, and in how many each tool failed."""
     sql = """SELECT detail FROM items WHERE kind = 'evaluation' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?))"""
-    found = [json.loads(row["detail"]) for row in rows.all(sql, (since, json.dumps(list(agents))))]
-    failed = Counter(tool for each in found for tool in each["failed"])
-    return Counter(Quality(each["quality"]) for each in found), failed
+    found = [
+        msgspec.json.decode(row["detail"], type=Evaluation) for row in rows.all(sql, (since, json.dumps(list(agents))))
+    ]
+    failed = Counter(tool for each in found for tool in each.failed)
+    return Counter(each.quality for each in found), failed

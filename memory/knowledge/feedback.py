@@ -79,13 +79,17 @@ def unquoted(text: str) -> str:
     return "\n".join(line for line in lines if not line.lstrip().startswith((">", "|"))).strip()
 
 
+class _Detail(Struct, frozen=True, omit_defaults=True):
+    tool: str = ""
+
+
 def note(tx: Tx, signal: NewSignal, now: datetime) -> None:
     new = NewItem(
         Kind.SIGNAL,
         signal.audience,
         signal.trust,
         key=signal.kind,
-        detail={"tool": signal.tool} if signal.tool else {},
+        detail=_Detail(signal.tool),
         agent=signal.agent,
         person=signal.person,
         place=signal.place,

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from types import MappingProxyType
-from typing import Any
+from typing import TypeVar
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import Turn
@@ -60,6 +60,14 @@ SEARCHED = frozenset({Kind.CONVERSATION, Kind.AGENT, Kind.DAY, Kind.WEEK})
 """Kinds with a search index."""
 
 
+class _NoDetail(Struct, frozen=True):
+    pass
+
+
+NO_DETAIL = _NoDetail()
+T = TypeVar("T", bound=Struct)
+
+
 class NewItem(Struct, frozen=True):
     """`text` is the content, `key` identifies the item within its kind, `detail` is other data of the kind."""
 
@@ -68,7 +76,7 @@ class NewItem(Struct, frozen=True):
     trust: Trust
     text: str = ""
     key: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Struct = NO_DETAIL
     agent: AgentId | None = None
     person: PersonId | None = None
     place: PlaceId | None = None
@@ -101,7 +109,7 @@ class By(Struct, frozen=True):
         kind: Kind,
         text: str,
         key: str,
-        detail: Mapping[str, Any] = MappingProxyType({}),
+        detail: Struct = NO_DETAIL,
         valid_until: datetime | None = None,
     ) -> NewItem:
         said = () if self.message is None else (self.message,)
@@ -112,13 +120,13 @@ class By(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """A stored item. `strength` is how often it was found."""
+    """A stored item. `strength` is how often it was found, `detail` the JSON for `read`."""
 
     id: int
     kind: Kind
     text: str
     key: str
-    detail: Mapping[str, Any]
+    detail: str
     strength: int
     agent: AgentId | None
     person: PersonId | None
@@ -130,6 +138,10 @@ class Item(Struct, frozen=True):
     updated_at: datetime
     valid_until: datetime | None = None
     span: tuple[int, int] = (0, 0)
+
+    def read(self, of: type[T]) -> T:
+        """The detail, of the type that this kind has."""
+        return msgspec.json.decode(self.detail, type=of)
 
 
 # ------------------------------------------------------------------------------------------------------------- writing
@@ -154,14 +166,14 @@ def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) ->
     return get(tx, identifier)
 
 
-def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Mapping[str, Any] | None = None) -> Item:
+def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Struct | None = None) -> Item:
     """Record that an item was repeated; its trust drops to that of its least trusted source.
 
     `counts`: increase its strength, unless this message did that before.
     """
     if counts and by.message is not None and by.message in messages_of(tx, item.id):
         return item
-    more = json.dumps(dict(item.detail if detail is None else detail), ensure_ascii=False)
+    more = item.detail if detail is None else msgspec.json.encode(detail).decode()
     sql = "UPDATE items SET strength = strength + ?, trust = min(trust, ?), detail = ?, updated_at = ? WHERE id = ?"
     tx.run(sql, (int(counts), int(by.trust), more, by.now, item.id))
     _add_sources(tx, item.id, () if by.message is None else (by.message,))

@@ -9,12 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory.knowledge import items
-from memory.knowledge.items import By, Item, Kind
+from memory.knowledge.items import NO_DETAIL, By, Item, Kind
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -141,11 +140,16 @@ def prefer(tx: Tx, by: By, wish: str) -> Item:
     return items.put_again(tx, known, by)
 
 
+class _Detail(Struct, frozen=True):
+    tech: str = ""
+    ratings: Mapping[str, int] = field(default_factory=dict)
+
+
 def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
     """Record that a project is finished. Raises Refused."""
     if len(tech.strip()) > LONGEST_TECH:
         raise Refused("its technologies can have at most {longest_tech} characters", longest_tech=LONGEST_TECH)
-    made = {"tech": " ".join(storable(tech).split()), "ratings": {}}
+    made = _Detail(" ".join(storable(tech).split()))
     return _put(tx, by, Kind.PROJECT, _checked(summary, LONGEST), made)
 
 
@@ -156,7 +160,7 @@ def rate(tx: Tx, by: By, ratings: Mapping[str, int]) -> Item:
     done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.scope.audience)
     if not done:
         raise Refused("there is no finished project to rate here: say first which one is done")
-    detail = {**done[0].detail, "ratings": {**ratings_of(done[0]), **ratings}}
+    detail = _Detail(tech_of(done[0]), {**ratings_of(done[0]), **ratings})
     return items.put_again(tx, done[0], by, detail=detail)
 
 
@@ -178,24 +182,23 @@ def _known(tx: Tx, by: By, kind: Kind, text: str) -> Item | None:
     return found[0] if found else None
 
 
-def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Mapping[str, Any] | None = None) -> Item:
+def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Struct = NO_DETAIL) -> Item:
     """Store an item; if there is no room, drop the least found and oldest one, never the new one."""
     older = items.find(tx, kind, person_id=by.person, audience=by.scope.audience)
     weightiest = sorted(older, key=lambda each: (each.strength, each.updated_at, each.id), reverse=True)
     items.remove(tx, [each.id for each in weightiest[_ROOM[kind] - 1 :]])
-    return items.put(tx, by.item(kind, text, _key(text), detail or {}), by.now)
+    return items.put(tx, by.item(kind, text, _key(text), detail), by.now)
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
 def ratings_of(project: Item) -> Mapping[str, int]:
-    found: Mapping[str, int] = project.detail.get("ratings", {})
-    return found
+    return project.read(_Detail).ratings
 
 
 def tech_of(project: Item) -> str:
-    return str(project.detail.get("tech", ""))
+    return project.read(_Detail).tech
 
 
 def learned(stored: Mapping[Kind, Sequence[Item]], until: datetime) -> ProjectLearnings:

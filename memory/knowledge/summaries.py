@@ -123,18 +123,31 @@ def newest_position(rows: Rows, place: PlaceId, audience: Audience, behind: int)
     return rows.number(sql, (place, audience, behind))
 
 
+class _Made(Struct, frozen=True):
+    messages: int
+    model: str
+
+
+class _CompactionDetail(_Made, frozen=True):
+    strategy: StrategyName
+    kept: tuple[MessageId, ...]
+
+
+class _TimeDetail(_Made, frozen=True):
+    """`end` is in stored form, by which SQL sorts."""
+
+    end: str
+    decisions: tuple[str, ...]
+    threads: tuple[str, ...]
+
+
 def add(tx: Tx, made: Compaction) -> Item:
     new = NewItem(
         Kind.CONVERSATION,
         made.audience,
         made.trust,
         made.summary,
-        detail={
-            "strategy": made.strategy,
-            "kept": sorted(made.kept),
-            "messages": made.messages,
-            "model": made.model,
-        },
+        detail=_CompactionDetail(made.messages, made.model, made.strategy, tuple(sorted(made.kept))),
         agent=made.agent,
         place=made.place,
         span=(made.start, made.end),
@@ -145,16 +158,17 @@ def add(tx: Tx, made: Compaction) -> Item:
 def compaction(item: Item) -> Compaction:
     if item.agent is None or item.place is None:
         raise AssertionError("a summary of a conversation has an agent and a place")
+    detail = item.read(_CompactionDetail)
     return Compaction(
         agent=item.agent,
         place=item.place,
-        strategy=item.detail["strategy"],
+        strategy=detail.strategy,
         summary=item.text,
-        kept=frozenset(map(MessageId, item.detail["kept"])),
+        kept=frozenset(detail.kept),
         start=item.span[0],
         end=item.span[1],
-        messages=item.detail["messages"],
-        model=item.detail["model"],
+        messages=detail.messages,
+        model=detail.model,
         audience=item.audience,
         trust=item.trust,
         created_at=item.created_at,
@@ -172,7 +186,7 @@ def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) ->
         made.audience,
         made.trust,
         made.summary,
-        detail={"messages": made.messages, "model": made.model},
+        detail=_Made(made.messages, made.model),
         agent=made.agent,
         span=_span(made.audience, sources),
     )
@@ -201,14 +215,15 @@ def _with_names(rows: Rows, found: Sequence[Item]) -> list[AgentSummary]:
             agent=item.agent,
             agent_name=names.get(item.agent, item.agent),
             summary=item.text,
-            messages=item.detail["messages"],
+            messages=detail.messages,
             audience=item.audience,
             trust=item.trust,
             generated_at=item.created_at,
-            model=item.detail["model"],
+            model=detail.model,
             end=item.span[1],
         )
         for item in found
+        for detail in (item.read(_Made),)
         if item.agent is not None
     ]
 
@@ -235,13 +250,7 @@ def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datet
         made.trust,
         "\n".join([made.summary, *made.decisions, *made.threads]),
         key=to_text(made.start),
-        detail={
-            "end": to_text(made.end),
-            "decisions": made.decisions,
-            "threads": made.threads,
-            "messages": made.messages,
-            "model": made.model,
-        },
+        detail=_TimeDetail(made.messages, made.model, to_text(made.end), made.decisions, made.threads),
         span=covers,
     )
     return items.put(tx, new, now, items.find(tx, new.kind, key=new.key, audience=made.audience))
@@ -268,18 +277,18 @@ def audiences_of_days(rows: Rows, start: datetime, end: datetime) -> list[Audien
 
 
 def _happened(item: Item) -> ConstellationSummary:
-    decisions, threads = tuple(item.detail["decisions"]), tuple(item.detail["threads"])
+    detail = item.read(_TimeDetail)
     return ConstellationSummary(
         start=from_text(item.key),
-        end=from_text(item.detail["end"]),
-        summary=item.text.removesuffix("".join(f"\n{line}" for line in (*decisions, *threads))),
-        decisions=decisions,
-        threads=threads,
+        end=from_text(detail.end),
+        summary=item.text.removesuffix("".join(f"\n{line}" for line in (*detail.decisions, *detail.threads))),
+        decisions=detail.decisions,
+        threads=detail.threads,
         audience=item.audience,
         trust=item.trust,
         span="day" if item.kind is Kind.DAY else "week",
-        model=item.detail["model"],
-        messages=item.detail["messages"],
+        model=detail.model,
+        messages=detail.messages,
         covers=item.span,
         created_at=item.created_at,
         id=str(item.id),

@@ -1,8 +1,7 @@
 """Templates of tasks: what somebody does repeatedly, with its steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 
@@ -32,14 +31,9 @@ class Outline(Struct, frozen=True):
         """The number of steps at every depth."""
         return sum(1 + step.count for step in self.steps)
 
-    def data(self) -> dict[str, Any]:
-        steps = [step.data() for step in self.steps]
-        return {"title": self.title, "notes": self.notes, "priority": self.priority.value, "steps": steps}
 
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> "Outline":
-        steps = tuple(map(cls.of, data["steps"]))
-        return cls(data["title"], data["notes"], Priority(data["priority"]), steps)
+class _Detail(Struct, frozen=True):
+    outline: Outline
 
 
 class Template(Struct, frozen=True):
@@ -64,8 +58,7 @@ def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust
     items.remove_of(tx, Kind.TASK_TEMPLATE, key=key, person_id=person, audience=audience)
     if len(items.find(tx, Kind.TASK_TEMPLATE, person_id=person)) >= _MOST_TEMPLATES:
         raise Refused("there are already {most_templates} templates; remove one first", most_templates=_MOST_TEMPLATES)
-    detail = {"outline": template.outline.data()}
-    new = NewItem(Kind.TASK_TEMPLATE, audience, trust, template.name, key, detail, person=person)
+    new = NewItem(Kind.TASK_TEMPLATE, audience, trust, template.name, key, _Detail(template.outline), person=person)
     items.put(tx, new, now)
 
 
@@ -95,4 +88,4 @@ def use(tx: Tx, template: Template, new: NewTask, now: datetime) -> list[Task]:
 
 
 def _template(item: Item) -> Template:
-    return Template(item.text, Outline.of(item.detail["outline"]), item.id)
+    return Template(item.text, item.read(_Detail).outline, item.id)

@@ -4,27 +4,40 @@ While a turn runs, its own steps say that (`memory.queue.turns`), so nothing is 
 canceled, its steps are deleted, and what they say is kept here until the agent finishes a turn in the same place.
 """
 
-from typing import Any
+import msgspec
+from msgspec import Struct
 
 from memory.knowledge import items
 from memory.knowledge.items import Item, Kind, NewItem
-from memory.queue.steps import WorkState
+from memory.queue.steps import CutOff, WorkState
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import MessageId
 from memory.store.records import asdict
 
 
+class _Reached(Struct, frozen=True):
+    """What a `WorkState` has besides the prompt and the time."""
+
+    status: CutOff
+    summary: str
+    decisions: tuple[str, ...]
+    next_steps: tuple[str, ...]
+    unfinished: tuple[str, ...]
+    files: tuple[str, ...]
+    commits: tuple[str, ...]
+    last_activity: str
+
+
 def keep(tx: Tx, turn: Turn, state: WorkState, messages: list[MessageId]) -> None:
     """Store how far a turn came before its steps are deleted, replacing older work of its agent in that place."""
     clear(tx, turn)
-    detail = {name: each for name, each in asdict(state).items() if name not in ("prompt", "at")}
     new = NewItem(
         Kind.WORK,
         turn.scope.audience,
         turn.trust,
         state.prompt,
-        detail=detail,
+        detail=msgspec.convert(state, _Reached, from_attributes=True),
         agent=turn.agent,
         person=turn.person,
         place=turn.place,
@@ -41,5 +54,4 @@ def clear(tx: Tx, turn: Turn) -> None:
 
 def left(item: Item) -> WorkState:
     """The state of unfinished work, as it was kept."""
-    said: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in item.detail.items()}
-    return WorkState(**said, prompt=item.text, at=item.created_at)
+    return WorkState(**asdict(item.read(_Reached)), prompt=item.text, at=item.created_at)

@@ -64,6 +64,12 @@ class NewEntry(Struct, frozen=True):
     index_key: str | None = None
 
 
+class _Detail(Struct, frozen=True):
+    category: str
+    tags: tuple[str, ...]
+    index: str | None
+
+
 class Entry(Struct, frozen=True):
     key: str
     namespace: str
@@ -121,7 +127,7 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
         )
     category, tags = _category(new.category), _tags(new.tags)
     _make_way(tx, namespace, key, by)
-    detail = {"category": category, "tags": tags, "index": new.index_key}
+    detail = _Detail(category, tags, new.index_key)
     return _entry(items.put(tx, by.item(Kind.WORKING, content, key, detail, by.now + new.ttl), by.now))
 
 
@@ -148,7 +154,7 @@ def _writable(key: str, own: str) -> str:
 def _make_way(tx: Tx, namespace: str, key: str, by: By) -> None:
     """Delete expired entries of the namespace and the key's old value. Raises Refused when there is no room."""
     there = items.under(tx, Kind.WORKING, namespace, by.scope.audience)
-    items.remove(tx, [each.id for each in there if _is_over(each, by.now) or key in (each.key, each.detail["index"])])
+    items.remove(tx, [each.id for each in there if _is_over(each, by.now) or key in (each.key, _index(each))])
     if room(tx, namespace, by) < 1:
         raise Refused(
             "{namespace} is full ({most_live} entries), so nothing was saved: delete what you no longer need, "
@@ -183,7 +189,7 @@ def delete(tx: Tx, by: By, key: str) -> list[str]:
         )
     for each in mine:
         there = items.under(tx, Kind.WORKING, each.namespace, each.audience)
-        items.remove(tx, [item.id for item in there if each.key in (item.key, item.detail["index"])])
+        items.remove(tx, [item.id for item in there if each.key in (item.key, _index(item))])
     return [each.key for each in mine]
 
 
@@ -195,10 +201,10 @@ def forget_turn(tx: Tx, turn: TurnId) -> None:
 def drop_oldest_result(tx: Tx, by: By) -> bool:
     """Make room by deleting the oldest long result of the writer's namespace with all parts; False if there is none."""
     there = items.under(tx, Kind.WORKING, by.namespace, by.scope.audience)
-    index = next((each.detail["index"] for each in there if each.detail["index"] is not None), None)
+    index = next((_index(each) for each in there if _index(each) is not None), None)
     if index is None:
         return False
-    return items.remove(tx, [each.id for each in there if index in (each.key, each.detail["index"])]) > 0
+    return items.remove(tx, [each.id for each in there if index in (each.key, _index(each))]) > 0
 
 
 def _category(text: str) -> str:
@@ -208,8 +214,8 @@ def _category(text: str) -> str:
     return category
 
 
-def _tags(tags: Sequence[str]) -> list[str]:
-    found = list(dict.fromkeys(" ".join(storable(tag).split()) for tag in tags if tag.strip()))
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(" ".join(storable(tag).split()) for tag in tags if tag.strip()))
     if len(found) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in found):
         raise Refused(
             "an entry has at most {most_tags} tags of at most {longest_tag} characters",
@@ -246,7 +252,7 @@ def listing(rows: Rows, prefix: str, scope: Scope, now: datetime, *, parts: bool
     Paths match by whole segments: `subagent/1` does not match `subagent/10/a`.
     """
     found = items.known_under(rows, scope, Kind.WORKING, prefix.rstrip("/"), now)
-    return [_entry(each) for each in found if parts or each.detail["index"] is None][:_MOST_READ]
+    return [_entry(each) for each in found if parts or _index(each) is None][:_MOST_READ]
 
 
 def before(found: Sequence[Item], prefixes: Sequence[str], turn: Turn) -> list[list[Entry]]:
@@ -257,7 +263,7 @@ def before(found: Sequence[Item], prefixes: Sequence[str], turn: Turn) -> list[l
     there = [
         _entry(each)
         for each in found
-        if each.detail["index"] is None and each.turn != turn.id and each.created_at <= turn.started_at
+        if _index(each) is None and each.turn != turn.id and each.created_at <= turn.started_at
     ]
     return [[each for each in there if f"{each.key}/".startswith(f"{prefix}/")][:_MOST_READ] for prefix in prefixes]
 
@@ -268,16 +274,22 @@ def is_taken(rows: Rows, name: str, audience: Audience) -> bool:
     return any(each.key == f"{name}{INDEX}" or each.key.startswith(f"{name}/") for each in there)
 
 
+def _index(item: Item) -> str | None:
+    """The key of the index that an item is a part of."""
+    return item.read(_Detail).index
+
+
 def _entry(item: Item) -> Entry:
     if item.valid_until is None:
         raise AssertionError("what is kept for a while has an end")
+    detail = item.read(_Detail)
     return Entry(
         key=item.key,
         namespace="/".join(item.key.split("/")[:2]),
         content=item.text,
-        category=item.detail["category"],
-        tags=tuple(item.detail["tags"]),
-        index_key=item.detail["index"],
+        category=detail.category,
+        tags=detail.tags,
+        index_key=detail.index,
         audience=item.audience,
         trust=item.trust,
         stored_at=item.created_at,

@@ -29,6 +29,7 @@ from memory.knowledge import (
     working,
 )
 from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.knowledge.working import NewEntry as NewKept
@@ -273,7 +274,8 @@ def lived(tx: Tx) -> None:
     arranged(tx, running)
     tidied(tx, scope)
     assert direct.message is not None
-    items.put(tx, items.NewItem(items.Kind.EVALUATION, own, trust, key="1", detail={"quality": "poor"}), NOON)
+    poor = Evaluation(Quality.POOR, (), (), "rules")
+    items.put(tx, items.NewItem(items.Kind.EVALUATION, own, trust, key="1", detail=poor), NOON)
     feedback.note(
         tx,
         feedback.NewSignal(feedback.Signal.CORRECTION, STAR, DIRECT.id, own, trust, ANN, running.id, direct.message),
