@@ -55,6 +55,14 @@ _KINDS: Mapping[Any, Kind] = {
 }
 
 
+_SAMPLES: Mapping[Kind, str] = {
+    "integer": "1",
+    "person": "discord:1234",
+    "role": "discord:role:1234",
+    "location": "discord:1234",
+}
+
+
 class Arguments(BaseModel):
     """What an operation takes, where that is more than stands in its method's signature, or is used by several.
 
@@ -91,6 +99,8 @@ class Param(Struct, frozen=True):
     """What choices are called where people pick them from a list; without one by their own words."""
     needs: Action | None = None
     """The right that giving it takes, beside that of the operation."""
+    example: str = ""
+    """A value that it could have. Numbers, choices and IDs need none."""
 
 
 class Parameter(Param, frozen=True, kw_only=True):
@@ -111,6 +121,12 @@ class Parameter(Param, frozen=True, kw_only=True):
     def choice_labels(self) -> tuple[str, ...]:
         """Of the choices, in the same order."""
         return tuple(self.labels.get(each, re.sub("[_-]", " ", each).capitalize()) for each in self.choices)
+
+    @property
+    def sample(self) -> str:
+        """The example as it is typed at the command line."""
+        found = self.example or next(iter(self.choices), _SAMPLES.get(self.kind, ""))
+        return f'"{found}"' if " " in found and not self.words else found
 
     def called(self, via: Via) -> str:
         if via is not Via.TERMINAL:

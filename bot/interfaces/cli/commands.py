@@ -25,6 +25,21 @@ HELP = gettext_noop(
     "Run and talk to agents that remember. Without a command, this starts a chat at a "
     "terminal and the service elsewhere."
 )
+HEADINGS = {
+    gettext_noop("Every day"): ("chat", "remind", "tasks", "events", "search", "why", "summary", "status"),
+    gettext_noop("What agents know"): (
+        *("memory", "facts", "archival", "graph", "context", "folder", "project", "dream"),
+    ),
+    gettext_noop("You"): ("privacy", "language", "quiet", "state", "link", "retry"),
+    gettext_noop("Agents"): ("agent", "group", "model", "coord", "source", "activity", "cost", "budget"),
+    gettext_noop("Who may do what"): ("people", "pair", "mode", "permits", "approve", "deny", "token"),
+    gettext_noop("Running Carina"): (
+        *("init", "run", "demo", "dashboard", "doctor", "settings", "config", "constellation", "jobs", "inbox"),
+        *("outbox", "halt", "restart", "service", "bluesky", "invite-url", "mcp", "uninstall"),
+    ),
+    gettext_noop("Files"): ("backup", "export", "import", "car", "db"),
+}
+"""The commands as `carina --help` lists them."""
 EPILOG = gettext_noop(
     "Exit codes: 0 success; 1 failure; 2 wrong command or configuration; 3 run `carina db migrate` first."
 )
@@ -38,9 +53,15 @@ class _Suggesting(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         unknown = not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
         if unknown and not ctx.resilient_parsing:
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            every = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+            offered = [name for name, each in every if each is not None and not each.hidden]
+            near = difflib.get_close_matches(args[0], offered, n=1)
             words = _("There is no command {name}.", name=repr(args[0]))
-            ctx.fail(" ".join([words, *(_("Did you mean {command}?", command=each) for each in near)]))
+            if near:
+                words += " " + _("Did you mean {command}?", command=near[0])
+            elif ctx.parent is not None:
+                words += " " + _("Commands: {names}", names=", ".join(offered))
+            ctx.fail(words)
         return super().resolve_command(ctx, args)
 
 
@@ -52,8 +73,10 @@ class Commands(_Suggesting):
         self._entries: Tree = {}
         for entry in found.operations:
             place(self._entries, entry.name, entry)
-            for name in entry.formerly:
+            for name in entry.also:
                 place(self._entries, name, replace(entry, renamed=True, default=False))
+        for name, slash in found.on_discord.items():
+            place(self._entries, name, Entry(slash, "", "discord"))
         self._titles, self._by_hand, self._perform = found.titles, found.by_hand, perform
         self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
@@ -61,6 +84,15 @@ class Commands(_Suggesting):
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return sorted([*self._entries, *self._by_hand])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(len(name) for names in HEADINGS.values() for name in names)
+        for heading, names in HEADINGS.items():
+            found = ((name, self.get_command(ctx, name)) for name in names)
+            with formatter.section(_(heading)):
+                formatter.write_dl(
+                    [(f"{name:<{width}}", each.get_short_help_str(1_000)) for name, each in found if each is not None]
+                )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
@@ -70,10 +102,13 @@ class Commands(_Suggesting):
         return None if entry is None else self._made(cmd_name, entry, cmd_name)
 
     def _made(self, name: str, entry: Tree | Entry, path: str) -> click.Command:
+        if isinstance(entry, Entry) and entry.where == "discord":
+            return _discords(name, entry.name)
         if isinstance(entry, Entry):
             return _command(name, entry, self._perform)
-        told = sentence(_(self._titles[path]))
-        group = _Group(name, help=told, short_help=told)
+        title = self._titles.get(path, "")  # what has this name on Discord alone has none
+        told = sentence(_(title))
+        group = _Group(name, help=told, short_help=told, hidden=not title)
         for word, below in entry.items():
             if isinstance(below, Entry) and below.default:
                 group.default = word
@@ -82,11 +117,16 @@ class Commands(_Suggesting):
 
 
 class _Group(_Suggesting):
-    """A group; without a subcommand, it runs its default if it has one."""
+    """A group; without a subcommand, it runs its default if it has one. "list" and "show" mean whichever it has."""
 
     default = ""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] in ("list", "show") and args[0] not in self.commands:
+            args = [
+                next((each for each in ("list", "show", self.default) if each in self.commands), args[0]),
+                *args[1:],
+            ]
         if self.default and (not args or self._is_for_default(args[0])):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
@@ -99,6 +139,8 @@ class _Group(_Suggesting):
 
 def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
+        if entry.renamed:
+            click.echo(_("The name of this command is {command}.", command=f"`{_typed(entry.name)}`"), err=True)
         sure, constellation = bool(given.pop("yes", False)), given.pop(CONSTELLATION) or _named()
         arguments = {key: value for key, value in given.items() if value is not None and value != ()}
         arguments = _worded(entry, arguments)
@@ -120,11 +162,45 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
     parameters.append(_constellation())
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON.")))
     told = [f"{each.metavar}: {sentence(_(each.help))}" for each in entry.parameters if each.positional]
-    return click.Command(
+    return _Command(
         name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry.summary)), *told]),
-        short_help=sentence(_(entry.summary)), hidden=entry.renamed,
-        deprecated=entry.renamed and _("Use `carina {name}` instead.", name=entry.name.replace(".", " ")),
+        short_help=sentence(_(entry.summary)), hidden=entry.renamed, entry=entry,
     )  # fmt: skip
+
+
+class _Command(click.Command):
+    """An operation. If an argument is missing, the error gives an example."""
+
+    def __init__(self, *given: Any, entry: Entry, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._entry = entry
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if not self._entry.example:
+                raise
+            example = _("For example: {command}", command=f"{_typed(self._entry.name)} {self._entry.example}")
+            raise click.UsageError(f"{error.format_message()} {example}", ctx) from None
+
+
+def _discords(name: str, slash: str) -> click.Command:
+    """A command that only Discord has: it says so, whatever stands after it."""
+
+    def tell(**_given: Any) -> None:
+        raise CallError("{command} works only on Discord.", command=f"/{slash}")
+
+    every = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)
+    return click.Command(
+        name, callback=tell, params=[every], hidden=True, context_settings={"ignore_unknown_options": True}
+    )
+
+
+def _typed(name: str) -> str:
+    """What is typed for an operation, at the command line or in a chat."""
+    program, words = click.get_current_context().find_root().info_name, name.replace(".", " ")
+    return f"{program} {words}" if program else f"/{words}"
 
 
 def _worded(entry: Entry, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,17 +54,22 @@ def main() -> None:
 def manifest_text() -> str:
     """What the command line needs to know, with an operation on each line."""
     told = found()
-    head, titles, *each = (msgspec.json.encode(part).decode() for part in (told.by_hand, told.titles, *told.operations))
+    parts = (told.by_hand, told.on_discord, told.titles, *told.operations)
+    hand, discord, titles, *each = (msgspec.json.encode(part).decode() for part in parts)
     operations = ",\n".join(each)
-    return f'{{"by_hand": {head},\n"titles": {titles},\n"operations": [\n{operations}\n]}}\n'
+    head = f'"by_hand": {hand},\n"on_discord": {discord},\n"titles": {titles},\n'
+    return f'{{{head}"operations": [\n{operations}\n]}}\n'
 
 
 def found() -> Manifest:
-    by_hand = sorted(long_running.commands.commands.items())
+    by_hand, operations = sorted(long_running.commands.commands.items()), _operations()
+    slash = {words.replace(" ", "."): name.replace(" ", ".") for words, name in names_of(operations).items()}
+    elsewhere = [each.name for each in operations if Via.TERMINAL not in each.via]
     return Manifest(
         {name: each.get_short_help_str(100) for name, each in by_hand},
+        {other: slash[name].replace(".", " ") for name in elsewhere for other in (name, slash[name])},
         _titles(),
-        tuple(_entry(each) for each in _operations() if Via.TERMINAL in each.via),
+        tuple(_entry(each, slash.get(each.name, each.name)) for each in operations if Via.TERMINAL in each.via),
     )
 
 
@@ -99,7 +104,7 @@ def _by(name: str) -> str:
     return next((f"{each.__module__}:{each.__name__}" for each in LOCAL if name in operations_of([each])), "")
 
 
-def _entry(declared: Operation) -> Entry:
+def _entry(declared: Operation, slash: str) -> Entry:
     return Entry(
         name=declared.name,
         summary=declared.summary,
@@ -109,7 +114,8 @@ def _entry(declared: Operation) -> Entry:
         streams=declared.streams,
         seconds=declared.seconds,
         asks=declared.asks,
-        formerly=tuple(declared.formerly),
+        also=(*declared.formerly, *({slash} - {declared.name, *declared.formerly})),
+        example=" ".join(each.sample for each in declared.parameters if each.required),
         default=declared.default,
     )
 

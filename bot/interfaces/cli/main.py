@@ -59,6 +59,8 @@ def run(arguments: Sequence[str]) -> int:
     speak(locale())
     speak_click()
     arguments = _option_last(arguments)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in manifest().by_hand:  # without a command: a chat, or the service
         manifest.cache_clear()  # a service needs none of it: it takes a MiB
         with streams.unechoed() if arguments[:1] in ([], ["chat"]) else nullcontext():

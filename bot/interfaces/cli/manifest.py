@@ -31,25 +31,34 @@ class ParameterEntry(Struct, frozen=True, omit_defaults=True):
 class Entry(Struct, frozen=True, omit_defaults=True):
     name: str
     summary: str
-    where: Literal["service", "idle", "alone", "any"]
+    where: Literal["service", "idle", "alone", "any", "discord"]
     """Where a command runs: "service" (a running one), "idle" and "alone" (this process; "idle" only if no service
-    runs), or "any" (a service, running or opened here)."""
+    runs), "any" (a service, running or opened here), or "discord" (only there)."""
     parameters: tuple[ParameterEntry, ...] = ()
     by: str = ""
     """The class that does it without a service, if there is one."""
     streams: bool = False
     seconds: float | None = None
     asks: bool = False
-    formerly: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    """Its other names: former ones, and that on Discord."""
+    example: str = ""
+    """Arguments with which it can be called."""
     default: bool = False
     renamed: bool = False
-    """Offered by one of its former names."""
+    """Offered by one of its other names."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.also)
 
 
 class Manifest(Struct, frozen=True):
     """Handwritten commands with their help, the titles of groups, and the operations."""
 
     by_hand: Mapping[str, str]
+    on_discord: Mapping[str, str]
+    """The commands that only Discord has: the names that somebody may try, and what is typed there."""
     titles: Mapping[str, str]
     operations: tuple[Entry, ...]
 

@@ -63,11 +63,11 @@ class ExportConstellation(Target):
 
 
 class ExportOne(Target):
-    name: Annotated[str, Field(min_length=1), Param("Name of the agent or group")]
+    name: Annotated[str, Field(min_length=1), Param("Name of the agent or group", example="Carina")]
 
 
 class OneFile(Arguments):
-    file: Annotated[Path, Param("A CAR file exported by Carina")]
+    file: Annotated[Path, Param("A CAR file exported by Carina", example="home.car")]
     passphrase_file: Annotated[Path | None, Param("Read the passphrase from this file", metavar="FILE")] = None
 
 

@@ -31,7 +31,9 @@ from texts import _, gettext_noop, moment_text
 _When = Annotated[str, Field(min_length=1, max_length=200)]
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 _Text = Annotated[
-    str, Field(min_length=1, max_length=1_000), Param("What to remind you of, and perhaps when", words=True)
+    str,
+    Field(min_length=1, max_length=1_000),
+    Param("What to remind you of, and perhaps when", example="call mom in 20 minutes", words=True),
 ]
 _Due = Annotated[
     str, Field(max_length=200), Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True)
@@ -41,13 +43,13 @@ _Where = Annotated[
     Param("Where to remind you (default: as you set it, or privately)", via=DISCORD_ONLY),
 ]
 _REMINDERS = {"here": gettext_noop("Where I set them"), "privately": gettext_noop("In direct messages")}
-_Reminder = Annotated[_Named, Param("Words from it", suggests="reminders")]
+_Reminder = Annotated[_Named, Param("Words from the reminder", example="mom", suggests="reminders")]
 _Until = Annotated[
     DayPart | None,
     Param("Part of the day to snooze until", labels={"evening": "This evening", "morning": "Tomorrow morning"}),
 ]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
-_Event = Annotated[_Named, Param("Title of the event, or words from it", suggests="events")]
+_Event = Annotated[_Named, Param("Title of the event, or words from it", example="dinner", suggests="events")]
 _MINUTES = 31 * 24 * 60
 
 
@@ -55,8 +57,10 @@ _Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes"
 
 
 class AddEvent(Arguments):
-    title: Annotated[_Named, Param("Title of the event")]
-    when: Annotated[_When, Param('When it starts, such as "friday at 18:00" or "every monday at 8"')]
+    title: Annotated[_Named, Param("Title of the event", example="dinner")]
+    when: Annotated[
+        _When, Param('When it starts, such as "friday at 18:00" or "every monday at 8"', example="friday at 18:00")
+    ]
     ends: Annotated[str, Field(max_length=200), Param('When it ends, such as "at 19:30"')] = ""
     minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("Remind you this many minutes before; -1 for never")] = (
         calendar.REMINDER_MINUTES

@@ -25,7 +25,9 @@ Settings = Annotated[
 
 
 class ImportTables(Arguments):
-    file: Annotated[str, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
+    file: Annotated[
+        str, Param("TOML file; use - for standard input", example="agents.toml", content=True, metavar="FILE")
+    ]
     replace: Annotated[bool, Param("Replace those that already exist")] = False
     dry_run: Annotated[bool, Param("Only show what would change")] = False
 

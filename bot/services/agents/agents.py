@@ -77,9 +77,11 @@ _Prompt = Annotated[
     str | None,
     Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
 ]
-_Agent = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
-_Active = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
-_Hibernated = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
+_Agent = Annotated[str, Param("Name of the agent", example="Carina", metavar="AGENT", suggests="every agent")]
+_Active = Annotated[str, Param("Name of the agent", example="Carina", metavar="AGENT", suggests="active agents")]
+_Hibernated = Annotated[
+    str, Param("Name of the agent", example="Carina", metavar="AGENT", suggests="hibernated agents")
+]
 _Name = Annotated[str, Param("Name of the agent", metavar="AGENT", positional=True)]
 _Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")]
 

@@ -32,7 +32,9 @@ _THIS = {
 }
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
-_Of = Annotated[str, Param("What it limits, as the list shows it", suggests="budgets set by command")]
+_Of = Annotated[
+    str, Param("What it limits, as the list shows it", example="agent:Carina", suggests="budgets set by command")
+]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")]
 _By = Annotated[By, Param("Group the costs by")]
 
@@ -42,7 +44,9 @@ class SetBudget(Arguments):
         str,
         Field(max_length=100),
         Param(
-            "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234", suggests="spending"
+            "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234",
+            example="agent:Carina",
+            suggests="spending",
         ),
     ]
     period: _Period = "day"

@@ -31,9 +31,16 @@ from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = Log("bot.services.agents.constellations")
 
-_Name = Annotated[str, Param("Name of the constellation", suggests="constellations")]
-_Place = Annotated[str, Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned")]
-_NewName = Annotated[str, Param("Name of the constellation", positional=True)]
+_Name = Annotated[str, Param("Name of the constellation", example="home", suggests="constellations")]
+_Place = Annotated[
+    str,
+    Param(
+        "The place, such as discord:guild:1234, discord:1234 or bluesky",
+        example="discord:guild:1234",
+        suggests="assigned",
+    ),
+]
+_NewName = Annotated[str, Param("Name of the constellation", example="home", positional=True)]
 _Which = Annotated[
     str, Param("Name of the constellation (default: the configured one)", positional=True, suggests="constellations")
 ]

@@ -48,9 +48,9 @@ _Importance = Annotated[Importance, Param("Importance; from medium up, absent ag
 _Audience = Annotated[
     str, Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY)
 ]
-_Note = Annotated[_Words, Param("What the agent needs to know")]
+_Note = Annotated[_Words, Param("What the agent needs to know", example="The plants are watered.")]
 _Reader = Annotated[str, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")]
-_Decision = Annotated[_Words, Param("What was decided or is important")]
+_Decision = Annotated[_Words, Param("What was decided or is important", example="We meet on Fridays.")]
 
 
 class ListActivity(Arguments):
@@ -61,7 +61,7 @@ class ListActivity(Arguments):
 
 
 class AssignTask(Arguments):
-    task: Annotated[_Words, Param("What to do")]
+    task: Annotated[_Words, Param("What to do", example="water the plants")]
     agent: Annotated[str, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
     importance: Annotated[Importance, Param("How urgent it is")] = "medium"
     audience: _Audience = "owner"

@@ -61,17 +61,17 @@ _Under = Annotated[_Words, Param("Task that it is a step of", metavar="TASK", su
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
-_Task = Annotated[_Named, Param("Words from it", suggests="tasks")]
-_SharedTask = Annotated[_Named, Param("Words from it", suggests="shared tasks")]
+_Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
+_SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
 _Agent = Annotated[str, Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")]
-_Name = Annotated[str, Param("Template", suggests="task templates")]
-_NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
-_Saved = Annotated[_Named, Param("Words from the task", suggests="tasks")]
+_Name = Annotated[str, Param("Template", example="packing", suggests="task templates")]
+_NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template", example="packing")]
+_Saved = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
 
 
 class AddTask(Arguments):
-    title: Annotated[_Named, Param("What to do", words=True)]
+    title: Annotated[_Named, Param("What to do", example="water the plants", words=True)]
     due: _Due = ""
     priority: Annotated[Priority, Param("How urgent it is")] = Priority.MEDIUM
     under: _Under = ""

@@ -38,13 +38,13 @@ _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
 
 _Agent = Annotated[str, Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")]
-_Which = Annotated[str, Param("Label or ID of the entry", suggests="entries")]
+_Which = Annotated[str, Param("Label or ID of the entry", example="dentist", suggests="entries")]
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
-_Audience = Annotated[str, Param("Who can see it: public, guild:<id> or channel:<id>")]
+_Audience = Annotated[str, Param("Who can see it: public, guild:<id> or channel:<id>", example="public")]
 
 
 class AddEntry(Arguments):
-    text: Annotated[str, Param("What to keep, in full sentences")]
+    text: Annotated[str, Param("What to keep, in full sentences", example="My dentist is on Elm Street.")]
     label: Annotated[str, Field(max_length=100), Param("Short name for the entry", metavar="NAME")] = ""
     category: Annotated[str, Field(max_length=200), Param("Category, such as health/teeth", metavar="PATH")] = ""
     tag: Annotated[tuple[str, ...], Param("Tag to find it by", metavar="WORD")] = ()

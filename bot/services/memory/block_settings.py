@@ -36,15 +36,20 @@ from memory.store.ids import BlockId
 from memory.wider_audience import require_widening, widen_block
 from texts import _, gettext_lazy, gettext_noop
 
-BlockName = Annotated[str, Param("Name of the block", metavar="BLOCK", suggests="blocks")]
-WritableBlock = Annotated[str, Param("Name of the block", metavar="BLOCK", suggests="writable blocks")]
+BlockName = Annotated[str, Param("Name of the block", example="persona", metavar="BLOCK", suggests="blocks")]
+WritableBlock = Annotated[
+    str, Param("Name of the block", example="persona", metavar="BLOCK", suggests="writable blocks")
+]
 
 _SharedWith = Annotated[
     str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
 _At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")]
-_Agent = Annotated[str, Param("Name of the agent", suggests="sharers")]
-_To = Annotated[str, Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True)]
+_Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
+_To = Annotated[
+    str,
+    Param("Who can see it: public, guild:<id> or channel:<id>", example="public", metavar="AUDIENCE", positional=True),
+]
 
 
 def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
@@ -77,8 +82,12 @@ _BY_HAND = {
     "restored": gettext_noop("restored the block {label} by hand"),
 }
 
-_Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
-_Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
+_Label = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Name of the block", example="persona", metavar="BLOCK")
+]
+_Description = Annotated[
+    str, Field(max_length=500), Param("What belongs in the block, for the agent", example="What we cook")
+]
 _Limit = Annotated[int | None, Field(ge=1, le=100_000), Param("Maximum number of characters")]
 _Type = Annotated[
     Literal["core", "working", "archival"] | None,
@@ -89,7 +98,9 @@ _Type = Annotated[
 class CreateBlock(Arguments):
     label: _Label
     description: Annotated[
-        str, Field(min_length=1, max_length=500), Param("What belongs in the block, for the agent", positional=True)
+        str,
+        Field(min_length=1, max_length=500),
+        Param("What belongs in the block, for the agent", example="What we cook", positional=True),
     ]
     agent: Annotated[str, Param("Agent that gets it (default: the first)", suggests="agents")] = ""
     type: _Type = None

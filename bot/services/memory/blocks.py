@@ -70,14 +70,16 @@ _FORM = Options(changes=True, keeps=True, offered=False)
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
 _FieldName = Annotated[str, Param("Edit only this field", suggests="fields")]
-_Label = Annotated[str, Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)]
+_Label = Annotated[
+    str, Param("Name of the block", example="persona", metavar="BLOCK", suggests="blocks", positional=True)
+]
 _Shown = Annotated[int | None, Param("Version to show (default: the newest)")]
 _Before = Annotated[int | None, Param("Show only changes before this one")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
 _Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
-_Text = Annotated[str, Param("The text to add")]
+_Text = Annotated[str, Param("The text to add", example="Likes tea.")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
-_Writer = Annotated[str, Param("Agent, person or job whose changes to undo", suggests="writers")]
+_Writer = Annotated[str, Param("Agent, person or job whose changes to undo", example="Carina", suggests="writers")]
 _Since = Annotated[str, Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")]
 _Only = Annotated[int | None, Field(ge=1), Param("Undo only this change, not later ones", via=TERMINAL_ONLY)]
 _Repair = Annotated[bool, Param("Repair damaged blocks")]

@@ -41,7 +41,9 @@ _LOOKED = 200  # newest messages of a place that are searched for one by a perso
 class PreviewArguments(Arguments):
     """Place, writer and a changed block; without one, the block stays as it is."""
 
-    place: Annotated[str, Param("ID of the place, such as discord:1234", suggests="places", positional=True)]
+    place: Annotated[
+        str, Param("ID of the place, such as discord:1234", example="discord:1234", suggests="places", positional=True)
+    ]
     agent: Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
     person: Annotated[str, Param("ID of the person who writes there (default: whoever wrote last)")] = ""
     block: Annotated[str, Param("Block to try with another text", suggests="blocks")] = ""

@@ -26,19 +26,31 @@ from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, ngettext, ngettext_noop
 
-_Which = Annotated[str, Param("Number of the fact, as listed", suggests="facts")]
+_Which = Annotated[str, Param("Number of the fact, as listed", example="1", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=facts.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]
-_Fact = Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
+_Fact = Annotated[
+    _Words, Param("One statement about you or your work", example="I'm allergic to peanuts.", metavar="TEXT")
+]
 _Category = Annotated[Category, Param("What kind of fact it is")]
-_Text = Annotated[_Words, Param("What is true instead")]
-_Findings = Annotated[str, Field(min_length=1, max_length=LONGEST_REVIEW), Param("One finding, or numbered lines")]
-_Preference = Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
-_Project = Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
+_Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to walnuts.")]
+_Findings = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_REVIEW),
+    Param("One finding, or numbered lines", example="The menu is too long."),
+]
+_Preference = Annotated[
+    str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference", example="Short pages")
+]
+_Project = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST),
+    Param("Short description of the project", example="A page for the garden"),
+]
 _Tech = Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")]
 _Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
-_Learning = Annotated[str, Param("Number in the list", metavar="NUMBER", suggests="projects")]
+_Learning = Annotated[str, Param("Number in the list", example="1", metavar="NUMBER", suggests="projects")]
 
 
 def _written(fact: Fact) -> str:

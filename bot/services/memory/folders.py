@@ -37,26 +37,32 @@ _ALL = -1
 _STEP_SECONDS = 2.0  # of indexing; each step is stored
 _INDEX_SECONDS = 3_600.0
 
-_Name = Annotated[str, Param("Name of the folder", metavar="FOLDER", suggests="folders")]
-_Agent = Annotated[str, Param("Name of the agent", suggests="agents")]
-_NewName = Annotated[str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _")]
+_Name = Annotated[str, Param("Name of the folder", example="notes", metavar="FOLDER", suggests="folders")]
+_Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="agents")]
+_NewName = Annotated[
+    str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _", example="notes")
+]
 _Path = Annotated[
     Path | None,
     Param("Directory on this machine (default: upload files instead)", metavar="DIRECTORY", via=TERMINAL_ONLY),
 ]
 _Description = Annotated[str, Field(max_length=1_000), Param("Description for agents to read", metavar="TEXT")]
 _Write = Annotated[bool, Param("Also let it write")]
-_File = Annotated[Path, Param("File on this machine", via=TERMINAL_ONLY)]
+_File = Annotated[Path, Param("File on this machine", example="notes.txt", via=TERMINAL_ONLY)]
 _KeptAs = Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")]
 _OneOfThem = Annotated[str, Param("Remove only this file", positional=True)]
 _Embedder = Annotated[
     str,
-    Param("Embedding model: default, packaged, none or a server's, such as ollama:nomic-embed-text", metavar="MODEL"),
+    Param(
+        "Embedding model: default, packaged, none or a server's, such as ollama:nomic-embed-text",
+        example="packaged",
+        metavar="MODEL",
+    ),
 ]
 _READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
-_Audience = Annotated[str, Param(_READERS)]
+_Audience = Annotated[str, Param(_READERS, example="owner")]
 
 
 class FolderRow(Row):

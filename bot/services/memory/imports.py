@@ -50,7 +50,7 @@ _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
 
 
 class OneImport(Arguments):
-    file: Annotated[Path, Param("The file or folder to import", via=TERMINAL_ONLY)]
+    file: Annotated[Path, Param("The file or folder to import", example="export.zip", via=TERMINAL_ONLY)]
     audience: Annotated[
         str,
         Param("Who can see what is imported: owner, public, guild:<id>, channel:<id> or person:<id>", metavar="WHO"),
@@ -60,7 +60,7 @@ class OneImport(Arguments):
     as_owner: Annotated[str, Param("Author in the file whose messages are your own", metavar="NAME")] = ""
 
 
-_Origin = Annotated[str, Field(min_length=6), Param("Name of the import, as listed")]
+_Origin = Annotated[str, Field(min_length=6), Param("Name of the import, as listed", example="export.zip")]
 
 
 class OutcomeRow(Row):

@@ -35,7 +35,7 @@ _GIVEN = {
 }
 
 
-_Entry = Annotated[str, Param("ID of the inference, as listed", suggests="guesses")]
+_Entry = Annotated[str, Param("ID of the inference, as listed", example="1", suggests="guesses")]
 
 
 class ReportRow(Row):

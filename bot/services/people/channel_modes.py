@@ -19,7 +19,9 @@ from memory.store.ids import PlaceId
 from sources.text import place_title
 from texts import _, gettext_noop
 
-_Heard = Annotated[str, Param("Channel or server, such as discord:1234", suggests="places with modes")]
+_Heard = Annotated[
+    str, Param("Channel or server, such as discord:1234", example="discord:1234", suggests="places with modes")
+]
 _Mode = Annotated[Literal["open", "mention", "listen", "off", "configured"], Param("Mode to set")]
 _CHANNELS = ("guild", "thread")
 

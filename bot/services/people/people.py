@@ -47,7 +47,7 @@ _REMEMBERED = 1_000
 _log = Log("bot.services.people.people")
 
 
-_Code = Annotated[str, Param("The code, such as ABCD-2345")]
+_Code = Annotated[str, Param("The code, such as ABCD-2345", example="ABCD-2345")]
 
 
 class AccountRow(Row):

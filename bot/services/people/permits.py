@@ -37,19 +37,19 @@ _OWNERS = Scope(OWNER)
 _BLOCK = "block:"
 
 
-_Request = Annotated[str, Param("Number, as listed", suggests="requests")]
+_Request = Annotated[str, Param("Number, as listed", example="1", suggests="requests")]
 _Length = Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)]
 _Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
 _Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
-_Permit = Annotated[str, Param("Number, as listed", suggests="permits")]
+_Permit = Annotated[str, Param("Number, as listed", example="1", suggests="permits")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")]
 
 
 class GrantPermit(Arguments):
-    agent: Annotated[str, Param("Name of the agent", suggests="agents")]
+    agent: Annotated[str, Param("Name of the agent", example="Carina", suggests="agents")]
     what: Annotated[
         str, Field(max_length=100),
-        Param("One of its tools, or block:LABEL to let it write that block", suggests="permitted")
+        Param("One of its tools, or block:LABEL to let it write that block", example="recall", suggests="permitted")
     ]  # fmt: skip
     audience: Annotated[
         str,

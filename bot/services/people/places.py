@@ -63,7 +63,7 @@ MODES = {
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
 _Channel = Annotated[Location | None, Param("Channel (default: this one)")]
-_Source = Annotated[str, Param("Source, such as discord", suggests="sources")]
+_Source = Annotated[str, Param("Source, such as discord", example="discord", suggests="sources")]
 _Mode = Annotated[
     Literal["open", "mention", "listen", "off", "configured"] | None,
     Param("Mode to set (default: show the current one)", needs=Action.STEER),

@@ -33,14 +33,16 @@ _WRITE = commit_point("web.write")
 
 
 _NAME = pattern(r"[\w.-]{1,40}", gettext_noop("1 to 40 letters, digits, - . and _"))
-_Name = Annotated[str, Field(min_length=1, max_length=40), _NAME, Param("Name for the token, such as the program's")]
+_Name = Annotated[
+    str, Field(min_length=1, max_length=40), _NAME, Param("Name for the token, such as the program's", example="editor")
+]
 _Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
 _Agent = Annotated[str, Param("The only agent that it can talk to", metavar="NAME", suggests="agents")]
 _Person = Annotated[
     str, Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234")
 ]
-_Token = Annotated[str, Param("Name of the token", suggests="tokens")]
-_Session = Annotated[str, Param("Session number, or `all`", suggests="sessions")]
+_Token = Annotated[str, Param("Name of the token", example="editor", suggests="tokens")]
+_Session = Annotated[str, Param("Session number, or `all`", example="1", suggests="sessions")]
 
 
 def sign_in_words() -> str:

@@ -30,9 +30,9 @@ from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
 
-_Name = Annotated[str, Param("Source, such as news", suggests="data sources")]
-_Agent = Annotated[str, Param("Agent to tell", suggests="agents")]
-_Unsubscribed = Annotated[str, Param("Agent to stop notifying", suggests="agents")]
+_Name = Annotated[str, Param("Source, such as news", example="news", suggests="data sources")]
+_Agent = Annotated[str, Param("Agent to tell", example="Carina", suggests="agents")]
+_Unsubscribed = Annotated[str, Param("Agent to stop notifying", example="Carina", suggests="agents")]
 
 
 def _known_fields(template: str) -> str:
@@ -54,7 +54,7 @@ _NAME = pattern(r"[A-Za-z0-9_-]{1,40}", gettext_noop("1 to 40 letters, digits, -
 
 
 class AddSource(Arguments):
-    name: Annotated[str, _NAME, Param("Name for the source, such as news")]
+    name: Annotated[str, _NAME, Param("Name for the source, such as news", example="news")]
     feed: Annotated[str, Field(max_length=2_000), Param("URL of an RSS or Atom feed", metavar="URL")] = ""
     calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
         ""

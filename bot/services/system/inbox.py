@@ -45,12 +45,12 @@ Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
 _OnlyDead = Annotated[bool, Param("Show only failed messages")]
 _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")]
 _Before = Annotated[int | None, Field(ge=1), Param("Show only those before this number", via=TERMINAL_ONLY)]
-_Row = Annotated[str, Param("Number in the list", suggests="inbox")]
-_Dead = Annotated[str, Param("Number in the list", suggests="dead")]
+_Row = Annotated[str, Param("Number in the list", example="1", suggests="inbox")]
+_Dead = Annotated[str, Param("Number in the list", example="1", suggests="dead")]
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed message that I could try again.")
-_Message = Annotated[str, Param("Number from my apology", suggests="unanswered")]
+_Message = Annotated[str, Param("Number from my apology", example="1", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
 

@@ -54,7 +54,7 @@ class BuiltInJob(Struct, frozen=True):
 
 
 _Done = Annotated[bool, Param("Include finished jobs")]
-_Job = Annotated[str, Param("Name of the job, as listed", suggests="jobs")]
+_Job = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="jobs")]
 
 
 _TITLES = {

@@ -18,8 +18,8 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
 from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening
-from bot.interfaces.cli.chat.chat import Clear, Help, Quit, TextLine, UnknownCommand, own_help, understood
-from bot.interfaces.cli.chat.chat_commands import CommandLine, split
+from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, own_help, understood
+from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.connection import Connection
 from bot.interfaces.cli.manifest import manifest
@@ -174,6 +174,19 @@ def test_a_path_in_the_chat_may_begin_with_the_home_folder(monkeypatch: pytest.M
     assert "/home/somebody/notes" in str(called)
     with pytest.raises(BadParameter, match="~nobody-here"):
         commands.main(split("folder create notes --path ~nobody-here/notes"), "", standalone_mode=False)
+
+
+def test_help_of_a_command_is_asked_for_by_its_name() -> None:
+    assert understood("/help remind me", ["remind"]) == Command("remind me --help")
+    assert {"run", "my", "init", "remind", "route"} <= known(), "each can say where it works"
+    assert not {"run", "my", "init"} & {*offered()}
+
+
+@pytest.mark.parametrize("words", ["run", "db migrate"])
+async def test_what_works_only_outside_of_a_chat_says_so(tmp_path: Path, words: str) -> None:
+    line = Connection(load_config({}, tmp_path), AsyncMock(), "", own=True)
+    with pytest.raises(UserError, match=f"`carina {words}` works only outside of this chat"):
+        await CommandLine(line, AsyncMock()).run(words)
 
 
 def test_help_is_known_and_names_every_command() -> None:

@@ -1,7 +1,9 @@
 """CONTRIBUTING.md, "How to add a command", followed: one method is a command everywhere."""
 
+import io
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,11 +18,13 @@ from bot.agents.permissions.policy import Action
 from bot.errors import CallError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli import generate, main, streams
-from bot.interfaces.cli.commands import Commands
+from bot.interfaces.cli.commands import HEADINGS, Commands
+from bot.interfaces.cli.manifest import manifest
 from bot.interfaces.client import Reply, View
 from bot.interfaces.discord import commands as slash
+from bot.services import services
 from bot.services.caller import Caller, Location, Via
-from bot.services.registry import Arguments, Options, Param, Registry, Role, operation
+from bot.services.registry import Arguments, Options, Param, Registry, Role, operation, operations_of, validated
 from bot.services.results import Sentence
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
@@ -130,6 +134,7 @@ class Cards:
         (["cards", "greet", "Ann"], ("cards.greet", {"name": "Ann"})),
         (["cards", "hail", "Ann"], ("cards.greet", {"name": "Ann"})),
         (["hail", "Ann"], ("cards.greet", {"name": "Ann"})),
+        (["cards", "list"], ("cards.show", {})),
     ],
 )
 def test_a_group_does_its_default_and_old_names_work(
@@ -144,6 +149,63 @@ def test_a_group_does_its_default_and_old_names_work(
     with pytest.raises(click.UsageError, match="There is no command 'lift'"):
         made.main(["cards", "lift"], "carina", standalone_mode=False)
     assert "| `carina cards [show]` | Show cards |" in generate.reference_text()
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], tuple[str, dict[str, Any]]]:
+    """Parses a line of the real command line; gives the operation that it calls and its arguments."""
+
+    def parsed(line: str) -> tuple[str, dict[str, Any]]:
+        found: list[tuple[str, dict[str, Any]]] = []
+        monkeypatch.setattr("sys.stdin", io.StringIO("piped"))
+        made = Commands(manifest(), lambda told, given, _view: found.append((told.name, dict(given))))
+        made.main(shlex.split(line), "carina", standalone_mode=False)
+        (operation,) = found
+        return operation
+
+    return parsed
+
+
+def test_every_example_is_a_call_that_is_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, called: Callable[[str], tuple[str, dict[str, Any]]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agents.toml").write_text("", "utf-8")
+    found = operations_of(services()) | operations_of(generate.LOCAL)
+    shown = 0
+    for entry in manifest().operations:
+        if entry.example:
+            name, given = called(f"{entry.name.replace('.', ' ')} {entry.example}")
+            if name != "agent.import" and name != "group.import":  # an empty file
+                validated(found[name].arguments, given, Via.TERMINAL)
+            shown += 1
+    assert shown > 80
+    with pytest.raises(click.UsageError, match=r"For example: carina remind me call mom in 20 minutes$"):
+        called("remind me")
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("my language de", "language"), ("memory activity", "activity"), ("remind show", "remind.list")],
+)
+def test_a_command_has_its_name_of_discord_as_well(
+    called: Callable[[str], tuple[str, dict[str, Any]]], line: str, name: str
+) -> None:
+    assert called(line)[0] == name
+    with pytest.raises(CallError, match="/admin mode channel works only on Discord"):
+        called("mode channel open")
+
+
+def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name for each in HEADINGS.values() for name in each]
+    offered = {entry.name.partition(".")[0] for entry in manifest().operations} | set(manifest().by_hand)
+    assert sorted(names) == sorted(offered)
+    assert main.run(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert said.index("Every day:") < said.index("  remind ") < said.index("Running Carina:") < said.index("  doctor ")
+    assert "  my " not in said
+    assert main.run(["help", "remind", "me"]) == 0
+    assert "Usage: carina remind me" in capsys.readouterr().out
 
 
 async def test_discord_has_it(added: Registry) -> None:

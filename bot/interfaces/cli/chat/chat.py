@@ -20,6 +20,7 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.chat_events import ChatEvent, Idle
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.commands import HEADINGS
 from bot.interfaces.cli.connection import Connection, connect, new_id
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.startup import NOT_RUNNING
@@ -98,9 +99,9 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
         return TextLine(f"/{word}{rest}")
     if word not in ALONE:
         return Command(word + rest) if word in commands else UnknownCommand(_unknown(word, commands))
-    if rest:
-        return UnknownCommand(_("/{word} takes no arguments.", word=word))
-    return Help() if word == "help" else Quit()
+    if word == "help":
+        return Command(f"{rest.strip()} --help") if rest.strip() and commands else Help()
+    return UnknownCommand(_("/{word} takes no arguments.", word=word)) if rest else Quit()
 
 
 def _unknown(word: str, commands: Collection[str]) -> str:
@@ -117,11 +118,12 @@ def _unknown(word: str, commands: Collection[str]) -> str:
 def help_text(commands: Collection[str], hint: str) -> str:
     """Help for a chat with commands: the chat's own, then the others by name."""
     *own, end = own_help().splitlines()
-    every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *SERVED}))
+    kinds = ((_(kind), [f"/{each}" for each in names if each in commands]) for kind, names in HEADINGS.items())
+    every = "\n".join(f"{kind}: {'  '.join(names)}" for kind, names in kinds if names)
     keys = _(
         "Alt-Enter starts a new line, Tab completes, the arrow keys recall earlier lines, and Ctrl-C stops an answer."
     )
-    return "\n".join(filter(None, (*own, every, _("/COMMAND --help explains a command."), keys, end, hint)))
+    return "\n".join(filter(None, (*own, every, _("/help COMMAND explains a command."), keys, end, hint)))
 
 
 _END = "\0end"  # what the reader of lines sends when there are no more

@@ -18,22 +18,28 @@ from bot.interfaces.cli.connection import Connection
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
 from bot.interfaces.client import View
 from memory.store.records import replace
-from texts import _
+from texts import _, gettext_noop
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
 """What needs a service that does not run, or ends the one that the chat is with."""
+_OUTSIDE = gettext_noop("`{command}` works only outside of this chat.")
 _SHOWN = 30  # suggestions for an argument
 
 
+def known() -> frozenset[str]:
+    """The first words of all commands, also of those that do not work in a chat."""
+    found = manifest()
+    names = [*found.by_hand, *found.on_discord, *(each for entry in found.operations for each in entry.names)]
+    return frozenset(name.partition(".")[0] for name in names)
+
+
 def offered() -> Tree:
+    """The commands that work in a chat."""
     tree: Tree = {}
-    for entry in _operations():
-        place(tree, entry.name, entry)
+    for entry in manifest().operations:
+        if entry.name not in _NOT_HERE:
+            place(tree, entry.name, entry)
     return tree
-
-
-def _operations() -> tuple[Entry, ...]:
-    return tuple(each for each in manifest().operations if each.name not in _NOT_HERE)
 
 
 class _ChatCommands(Commands):
@@ -54,12 +60,14 @@ class CommandLine(Struct, frozen=True):
 
     async def run(self, words: str) -> str:
         """Run a command and return its output. Raises UserError, CallError."""
+        if (first := words.partition(" ")[0]) in manifest().by_hand:
+            raise UserError(_OUTSIDE, command=f"carina {first}")
         called: list[tuple[Entry, Mapping[str, Any], View]] = []
         printed = streams.CapturedOutput()
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                kept = replace(manifest(), by_hand={}, operations=_operations())
-                _ChatCommands(kept, lambda *given: called.append(given)).main(split(words), "", standalone_mode=False)
+                made = _ChatCommands(manifest(), lambda *given: called.append(given))
+                made.main(split(words), "", standalone_mode=False)
         except click.exceptions.NoArgsIsHelpError as error:
             return error.format_message()
         except click.ClickException as error:
@@ -70,6 +78,8 @@ class CommandLine(Struct, frozen=True):
         return printed.take().rstrip("\n")
 
     async def _done(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> str:
+        if entry.name in _NOT_HERE:
+            raise UserError(_OUTSIDE, command=f"carina {entry.name.replace('.', ' ')}")
         said = []
         for reply in await self.line.perform(entry, arguments, replace(view, attended=True)):
             if reply.confirm is not None:

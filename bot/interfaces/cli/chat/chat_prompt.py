@@ -23,7 +23,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.chat_events import History, Idle, Listening, Stream, Typed
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, understood
-from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, offered
+from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
 from bot.interfaces.cli.connection import Connection
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
@@ -72,7 +72,7 @@ class PromptChat:
         self._moment = PromptMoment(self._console, self._redraw)
         self._view = ChatView(self._console, self._moment)
         self._commands = CommandLine(line, self._ask)
-        self._offered = frozenset(offered())
+        self._known = known()
         self._history = InMemoryHistory()
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._writing = asyncio.Lock()
@@ -124,7 +124,7 @@ class PromptChat:
                 break
             if self._question is not None:
                 self._question[1].set_result(text)
-            elif text.strip() and isinstance(understood(text, self._offered), Quit):
+            elif text.strip() and isinstance(understood(text, self._known), Quit):
                 break
             elif text.strip():
                 self._lines.put_nowait(text)
@@ -145,13 +145,13 @@ class PromptChat:
             self._lines.task_done()
 
     async def _do(self, text: str) -> None:
-        match understood(text, self._offered):
+        match understood(text, self._known):
             case TextLine(said):
                 done = await self._line.say(said)
                 if done.answer:
                     self._view.show(Message("", done.answer))
             case Help():
-                self._view.note(help_text(self._offered, _hint(self._config)))
+                self._view.note(help_text(offered(), _hint(self._config)))
             case UnknownCommand(words):
                 self._view.note(words)
             case Command(words):

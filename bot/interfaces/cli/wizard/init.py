@@ -126,7 +126,7 @@ def _beside(path: Path, text: str, mode: int) -> Path:
 
 _Application = Annotated[
         str, Field(min_length=1, max_length=100),
-        Param("Application ID, from Discord's developer portal", metavar="APPLICATION_ID")
+        Param("Application ID, from Discord's developer portal", example="1234", metavar="APPLICATION_ID")
     ]  # fmt: skip
 
 
