@@ -345,6 +345,8 @@ def seen(rows: Rows, agent: AgentId, scope: Scope) -> dict[Audience, Seen]:
 
 def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbor]:
     """The other agents that are not archived, by name."""
+    if not rows.may_have("agents", "(SELECT count(*) FROM agents) > 1"):
+        return []
     condition, parameters = scope.sql("p.audience")
     heard, known = scope.sql("s.audience")
     sql = f"""SELECT a.id, a.name, a.description, max(p.last_active) AS at,

@@ -151,6 +151,8 @@ def new_group_id() -> GroupId:
     return GroupId(new_id("grp"))
 
 
+TABLES = ("agents", "agent_groups", "group_members", "folder_attachments")
+"""From which agents and groups are read."""
 _AGENTS = """SELECT *, (SELECT max(access) FROM folder_attachments f WHERE f.agent_id = agents.id) AS files
              FROM agents WHERE """  # 'read_write' is the greater of the two
 

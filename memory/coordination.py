@@ -182,6 +182,8 @@ def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
 
     Notes that arrived while the turn ran wait for the next one.
     """
+    if not rows.may_have("items", "kind = 'handoff'"):
+        return []
     condition, parameters = turn.scope.sql("h.audience")
     read, known = turn.scope.sql("r.audience")
     sql = f"""{_HANDOFF} AND {condition} AND (h.key = ? OR (h.key = '' AND h.agent_id IS NOT ?))

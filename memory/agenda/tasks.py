@@ -126,6 +126,8 @@ def shared(
     done: bool = False,
 ) -> list[Task]:
     """The newest open tasks that agents share, newest first; with `agent`, its own and those for anyone."""
+    if not (done or rows.may_have("tasks", "shared AND status IN ('open', 'in_progress')")):
+        return []
     where = f"""t.shared{"" if done else f" AND {_OPEN}"} AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
                 AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT +?"""
     until = before

@@ -136,8 +136,11 @@ class Common(Struct, frozen=True):
 
 
 def configured(rows: Rows) -> list[Common]:
-    found = rows.all("SELECT seed, permissions FROM constellation_blocks ORDER BY label")
-    return [Common(json.loads(row["seed"]), json.loads(row["permissions"])) for row in found]
+    def read() -> list[Common]:
+        found = rows.all("SELECT seed, permissions FROM constellation_blocks ORDER BY label")
+        return [Common(json.loads(row["seed"]), json.loads(row["permissions"])) for row in found]
+
+    return rows.cached(("constellation_blocks",), "configured blocks", read)
 
 
 def configure(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:

@@ -71,15 +71,19 @@ def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[l
     At most `limit` of both together, the most recently changed.
     """
     where, parameters = scope.sql("b.audience")
-    found = rows.all(
-        "SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b"
-        " LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?"
-        " OR (b.agent_id <> '_constellation_'"
-        " AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))"
-        " OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))"
-        f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
-        " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT +?",
-        (agent, agent, agent, *parameters, limit),
+    found = rows.cached(
+        (*_TABLES, "constellation_blocks"),
+        ("away", agent, scope, limit),
+        lambda: rows.all(
+            "SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b"
+            " LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?"
+            " OR (b.agent_id <> '_constellation_'"
+            " AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))"
+            " OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))"
+            f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
+            " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT +?",
+            (agent, agent, agent, *parameters, limit),
+        ),
     )
     own = sorted([row["label"] for row in found if row["own"]])
     return own, sorted([f"{row['owner']}/{row['label']}" for row in found if not row["own"]])
@@ -136,9 +140,15 @@ WHERE b.deleted_at IS NULL AND (b.agent_id IN (?, '_constellation_')
 """
 
 
+_TABLES = ("memory_blocks", "shared_block_agents", "agents")
+
+
 def _select(rows: Rows, agent: AgentId, where: str, parameters: tuple[str, ...]) -> list[Block]:
-    found = rows.all(f"{_LIVING} AND {where}", (agent, agent, agent, *parameters))
-    return [_block(tuple(row), agent) for row in found]
+    def read() -> list[Block]:
+        found = rows.all(f"{_LIVING} AND {where}", (agent, agent, agent, *parameters))
+        return [_block(tuple(row), agent) for row in found]
+
+    return [*rows.cached(_TABLES, (agent, where, parameters), read)]
 
 
 def own_block(rows: Rows, owner: AgentId, label: str, audience: Audience) -> Block | None:

@@ -276,6 +276,10 @@ def known(
 def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind], most: int) -> dict[Kind, list[Item]]:
     """What a turn may be shown, in one read: its place's newest summary and unfinished work, for exactly its hearers;
     of working memory, what is valid and at or below `paths`; and the `most` recently said of `kinds`."""
+    found = defaultdict[Kind, list[Item]](list)
+    wanted = (Kind.CONVERSATION, Kind.WORK, Kind.WORKING, *kinds)
+    if not rows.may_have("items", f"kind IN ({', '.join(map(repr, map(str, wanted)))})"):
+        return found
     condition, known = turn.scope.sql("audience")
     here = "agent_id = ? AND place_id = ? AND audience = ? ORDER BY id DESC LIMIT 1"
     asked = [f"kind = 'conversation' AND {here}", f"kind = 'work' AND {here}"]
@@ -285,7 +289,6 @@ def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind],
         asked.append(f"kind = 'working' AND {_UNDER} AND {condition} AND (valid_until IS NULL OR valid_until > ?)")
         values += (*_below(path), *known, turn.started_at)
     sql = " UNION ALL ".join([f"SELECT * FROM (SELECT * FROM items WHERE {each})" for each in asked])
-    found = defaultdict[Kind, list[Item]](list)
     for item in sorted(_item.all(rows, sql, values), key=attrgetter("id"), reverse=True):
         found[item.kind].append(item)
     return found

@@ -29,11 +29,13 @@ class TurnView(Struct, frozen=True):
 
 _SQL = f"""SELECT (SELECT name FROM places WHERE id = ?), ({quiet_hours.ZONE}), ({unshown.PEOPLE}),
            EXISTS ({archival.ANY})"""
+_TABLES = ("places", "person_times", "unshown_people", "archival_entries")
 
 
 def turn_view(rows: Rows, turn: Turn, namespaces: Sequence[str]) -> TurnView:
     """The view of a turn that is shown working memory in these namespaces."""
-    ((name, zone, hidden, remembers),) = rows.all(_SQL, (turn.place, turn.person, turn.agent))
+    asked = turn.place, turn.person, turn.agent
+    (name, zone, hidden, remembers) = rows.cached(_TABLES, ("around", asked), lambda: tuple(rows.all(_SQL, asked)[0]))
     stored = items.of_turn(rows, turn, namespaces, projects.KINDS, projects.READ)
     compacted = next(map(summaries.compaction, stored[Kind.CONVERSATION]), None)
     return TurnView(name or "", zone or "", {*json.loads(hidden)} - {turn.person}, bool(remembers), compacted, stored)

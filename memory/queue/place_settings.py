@@ -39,6 +39,10 @@ class EffectiveSettings(NamedTuple):
 
 def at_place(rows: Rows, place: PlaceId) -> EffectiveSettings:
     """How a place is answered."""
+    return rows.cached(("steering", "places"), ("at place", place), lambda: _at_place(rows, place))
+
+
+def _at_place(rows: Rows, place: PlaceId) -> EffectiveSettings:
     sql = """SELECT (SELECT s.value FROM steering s
                LEFT JOIN json_each((SELECT bindings FROM places WHERE id = :place)) b ON b.value = s.subject
                WHERE s.kind = 'model' AND (s.subject = :place OR b.key IS NOT NULL)

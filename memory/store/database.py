@@ -15,7 +15,7 @@ This is the only module that imports aiosqlite; `memory.store.sqlite` opens the 
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime
 from functools import lru_cache, partial
@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
+from memory.store.read_cache import ReadCache
 from memory.store.sqlite import Code, Connection, connect, driver, result_code, transaction
 from texts import carried
 
@@ -58,10 +59,11 @@ def as_dict(row: Row) -> dict[str, Value]:
 
 
 class Rows:
-    """Reading: every statement here is a SELECT."""
+    """Reading: every statement here is a SELECT. The writer's have a cache of what seldom changes."""
 
-    def __init__(self, raw: Connection) -> None:
+    def __init__(self, raw: Connection, cache: ReadCache | None = None) -> None:
         self._raw = raw
+        self._cache = cache
 
     def all(self, sql: str, parameters: Parameters = ()) -> list[Row]:
         return self._raw.execute(sql, parameters).fetchall()
@@ -78,6 +80,18 @@ class Rows:
     def number(self, sql: str, parameters: Parameters = ()) -> int:
         """The number that a statement returns; 0 if it returns none."""
         return self.value(sql, parameters, int) or 0
+
+    def cached(self, tables: Sequence[str], key: Hashable, read: Callable[[], T]) -> T:
+        """The result of a read of watched tables (`memory.store.read_cache`), which nobody may change.
+
+        The key says what is read, and with which parameters, the scope included.
+        """
+        return read() if self._cache is None else self._cache.get(self._raw, tables, key, read)
+
+    def may_have(self, table: str, condition: str = "1") -> bool:
+        """False if a watched table is known to have no such row: then there is nothing to look for in it."""
+        sql = f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1"
+        return self._cache is None or self.cached((table,), sql, lambda: self.one(sql) is not None)
 
 
 class Tx(Rows):
@@ -195,15 +209,16 @@ def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
             raw.execute("COMMIT")
 
 
-def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
-    tx = Tx(raw)
+def _run_units(raw: Connection, cache: ReadCache, units: Sequence[_Unit[Any]]) -> list[Any]:
+    tx = Tx(raw, cache)
     return [unit.work(tx) for unit in units]
 
 
 class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._log = f"{os.path.realpath(path)}-wal"  # SQLite follows links, too
+        self._log: int | None = None
+        self._cache = ReadCache()
         self._writer = _Thread(path, read_only=False)
         self._readers = [_Thread(path, read_only=True) for _ in range(_READERS)]
         self._waiting: list[_Unit[Any]] = []
@@ -222,7 +237,8 @@ class Database:
             database = cls(path)
             for thread in (database._writer, *database._readers):
                 stack.push_async_callback(thread.close)
-            await database.maintain(lambda raw: raw.execute("PRAGMA synchronous=NORMAL"))
+            stack.callback(database._close_log)
+            await database.maintain(database._prepare)
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:
                 yield database
@@ -293,16 +309,38 @@ class Database:
         _give(units, results)
 
     def _commit(self, raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
-        with transaction(raw):
-            results = _run_units(raw, units)
+        with self._cache.transaction(), transaction(raw):
+            results = _run_units(raw, self._cache, units)
             faults.reach("before", *map(attrgetter("point"), units))
         faults.reach("after", *map(attrgetter("point"), units))
         durable = [unit.durable for unit in units]
         if any(durable):
             if not all(durable):
                 self._loop.call_soon_threadsafe(_give, units, results, False)
-            _sync(self._log)
+            self._sync()
         return results
+
+    def _prepare(self, raw: Connection) -> None:
+        raw.execute("PRAGMA synchronous=NORMAL")
+        self._cache.watch(raw)
+
+    def _sync(self) -> None:
+        """Have everything that is committed survive a power cut, as SQLite does if `synchronous` is FULL.
+
+        The log stays open: each call that opens or closes it would wait for Python's lock while the turn goes on.
+        """
+        try:
+            if self._log is None:  # SQLite follows links, too; Windows syncs only what is open for writing
+                self._log = os.open(f"{os.path.realpath(self.path)}-wal", os.O_RDWR)
+            _to_disk(self._log)
+        except FileNotFoundError:
+            return  # on drives that cannot have a log, SQLite has synced
+        except OSError as error:
+            raise _NotSynced("the disk did not accept the write: {error}", error=error) from error
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            os.close(self._log)
 
 
 def _give(units: Sequence[_Unit[Any]], results: Sequence[Any], durable: bool = True) -> None:
@@ -310,20 +348,6 @@ def _give(units: Sequence[_Unit[Any]], results: Sequence[Any], durable: bool = T
     for unit, result in zip(units, results, strict=True):
         if not unit.done.done() and (durable or not unit.durable):
             unit.done.set_result(result)
-
-
-def _sync(log: str) -> None:
-    """Have everything that is committed survive a power cut, as SQLite does if `synchronous` is FULL."""
-    try:
-        opened = os.open(log, os.O_RDWR)  # Windows syncs only what is open for writing
-        try:
-            _to_disk(opened)
-        finally:
-            os.close(opened)
-    except FileNotFoundError:
-        return  # on drives that cannot have a log, SQLite has synced
-    except OSError as error:
-        raise _NotSynced("the disk did not accept the write: {error}", error=error) from error
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

@@ -73,6 +73,10 @@ class Team(Struct, frozen=True):
 
 def team(rows: Rows, group_id: GroupId) -> Team:
     """Read a team. Raises KeyError if the group is gone, ValueError if its row is invalid."""
+    return rows.cached(agents.TABLES, ("team", group_id), lambda: _team(rows, group_id))
+
+
+def _team(rows: Rows, group_id: GroupId) -> Team:
     group = agents.group(rows, group_id)
     members = [member for member in group.members if member.role != "observer"]
     if not members:

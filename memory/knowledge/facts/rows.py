@@ -140,6 +140,8 @@ def weightiest(
 ) -> tuple[list[Fact], list[Fact]]:
     """The strongest facts of an agent and those shared by all, at most `most` of each; of its own, those by `person`
     come first. Speakers are looked up only for the result."""
+    if not rows.may_have("facts", "superseded_by IS NULL"):
+        return [], []
     condition, parameters = scope.sql("f.audience")
     usable = f"f.superseded_by IS NULL AND f.created_at <= ? AND {condition}"
     sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.agent_id = ? AND f.shared_at IS NULL AND {usable}

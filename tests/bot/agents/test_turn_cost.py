@@ -5,7 +5,7 @@ import gc
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -18,11 +18,14 @@ from bot.agents.turn import TurnRunner
 from bot.models.base import Request
 from bot.models.offline.model import OfflineModel
 from memory.store import database, sqlite
+from memory.store.read_cache import ReadCache
 from tests.bot.parts import OLGA, direct, said
 from tests.bot.stage import Service, Setting, running
 
 ROOT = f"{Path(__file__).parents[3]}/"
 OURS = tuple(f"{ROOT}{package}/" for package in ("bot", "memory", "sources", "scheduler"))
+
+_READ_COLUMN = 20  # as SQLite numbers what an authorizer is asked
 
 
 class Cost:
@@ -87,10 +90,39 @@ async def test_a_short_answer_costs_no_more_than_it_did(tmp_path: Path, monkeypa
                 await service.heard(said("hello", number, direct(OLGA), OLGA))
             await answered(service, cost, 4)
             assert len(service.platform.sends) == 4
-    assert 40 < cost.statements.total() <= 47, cost.statements
+    assert 28 < cost.statements.total() <= 35, cost.statements
     assert cost.statements["write"] == cost.statements["COMMIT"] == 3, cost.statements
     assert cost.statements["BEGIN"] == 0, "a turn waits for a thread that reads"
     assert 500 < cost.calls <= 970
+
+
+async def test_what_is_remembered_between_turns_comes_from_watched_tables_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a change elsewhere would not be seen."""
+    get, unwatched, keys = ReadCache.get, list[str](), set[str]()
+
+    def checked(cache: ReadCache, raw: Any, tables: Sequence[str], key: Any, read: Callable[[], Any]) -> Any:
+        def note(action: int, table: str | None, _column: str | None, *_where: str | None) -> int:
+            if action == _READ_COLUMN and table not in (*tables, "json_each"):
+                unwatched.append(f"{key}: {table}")
+            return 0
+
+        def watched() -> Any:
+            keys.add(str(key))
+            raw.set_authorizer(note)
+            try:
+                return read()
+            finally:
+                raw.set_authorizer(lambda *_asked: 0)
+
+        return get(cache, raw, tables, key, watched)
+
+    monkeypatch.setattr(ReadCache, "get", checked)
+    async with running(tmp_path, Setting()) as service:
+        await service.heard(said("hello", 1, direct(OLGA), OLGA))
+    assert len(keys) > 8
+    assert unwatched == []
 
 
 async def test_a_turn_that_is_over_leaves_no_garbage(tmp_path: Path) -> None:
