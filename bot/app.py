@@ -16,12 +16,12 @@ from bot.interfaces import control, socket
 from bot.interfaces.chat import chat_handlers
 from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.telemetry import Telemetry
+from bot.interfaces.web.conversations import Talk
 from bot.interfaces.web.server import PageMarks, WebParts, WebServer
-from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services
 from bot.services.people.web_access import OnceRequests
-from bot.services.sharing import ServedRegistry, open_shared
+from bot.services.shared import ServedRegistry, open_shared
 from bot.services.system.halt import Restart
 from memory import agents
 from memory.store.clock import Clock, utc_now

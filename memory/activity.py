@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
-from memory.people.unshown import shown
+from memory.people.hidden_people import shown
 from memory.queue.turns import Turn
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value, as_dict

@@ -106,7 +106,7 @@ def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> No
 
 @pytest.mark.parametrize("by", ["service", "status", "portability", "wizard.init"])
 def test_what_needs_no_service_loads_none(by: str) -> None:
-    found = loaded(f"bot.interfaces.cli.here, bot.interfaces.cli.{by}")
+    found = loaded(f"bot.interfaces.cli.local_operations, bot.interfaces.cli.{by}")
     services = {"bot.services.composition", "bot.agents.turn", "bot.runtime.constellation"}
     assert not found & {*services, "discord", "atproto", "numpy"}
 
@@ -117,7 +117,7 @@ def test_a_chat_loads_a_service_only_where_none_runs() -> None:
 
 
 def test_a_command_that_opens_the_services_loads_no_library_that_rows_can_do_without() -> None:
-    found = loaded("bot.interfaces.cli.here, bot.interfaces.cli.opened")
+    found = loaded("bot.interfaces.cli.local_operations, bot.interfaces.cli.local_services")
     assert [name for name in (*HEAVY, "httpcore") if name in found and name != "loro"] == []
 
 
@@ -129,5 +129,10 @@ def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later
     )
     assert found.isdisjoint({"cryptography", "feedparser", "libipld", "markdown_it", "mcp", "tomlkit"})
     rare = ["bot.interfaces.cli.wizard", "bot.interfaces.diagnostics", "bot.interfaces.mcp", "bot.interfaces.web.site"]
-    rare += ["memory.portability.export", "memory.portability.load", "sources.bluesky.lookups", "sources.feeds.formats"]
+    rare += [
+        "memory.portability.exports",
+        "memory.portability.imports",
+        "sources.bluesky.lookups",
+        "sources.feeds.formats",
+    ]
     assert [name for name in found if name.startswith(tuple(rare))] == []

@@ -36,7 +36,7 @@ STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 
 DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
-    *("memory.store.plurals", "memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
+    *("memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
     "memory.store.records",
 )
 
@@ -219,7 +219,7 @@ COMPOSITION = (
     "bot/app.py",
     "bot/interfaces/frontends.py",
     "bot/interfaces/cli/serve.py",
-    "bot/interfaces/cli/opened.py",
+    "bot/interfaces/cli/local_services.py",
     "bot/services/",
     "bot/runtime/",
 )

@@ -18,9 +18,8 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from bot.agents.additions import TypingPeople
 from bot.agents.budgets import Budgets
-from bot.agents.deps import QueryMeaning
+from bot.agents.deps import QueryMeaning, TypingPeople
 from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search_results import Where

@@ -273,3 +273,9 @@ def ngettext_noop(one: str, more: str, /) -> tuple[str, str]:
 @functools.cache
 def _catalog(code: str) -> gettext.NullTranslations:
     return gettext.NullTranslations() if code == "en" else gettext.translation(DOMAIN, FOLDER, [code])
+
+
+def many(count: float, one: str, more: str = "") -> str:
+    """The number with the word for one or for more, such as "2 entries"; by default the plural adds an s."""
+    number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
+    return f"{number} {one if count == 1 else more or f'{one}s'}"

@@ -19,7 +19,7 @@ from bot.models.prices import priced
 from memory import agents, budgets
 from memory.agents import Agent
 from memory.budgets import Filter, Limit, ModelCost, Period, Spender, Sum, guild_of
-from memory.knowledge.working import PATROL
+from memory.knowledge.working_memory import PATROL
 from memory.queue import outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx

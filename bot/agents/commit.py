@@ -14,7 +14,7 @@ from bot.agents.permissions.broker import Broker
 from bot.agents.steps import wordings
 from memory import groups
 from memory.groups import RunOutcome
-from memory.knowledge import work
+from memory.knowledge import unfinished_work
 from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue.inbox import InRow
@@ -56,7 +56,7 @@ def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, outcome: RunOutc
     turn = material.turn
     learning.learn(tx, material, turn_deps.tools, now)
     if material.recovery != "":
-        work.clear(tx, turn)
+        unfinished_work.clear(tx, turn)
     # What goes on after a yes has no run of its own, and may have given tasks.
     if groups.end_run(tx, turn.id, outcome, now) or any(isinstance(step.body, CallEnded) for step in material.steps):
         groups.forget_parts(tx, turn.id)

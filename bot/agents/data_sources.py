@@ -18,7 +18,7 @@ from bot.agents.patrols import speaking_group
 from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource
 from memory.jobs import NewJob
-from memory.knowledge.working import PATROL
+from memory.knowledge.working_memory import PATROL
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
 from memory.queue.payloads import NewsEvent

@@ -30,8 +30,8 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
-from memory.store.plurals import many
 from memory.store.records import replace
+from texts import many
 
 _WRITE = commit_point("filing.write")
 

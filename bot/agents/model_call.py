@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from msgspec import Struct, field
 
 from bot.agents import events
-from bot.agents.additions import HOLD_SECONDS, may_interrupt
 from bot.agents.answers import without_our_lines
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import TurnDeps
+from bot.agents.deps import HOLD_SECONDS, TurnDeps, may_interrupt
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, AnswerRestarted, Model, Request, TextDelta, Usage
 from memory import budgets

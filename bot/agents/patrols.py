@@ -18,7 +18,7 @@ from bot.agents.permissions.policy import People
 from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import NewJob
-from memory.knowledge.working import PATROL
+from memory.knowledge.working_memory import PATROL
 from memory.people import quiet_hours as hours
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import inbox

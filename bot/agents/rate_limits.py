@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from bot.agents.permissions import broker
-from memory.knowledge.working import PATROL
+from memory.knowledge.working_memory import PATROL
 from memory.people.audience import PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.agent_messages import SOURCE as WRITTEN

@@ -15,8 +15,7 @@ from pydantic import model_validator as validate_model
 from bot.models.base import Call, parsed
 from memory.agents import Agent
 from memory.queue.steps import CallEnded, CallFailed, CallWaits, MissingCalls, ModelAnswer, Step
-from memory.store.plurals import many
-from texts import _, gettext_noop
+from texts import _, gettext_noop, many
 
 RuleName: TypeAlias = Literal[
     "continue_loop",

@@ -35,7 +35,7 @@ from bot.agents.tools.base import (
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups
-from memory.knowledge.working import By
+from memory.knowledge.working_memory import By
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import messages, turns
 from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer

@@ -9,7 +9,7 @@ from bot.agents.answers import Piece, queue
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.team import acting
 from memory import activity
-from memory.knowledge import working
+from memory.knowledge import working_memory
 from memory.people.audience import Trust
 from memory.queue import messages, outbox, turns
 from memory.queue.payloads import DecisionEvent, EditEvent
@@ -55,7 +55,7 @@ def write(tx: Tx, ended: TurnResult, now: datetime) -> None:
             if step.seq == final:
                 message = stored
     if not ended.kept:
-        working.forget_turn(tx, material.turn.id)
+        working_memory.forget_turn(tx, material.turn.id)
     _queue(tx, ended, message, now)
     if ended.pieces:
         sent = activity.of_turn(material.turn, activity.Kind.SENT, gettext_lazy("replied"), {"messages": 1}, message)

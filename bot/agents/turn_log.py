@@ -15,7 +15,7 @@ from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call, parsed
 from memory import activity
 from memory.agents import Agent
-from memory.blocks.logs import EVENTS, TOOLS, LogContext, append_log
+from memory.blocks.edits import EVENTS, TOOLS, LogContext, append_log
 from memory.blocks.store import CheckpointPolicy
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Extras

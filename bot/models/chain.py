@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from bot.models import normalize, prices
+from bot.models import normalization, prices
 from bot.models.base import (
     Access,
     Answer,
@@ -169,7 +169,7 @@ def without_images(request: Request) -> Request | None:
     if not any(isinstance(message, UserMessage) and message.images for message in request.messages):
         return None
     messages = (
-        normalize.in_words(message) if isinstance(message, UserMessage) else message for message in request.messages
+        normalization.in_words(message) if isinstance(message, UserMessage) else message for message in request.messages
     )
     return replace(request, messages=tuple(messages))
 

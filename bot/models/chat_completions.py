@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from bot.models import normalize
+from bot.models import normalization
 from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.models.http_model import DONE, Assembly, EncodedPart, Finish, HttpModel, PartialCall, as_json
 from memory.store.recent import RecentValues
@@ -93,7 +93,7 @@ class ChatCompletions:
     def _messages(self, request: Request) -> EncodedPart:
         every = [_said("system", request.system)] if request.system.strip() else []
         before: Message | None = None
-        for message in normalize.mended(request.messages):
+        for message in normalization.mended(request.messages):
             if self.provider == "mistral" and isinstance(before, ToolMessage) and isinstance(message, UserMessage):
                 every.append(_said("assistant", "OK."))  # it accepts no user message right after a result
             every.append(self._message(message))
@@ -103,7 +103,7 @@ class ChatCompletions:
     def _message(self, message: Message) -> EncodedPart:
         match message:
             case ToolMessage(call_id, _, text):
-                return _said("tool", normalize.shown(text), self._id(call_id))
+                return _said("tool", normalization.shown(text), self._id(call_id))
             case AssistantMessage(text, ()):
                 return _said("assistant", text)
             case AssistantMessage(text, calls):
@@ -111,17 +111,17 @@ class ChatCompletions:
                 made = [{"id": self._id(call.id), **_call(call), **self._signed()} for call in calls]
                 return EncodedPart(as_json({"role": "assistant", "content": said, "tool_calls": made}))
         if not (message.images and self.sees):
-            return _said("user", normalize.shown(normalize.in_words(message).text))
+            return _said("user", normalization.shown(normalization.in_words(message).text))
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
-        content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
+        content = [{"type": "text", "text": normalization.shown(message.text)}, *pictures]
         return EncodedPart(as_json({"role": "user", "content": content}))
 
     def _id(self, given: str) -> str:
         """A call's id in the provider's form, even if another model made the call: Mistral refuses other forms."""
-        return normalize.short_call_id(given) if self.provider == "mistral" else normalize.call_id(given)
+        return normalization.short_call_id(given) if self.provider == "mistral" else normalization.call_id(given)
 
     def _shape(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        return normalize.plain_schema(schema) if self.provider == "google" else schema
+        return normalization.plain_schema(schema) if self.provider == "google" else schema
 
     def _signed(self) -> dict[str, Any]:
         return {"extra_content": _UNSIGNED} if self.provider == "google" else {}
@@ -186,5 +186,5 @@ def _said(role: str, text: str, call: str = "") -> EncodedPart:
 
 
 def _call(call: Call) -> dict[str, Any]:
-    function = {"name": normalize.tool_name(call.name), "arguments": normalize.arguments(call.arguments)}
+    function = {"name": normalization.tool_name(call.name), "arguments": normalization.arguments(call.arguments)}
     return {"type": "function", "function": function}

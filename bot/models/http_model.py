@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from bot.models import normalize, prices
+from bot.models import normalization, prices
 from bot.models.base import (
     Access,
     Answer,
@@ -33,7 +33,7 @@ from bot.models.base import (
     Trouble,
     Usage,
 )
-from bot.models.normalize import Pieces, clean
+from bot.models.normalization import Pieces, clean
 from memory.store.logs import Log
 from texts import gettext_lazy
 
@@ -378,7 +378,7 @@ class PartialCall:
             self._arguments += arguments
 
     def made(self) -> Call:
-        found = normalize.call_id(self.id) if self.id else f"call_{uuid.uuid4().hex[:24]}"
+        found = normalization.call_id(self.id) if self.id else f"call_{uuid.uuid4().hex[:24]}"
         return Call(found, clean(self.name), clean(self._arguments) or "{}")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.models import normalize
+from bot.models import normalization
 from bot.models.base import Access, AssistantMessage, Message, Request, ToolMessage, UserMessage
 from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
 
@@ -77,11 +77,11 @@ def _messages(request: Request) -> list[dict[str, Any]]:
     """People and assistant take turns, and people begin: what one of them said in a row is one message."""
     blocks = [
         ("assistant" if isinstance(message, AssistantMessage) else "user", block)
-        for message in normalize.mended(request.messages)
+        for message in normalization.mended(request.messages)
         for block in _blocks(message)
     ]
     if blocks and blocks[0][0] == "assistant":
-        blocks.insert(0, ("user", {"type": "text", "text": normalize.EMPTY}))
+        blocks.insert(0, ("user", {"type": "text", "text": normalization.EMPTY}))
     if blocks:
         blocks[-1][1].update(_CACHED)
     return [{"role": role, "content": [block for _, block in group]} for role, group in groupby(blocks, lambda b: b[0])]
@@ -91,17 +91,21 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     match message:
         case UserMessage():
             pictures = [{"type": "image", "source": _source(url)} for url in message.images]
-            return [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
+            return [{"type": "text", "text": normalization.shown(message.text)}, *pictures]
         case ToolMessage(call_id, _, text, ok):
-            given = {"tool_use_id": normalize.call_id(call_id), "content": normalize.shown(text), "is_error": not ok}
+            given = {
+                "tool_use_id": normalization.call_id(call_id),
+                "content": normalization.shown(text),
+                "is_error": not ok,
+            }
             return [{"type": "tool_result", **given}]
     said: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls = (
         {
             "type": "tool_use",
-            "id": normalize.call_id(call.id),
-            "name": normalize.tool_name(call.name),
-            "input": normalize.values(call.arguments),
+            "id": normalization.call_id(call.id),
+            "name": normalization.tool_name(call.name),
+            "input": normalization.values(call.arguments),
         }
         for call in message.calls
     )
@@ -109,6 +113,6 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _source(url: str) -> dict[str, str]:
-    if (held := normalize.held_image(url)) is None:
+    if (held := normalization.held_image(url)) is None:
         return {"type": "url", "url": url}
     return {"type": "base64", "media_type": held[0], "data": held[1]}

@@ -10,11 +10,11 @@ from memory.queue.follow_ups import FollowUp
 from memory.queue.inbox import Arrival
 from memory.queue.message_files import MessageFile
 from memory.queue.payloads import Attachment, EditEvent, Extras
-from memory.store.columns import UnreadableRow
 from memory.store.database import Rows, Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import GroupId
 from memory.store.records import replace
+from memory.store.row_mapper import UnreadableRow
 from sources.base import Kind, Notification
 from sources.text import one_line
 

@@ -12,9 +12,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bot.agents import events
-from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
-from bot.agents.deps import TurnDeps
+from bot.agents.deps import HOLD_SECONDS, TurnDeps
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.speaker import member_similarity
 from bot.agents.groups.team import Team, team
@@ -28,12 +27,12 @@ from bot.runtime.turn_start import TurnStart, begin_turn, unattended
 from memory import agents, groups
 from memory.queue import inbox, turns
 from memory.queue.inbox import InRow
-from memory.store.columns import UnreadableRow
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
+from memory.store.row_mapper import UnreadableRow
 from texts import gettext_noop
 
 _BEGIN = commit_point("turn.begin")

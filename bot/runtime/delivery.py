@@ -22,13 +22,13 @@ from memory.people.identities import place_named
 from memory.queue import messages, outbox
 from memory.queue.outbox import ActDetail, CardButtons, CardDetail, EditDetail, OutRow, PressButtons, Status, TextDetail
 from memory.store.clock import Clock
-from memory.store.columns import UnreadableRow
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId, PlaceId, code
 from memory.store.logs import Log
 from memory.store.records import replace
+from memory.store.row_mapper import UnreadableRow
 from sources.base import (
     ANSWERED,
     Buttons,

@@ -15,12 +15,11 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from bot.agents import patrols
-from bot.agents.additions import TypingPeople
 from bot.agents.agenda.calendar import EventJob
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.answers import package, too_long
 from bot.agents.data_sources import DataSources
-from bot.agents.deps import Limits, OwnerPlace, TurnDeps
+from bot.agents.deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.broker import Broker

@@ -38,11 +38,11 @@ from bot.upkeep.compaction_strategies import (
 from bot.upkeep.prompts import message_line
 from memory import agents
 from memory.agents import Agent
-from memory.blocks import logs
-from memory.blocks.logs import LogContext
+from memory.blocks import edits
+from memory.blocks.edits import LogContext
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
-from memory.people import unshown
+from memory.people import hidden_people
 from memory.people.audience import PUBLIC, Audience
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
@@ -185,7 +185,7 @@ class Compactor:
             summaries.add(tx, made)
             logged = LogContext(found.agent.id, found.audience, found.turn.id, self._deps.checkpoints)
             entry = {"summary": f"by {made.strategy}", "messages": len(planned.leaving)}
-            logs.append_log(tx, logs.SUMMARIES, logged, [entry], now)
+            edits.append_log(tx, edits.SUMMARIES, logged, [entry], now)
             return True
 
         stored = await self._database.write(_STORE, work)
@@ -223,7 +223,7 @@ def conversation_of(
     open_from = turns.oldest_running(rows, turn.place)  # its answer will stand before what was written meanwhile
     kept = [] if previous is None else messages.by_ids(rows, previous.kept, turn.scope)
     held = [*kept, *(one for one in found if one.id not in waiting and summaries.position(one) < open_from)]
-    unseen = unshown.people(rows) if audience == PUBLIC else ()
+    unseen = hidden_people.people(rows) if audience == PUBLIC else ()
     held = [one._replace(text="", tool_args=None) if one.person in unseen else one for one in held]
     budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
     view = View(sorted(held, key=lambda message: (summaries.position(message), message.id)), budget, size_of, now)

@@ -32,8 +32,8 @@ from memory.knowledge.summaries import ConstellationSummary
 from memory.queue.messages import Message
 from memory.store.ids import EntryId, PersonId
 from memory.store.logs import Log
-from memory.store.plurals import many
 from sources.text import one_line
+from texts import many
 
 FOLDER = "directives"
 LONGEST = 8_000

@@ -12,8 +12,8 @@ from memory.blocks.rows import load_block
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named
 from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
-from memory.store.digests import text_mark
 from memory.store.errors import BlockRefused, Refused
+from memory.store.ids import text_mark
 from texts import gettext_lazy
 
 

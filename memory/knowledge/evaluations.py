@@ -14,7 +14,7 @@ from memory.knowledge import items
 from memory.knowledge.feedback import Signal, unquoted
 from memory.knowledge.items import Kind, NewItem
 from memory.people.audience import Audience, Trust
-from memory.people.unshown import shown
+from memory.people.hidden_people import shown
 from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, SessionId, TurnId
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memory.knowledge.facts import actions
 from memory.people.audience import Audience, Scope, Trust
-from memory.people.unshown import shown
+from memory.people.hidden_people import shown
 from memory.queue.turns import Turn
 from memory.store.database import Row, Rows, Tx, Value, as_dict
 from memory.store.ids import AgentId, PlaceId, SessionId

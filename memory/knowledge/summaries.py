@@ -14,7 +14,7 @@ from msgspec import Struct
 from memory.knowledge import items
 from memory.knowledge.items import Item, Kind, NewItem
 from memory.people.audience import Audience, Scope, Trust
-from memory.people.unshown import shown
+from memory.people.hidden_people import shown
 from memory.queue import messages
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.store.clock import from_text, to_text

@@ -10,7 +10,7 @@ from pathlib import Path
 from memory.people.audience import OWNER
 from memory.portability.car import CarError
 from memory.portability.import_audit import UNDOABLE_TABLES
-from memory.portability.load import Import, note_import, registry_rows
+from memory.portability.imports import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx

@@ -16,10 +16,9 @@ from msgspec import Struct
 
 from memory.people.audience import Audience
 from memory.queue.messages import Message
-from memory.store.columns import Codec, UnreadableRow
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GroupId, MessageId, SessionId, snowflakes
-from memory.store.row_mapper import RowMapper
+from memory.store.row_mapper import Codec, RowMapper, UnreadableRow
 
 TRIES = 5
 WAITS = (timedelta(seconds=2), timedelta(seconds=20), timedelta(minutes=2), timedelta(minutes=20))

@@ -13,17 +13,16 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from memory.people import unshown
+from memory.people import hidden_people
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, message_files, messages, payloads
 from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
 from memory.queue.payloads import PAYLOAD, Extras, Payload, about
 from memory.store.clock import from_text
-from memory.store.columns import UnreadableRow, many
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, place_person, snowflakes
-from memory.store.row_mapper import RowMapper
+from memory.store.row_mapper import RowMapper, UnreadableRow, json_rows
 from texts import gettext_noop
 
 OVER_LIMIT = gettext_noop("over the rate limit")
@@ -174,7 +173,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
 
 def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> None:
     if arrival.person is not None and arrival.unshown is not None:
-        unshown.note(tx, arrival.person, unshown.HiddenReason.LABEL, now, holds=arrival.unshown)
+        hidden_people.note(tx, arrival.person, hidden_people.HiddenReason.LABEL, now, holds=arrival.unshown)
     identifier, new = stored
     message = messages.add_heard(
         tx,
@@ -383,7 +382,7 @@ def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
     """Messages of a place that wait for a turn or are part of an unfinished one."""
     sql = """SELECT message_id FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed')
              AND message_id IS NOT NULL"""
-    return {MessageId(message) for (message,) in many(rows, "message_id", sql, (place_id,))}
+    return {MessageId(message) for (message,) in json_rows(rows, "message_id", sql, (place_id,))}
 
 
 def get(rows: Rows, identifier: InboxId) -> InRow | None:

@@ -15,13 +15,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
-from memory.people.unshown import shown
+from memory.people.hidden_people import shown
 from memory.store.clock import from_text, to_text
-from memory.store.columns import Codec, many
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
-from memory.store.row_mapper import RowMapper
+from memory.store.row_mapper import Codec, RowMapper, json_rows
 
 Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
@@ -212,7 +211,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finish
         parameters += (place,)
         condition += """ AND id NOT IN (SELECT message_id FROM inbox WHERE place_id = ?
                          AND status IN ('received', 'claimed') AND message_id IS NOT NULL)"""
-    found = many(
+    found = json_rows(
         rows,
         COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),
         f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND is_archived = 0 AND {condition} "

@@ -22,7 +22,6 @@ from memory.queue import messages
 from memory.queue.message_files import File as File
 from memory.queue.message_files import Image as Image
 from memory.queue.turns import Turn
-from memory.store.columns import Codec, UnreadableRow, many, one_of
 from memory.store.database import Rows, Tx
 from memory.store.ids import (
     AgentId,
@@ -38,7 +37,7 @@ from memory.store.ids import (
     place_source,
     snowflakes,
 )
-from memory.store.row_mapper import RowMapper
+from memory.store.row_mapper import Codec, RowMapper, UnreadableRow, json_rows, one_of
 
 
 class Status(StrEnum):
@@ -196,7 +195,7 @@ OPEN = f"""SELECT source, place_id FROM outbox WHERE status IN ('pending', 'send
 
 def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
     """Source and id of places with unsent rows, or with a preview that may be left over."""
-    return sorted((source, PlaceId(place)) for source, place in many(rows, "source, place_id", OPEN))
+    return sorted((source, PlaceId(place)) for source, place in json_rows(rows, "source, place_id", OPEN))
 
 
 def get(rows: Rows, identifier: OutboxId) -> OutRow | None:

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict
 
-from memory.store.columns import Codec, UnreadableRow, one_of
 from memory.store.ids import AgentId, MessageId, PersonId, RequestId
+from memory.store.row_mapper import Codec, UnreadableRow, one_of
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from msgspec import Struct
 from pydantic import AliasChoices, AliasPath, Field
 
 from memory.people.audience import Trust
-from memory.store.columns import Codec, one_of
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId
+from memory.store.row_mapper import Codec, one_of
 
 Wordings: TypeAlias = tuple[tuple[MessageId, int], ...]
 """Messages, each with the revision that was read."""

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory.people.audience import Scope
-from memory.people.unshown import shown
+from memory.people.hidden_people import shown
 from memory.search.query import Domain, Embedded, Kind, Nearness, Query, RowSet, seen_by
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value

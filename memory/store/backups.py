@@ -18,12 +18,11 @@ from typing import Any
 from msgspec import Struct
 
 from memory.store import erasure_ledger
-from memory.store.byte_search import BACKUPS
 from memory.store.clock import to_text, utc_now
 from memory.store.constellation import Constellation, constellations, registered, set_aside
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
-from memory.store.folder import private_folder, sync_folder
+from memory.store.folder import BACKUPS, private_folder, sync_folder
 from memory.store.ids import ErasureId
 from memory.store.sqlite import connect, copy_database, damage, driver, transaction
 

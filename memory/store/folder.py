@@ -44,6 +44,10 @@ _OURS = (
     *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
     *("terminal.journal", "bluesky.session", ".restoring-*"),
 )
+BACKUPS = "backups"
+"""The folder of the service's own backups (`memory.store.backups`)."""
+DELETED = "deleted"
+"""The folder of deleted constellations, which nobody opens any more."""
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _LOCK_SECONDS = 1.0

@@ -5,6 +5,7 @@ process, 12 bits of sequence. It sorts by time, is unique within one process eve
 still or goes back, and serves as the position of a message.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Iterable
@@ -102,3 +103,8 @@ def place_person(place: PlaceId) -> PersonId | None:
     """The person whose direct messages a place such as "discord:user:1" is."""
     source, _, rest = place.partition(":")
     return PersonId(f"{source}:{rest.removeprefix('user:')}") if rest.startswith("user:") else None
+
+
+def text_mark(text: str, size: int = 6) -> str:
+    """A digest of twice `size` hexadecimal digits; different texts have different digests, except by chance."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()

@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from memory.store.plurals import many
 from memory.store.records import replace
 from sources.bluesky.keys import author_of, message_id, moment
 from sources.text import flatten, one_line
+from texts import many
 
 ALT_LENGTH = 2_000
 MOST_IMAGES = 4

@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.store.plurals import many
 from memory.store.records import replace
 from sources.bluesky.keys import author_of
 from sources.bluesky.records import Account, Post, items, post
 from sources.text import one_line
+from texts import many
 
 PARENTS, DEPTH = 80, 6
 """Posts above and levels below that are requested."""

@@ -16,10 +16,9 @@ from typing import Any
 import discord
 
 from memory.queue.gaps import Span
-from memory.store.digests import text_mark
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, outside
-from memory.store.ids import PlaceId
+from memory.store.ids import PlaceId, text_mark
 from memory.store.logs import Log
 from sources.discord.listener import GatewayListener, Job
 from sources.discord.notifications import readable

@@ -10,10 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.agents import events
-from bot.agents.additions import TypingPeople
 from bot.agents.answers import package
 from bot.agents.budgets import Budgets
-from bot.agents.deps import Limits, OwnerPlace, TurnDeps
+from bot.agents.deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms

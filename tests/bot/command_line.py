@@ -10,7 +10,7 @@ import pytest
 
 from bot import logs
 from bot.config import load_config
-from bot.interfaces.cli import main, startup
+from bot.interfaces.cli import local_operations, main
 from tests.captured_logs import capture_logs
 
 Here: TypeAlias = Callable[[str], CompletedProcess[str]]
@@ -19,7 +19,7 @@ Here: TypeAlias = Callable[[str], CompletedProcess[str]]
 def front_door(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     """Runs a command in `folder`, whose data folder is `data`, with nothing configured but the file that is there."""
     environment = {"CARINA_HOME": str(folder / "data")}
-    monkeypatch.setattr(startup, "load_here", functools.partial(load_config, environment, folder))
+    monkeypatch.setattr(local_operations, "load_here", functools.partial(load_config, environment, folder))
     monkeypatch.setattr(main, "data_folder", lambda _cwd: folder / "data")
     monkeypatch.setattr(logs, "setup_logs", lambda *_given, **_named: None)  # they are the whole process's
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock, patch
 
-from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import Limits, OwnerPlace, TurnDeps
+from bot.agents.deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.agents.events import TurnEvent
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices

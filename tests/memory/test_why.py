@@ -7,6 +7,7 @@ import pytest
 from memory import blocks, why
 from memory.blocks import NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
+from memory.erasure import byte_search
 from memory.erasure.person import compact, empty_log
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
 from memory.knowledge import archival
@@ -17,7 +18,6 @@ from memory.queue.inbox import InRow
 from memory.queue.messages import TurnRow
 from memory.queue.outbox import NewRow
 from memory.queue.turns import Turn
-from memory.store import byte_search
 from memory.store.database import Tx
 from memory.store.ids import MessageId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare

@@ -8,7 +8,7 @@ import pytest
 
 from memory.people.access import Rule
 from memory.people.audience import OWNER, Trust, channel_audience, guild_audience, person_audience
-from memory.store.digests import text_mark
+from memory.store.ids import text_mark
 from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
 from sources.discord.places import guild_id, person_id, place_id

@@ -19,7 +19,7 @@ from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id
 from memory.jobs import NewJob, ReminderDue
-from memory.knowledge.working import PATROL
+from memory.knowledge.working_memory import PATROL
 from memory.people import quiet_hours
 from memory.people.audience import OWNER, Audience, Scope, person_audience
 from memory.people.quiet_hours import Times

@@ -27,9 +27,8 @@ from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import CallDone, ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import AgentId
-from memory.store.plurals import many
 from sources.text import one_line
-from texts import gettext_lazy
+from texts import gettext_lazy, many
 
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation if the agent has no context_budget."""

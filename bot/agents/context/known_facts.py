@@ -17,7 +17,7 @@ from memory.people.audience import Trust
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 from memory.store.ids import FactId
-from memory.store.plurals import many
+from texts import many
 
 TOKENS = 330
 """For facts and roster together."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import parsed
 from memory import groups
-from memory.knowledge import sessions, work
+from memory.knowledge import sessions, unfinished_work
 from memory.knowledge.facts import actions
 from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
@@ -164,7 +164,7 @@ def told(rows: Rows, turn: Turn, state: WorkState | None, left: Sequence[Item]) 
     """The note for a turn: about itself, else about what was left unfinished; empty if there was nothing."""
     if state is None and not left:
         return ""
-    found = state or work.left(left[0])
+    found = state or unfinished_work.left(left[0])
     last = sessions.recent(rows, turn.scope, 1, turn.agent)
     return recovery_text(found, last[0] if last else None)
 
@@ -184,7 +184,7 @@ def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
             return
         steps = tuple(replace(step, body=_without_words(step.body)) for step in steps)
     claimed = [row.message for row in inbox.of_turn(tx, identifier) if row.message is not None]
-    work.keep(tx, turn, state_of(asked, steps, status, now), claimed)
+    unfinished_work.keep(tx, turn, state_of(asked, steps, status, now), claimed)
 
 
 def _without_words(body: StepBody) -> StepBody:

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from bot.agents.context.quotes import PromptText, joined, quotation, say
 from memory.agents import Agent
-from memory.knowledge import working
+from memory.knowledge import working_memory
 from memory.knowledge.items import Item
-from memory.knowledge.working import By, Entry, NewEntry
+from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from sources.text import one_line
@@ -40,18 +40,18 @@ def namespaces(rows: Rows, turn: Turn, agent: Agent) -> list[str]:
     """The turn's own namespace and the others that it is shown; none for an agent without the tool."""
     if TOOL not in agent.tools:
         return []
-    own = working.namespace_of(rows, turn)
-    peoples = own.startswith(f"{working.SESSION}/")
-    return [own, working.SHARED, *((working.SUBAGENT, working.PATROL) if peoples else ())]
+    own = working_memory.namespace_of(rows, turn)
+    peoples = own.startswith(f"{working_memory.SESSION}/")
+    return [own, working_memory.SHARED, *((working_memory.SUBAGENT, working_memory.PATROL) if peoples else ())]
 
 
 def inventory(turn: Turn, named: Sequence[str], found: Sequence[Item]) -> Inventory | None:
     """The list of what was found in these namespaces."""
     if not found:
         return None
-    own, shared, *more = working.before(found, named, turn)
+    own, shared, *more = working_memory.before(found, named, turn)
     left, patrols = more or ([], [])
-    indexes = [each for each in left if each.key.endswith(working.INDEX)]
+    indexes = [each for each in left if each.key.endswith(working_memory.INDEX)]
     return Inventory(turn.started_at, named[0], tuple(own), (*patrols, *indexes, *shared))
 
 
@@ -112,7 +112,9 @@ def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
     if not readable:
         return f"{left}: ask for less at once)\n{quotation(tool, text[:LONGEST])}"
     parts = list(cut(text))
-    while (free := working.room(tx, by.namespace, by)) < len(parts) + 1 and working.drop_oldest_result(tx, by):
+    while (free := working_memory.room(tx, by.namespace, by)) < len(parts) + 1 and working_memory.drop_oldest_result(
+        tx, by
+    ):
         pass
     kept = parts[: max(free - 1, 0)]
     if not kept:
@@ -123,8 +125,9 @@ def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
     lost = f" The last {rest:,} characters found no room and are not kept." if rest else ""
     return (
         f"({tool} gave {len(text):,} characters, too many to show at once. They are kept for "
-        f"{KEPT.seconds // 60} minutes in {len(kept)} parts, {name}/1 to {name}/{len(kept)}; {name}{working.INDEX} "
-        f"says how each begins. Read one with {TOOL} get, or search with key {name}.{lost} This is the beginning:)\n"
+        f"{KEPT.seconds // 60} minutes in {len(kept)} parts, {name}/1 to {name}/{len(kept)}; "
+        f"{name}{working_memory.INDEX} says how each begins. Read one with {TOOL} get, or search with "
+        f"key {name}.{lost} This is the beginning:)\n"
         f"{quotation(tool, text[:_HEAD])}"
     )
 
@@ -136,13 +139,13 @@ def _keep(tx: Tx, by: By, tool: str, parts: list[str]) -> str:
     """
     first = name = f"{tool}-{by.now:%H%M%S}"
     number = 1
-    while working.is_taken(tx, f"{by.namespace}/{name}", by.scope.audience):
+    while working_memory.is_taken(tx, f"{by.namespace}/{name}", by.scope.audience):
         number += 1
         name = f"{first}-{number}"
-    index = NewEntry(f"{name}{working.INDEX}", "\n".join(_outline(name, parts)), KEPT, _CATEGORY)
-    kept = working.save(tx, by, index)
+    index = NewEntry(f"{name}{working_memory.INDEX}", "\n".join(_outline(name, parts)), KEPT, _CATEGORY)
+    kept = working_memory.save(tx, by, index)
     for count, part in enumerate(parts, 1):
-        working.save(tx, by, NewEntry(f"{name}/{count}", part, KEPT, _CATEGORY, index_key=kept.key))
+        working_memory.save(tx, by, NewEntry(f"{name}/{count}", part, KEPT, _CATEGORY, index_key=kept.key))
     return name
 
 

@@ -9,7 +9,7 @@ from bot.agents.seeds import ensure_blocks
 from bot.config.values import OFFLINE
 from memory import agents, groups
 from memory.groups import Part, PartDetail, Status
-from memory.knowledge import working
+from memory.knowledge import working_memory
 from memory.queue import inbox, turns
 from memory.queue.steps import ModelAnswer, forgets, is_lasting
 from memory.queue.turns import Turn
@@ -62,7 +62,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     if any(is_lasting(step.body) for step in material.steps):
         groups.note_acted(tx, part.turn)
     if forgets(material.steps):
-        working.forget_turn(tx, part.turn)
+        working_memory.forget_turn(tx, part.turn)
     turns.end(tx, material.turn.id, "done", now)
 
 

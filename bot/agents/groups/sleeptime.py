@@ -26,9 +26,9 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PlaceId, place_person, place_source
 from memory.store.logs import Log
-from memory.store.plurals import many
 from memory.store.records import asdict, replace
 from scheduler.zones import Quiet
+from texts import many
 
 PAUSE = timedelta(minutes=15)
 """A longer silence ends a stretch of talk."""

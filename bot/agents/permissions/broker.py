@@ -18,7 +18,7 @@ from bot.agents.permissions.policy import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups, requests
-from memory.knowledge.working import PATROL
+from memory.knowledge.working_memory import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.people.identities import person_called
 from memory.queue import inbox, messages, outbox, turns

@@ -29,11 +29,10 @@ from memory.requests import Kind, Need, require
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PlaceId, snowflakes
-from memory.store.plurals import many
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.bluesky import failures
-from texts import gettext_lazy
+from texts import gettext_lazy, many
 
 MOST_BYTES = 1_000_000
 """Of one picture: what every server takes."""

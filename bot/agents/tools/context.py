@@ -20,8 +20,8 @@ from memory.blocks.schemas import PlainContent, outline, plain_schema
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
-from memory.store.plurals import many
 from memory.store.records import replace
+from texts import many
 
 
 def size_of(block: Block) -> str:

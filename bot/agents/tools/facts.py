@@ -16,7 +16,7 @@ from memory.knowledge.items import By, Item
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import FactId
-from memory.store.plurals import many
+from texts import many
 
 _LISTED = 20
 _DIGITS = 18  # of the largest number that SQLite keeps, less one

@@ -20,8 +20,8 @@ from memory.folders.disk import clean
 from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
 from memory.store.errors import Refused
-from memory.store.plurals import many
 from memory.store.records import replace
+from texts import many
 
 _LISTED = 100
 _LINE = 300  # characters of a line that a pattern found

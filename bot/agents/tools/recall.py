@@ -22,9 +22,8 @@ from memory.people.audience import Trust
 from memory.requests import Kind, Need, require
 from memory.search.query import Domain, Query
 from memory.store.database import Rows, Tx
-from memory.store.plurals import many
 from memory.store.records import replace
-from texts import gettext_lazy
+from texts import gettext_lazy, many
 
 _LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many
 OBSERVATIONS = "observations"

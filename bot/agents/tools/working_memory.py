@@ -11,11 +11,11 @@ from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from memory.knowledge import working
-from memory.knowledge.working import By, Entry, NewEntry, ranked
+from memory.knowledge import working_memory
+from memory.knowledge.working_memory import By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
 from memory.store.database import Tx
-from memory.store.plurals import many
+from texts import many
 
 _FOUND, _PREVIEW = 20, 120  # entries that one search shows, and characters of each
 
@@ -42,17 +42,17 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
 
     def work(self, tx: Tx, context: ToolContext, arguments: WorkingMemoryArguments) -> Outcome:
         by = By.in_turn(tx, context.turn, context.message, context.now)
-        path = working.whole_key(arguments.key, by.namespace) if arguments.key.strip() else by.namespace
+        path = working_memory.whole_key(arguments.key, by.namespace) if arguments.key.strip() else by.namespace
         match arguments.operation:
             case "save":
                 return _save(tx, by, arguments)
             case "get":
-                return _shown(working.required(tx, path, by.scope, by.now), by.now)
+                return _shown(working_memory.required(tx, path, by.scope, by.now), by.now)
             case "delete":
-                gone = working.delete(tx, by, path)
+                gone = working_memory.delete(tx, by, path)
                 return Outcome(say("deleted: {gone}", gone=", ".join(gone)))
             case "list":
-                found = working.listing(tx, path, by.scope, by.now)
+                found = working_memory.listing(tx, path, by.scope, by.now)
                 text = _clipped([line(each, by.now) for each in found]) or say(
                     "Nothing is kept under {path} here.", path=path
                 )
@@ -64,7 +64,7 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
 def _save(tx: Tx, by: By, arguments: WorkingMemoryArguments) -> Outcome:
     ttl = timedelta(minutes=arguments.ttl_minutes)
     new = NewEntry(arguments.key, arguments.content, ttl, arguments.category, arguments.tags)
-    kept = working.save(tx, by, new)
+    kept = working_memory.save(tx, by, new)
     return Outcome(say("saved as {key}, expires in {ttl}", key=kept.key, ttl=lasting(kept, by.now)))
 
 
@@ -78,7 +78,7 @@ def _shown(found: list[Entry], now: datetime) -> Outcome:
 
 
 def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Outcome:
-    there = working.listing(tx, path, by.scope, by.now, parts=True)
+    there = working_memory.listing(tx, path, by.scope, by.now, parts=True)
     wanted = {tag.casefold() for tag in arguments.tags}
     fitting = [
         each
@@ -96,7 +96,7 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
 
 def _clipped(lines: list[PromptText]) -> PromptText:
     shown: list[PromptText] = []
-    room = working.LONGEST
+    room = working_memory.LONGEST
     for each in lines:
         room -= len(each) + 1
         if room < 0:

@@ -8,7 +8,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.cli.loading import loaded
+from bot.interfaces.cli.home import loaded
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation

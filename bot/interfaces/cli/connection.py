@@ -11,10 +11,9 @@ from msgspec import Struct
 from bot.config import Config
 from bot.interfaces import socket
 from bot.interfaces.chat_events import ChatEvent, Taken
-from bot.interfaces.cli.here import local_registry
-from bot.interfaces.cli.loading import loaded
+from bot.interfaces.cli.home import loaded
+from bot.interfaces.cli.local_operations import in_constellation, local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
-from bot.interfaces.cli.startup import in_constellation
 from bot.interfaces.client import Reply, View
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of

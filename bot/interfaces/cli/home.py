@@ -1,11 +1,13 @@
-"""Where the data folder is, found without loading the configuration: what a command needs to ask a running service.
+"""What a command needs to ask a running service: the data folder, found without loading the configuration.
 
-`bot.config` decides when no service runs, and reports what is wrong.
+`bot.config` decides when no service runs, and reports what is wrong. Everything else is loaded only when it is needed.
 """
 
+import gc
 import importlib
 import os
 from pathlib import Path
+from typing import Any
 
 
 def data_folder(cwd: Path) -> Path:
@@ -31,3 +33,14 @@ def _of_file(path: Path, name: str) -> str:
         return ""
     dotenv = importlib.import_module("dotenv")  # only where it is needed
     return str(dotenv.dotenv_values(path).get(name) or "")
+
+
+def loaded(module: str) -> Any:
+    """A module with all that it imports: none of that is garbage, so it is not searched for any, then or later."""
+    gc.disable()
+    try:
+        found = importlib.import_module(module)
+        gc.freeze()
+    finally:
+        gc.enable()
+    return found

@@ -17,9 +17,8 @@ from bot import logs
 from bot.config import Config
 from bot.errors import CallError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.home import data_folder
-from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.startup import configured, log_to
+from bot.interfaces.cli.home import data_folder, loaded
+from bot.interfaces.cli.local_operations import configured, log_to
 from bot.interfaces.exit_codes import EXPECTED, UNEXPECTED, exit_code
 from bot.interfaces.service_client import holder_of
 from bot.interfaces.version import version

@@ -1,7 +1,7 @@
 """`carina`: parses a command, runs it and prints the result.
 
 A command that a running service answers loads the parser, the manifest and a socket, nothing else. Where no service
-runs, `bot.interfaces.cli.here` does the work in this process.
+runs, `bot.interfaces.cli.local_operations` does the work in this process.
 """
 
 import functools
@@ -18,8 +18,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces import client
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.cli.home import data_folder, locale
-from bot.interfaces.cli.loading import loaded
+from bot.interfaces.cli.home import data_folder, loaded, locale
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.client import View
 from bot.interfaces.version import version
@@ -183,7 +182,7 @@ def _replies(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator
 
 
 def _here(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator[client.Reply]:
-    module = loaded("bot.interfaces.cli.here")
+    module = loaded("bot.interfaces.cli.local_operations")
     found: list[client.Reply] = module.replies(entry.name, arguments, view, entry.by)
     yield from found
 

@@ -31,8 +31,8 @@ from memory.portability.destination import (
     placed,
     require_new_name,
 )
-from memory.portability.export import Origin, export
-from memory.portability.load import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
+from memory.portability.exports import Origin, export
+from memory.portability.imports import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import Part
 from memory.store import erasure_ledger
 from memory.store.backups import RESTORING

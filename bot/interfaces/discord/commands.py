@@ -16,7 +16,7 @@ from bot.interfaces.discord.callers import caller_of, location_of
 from bot.interfaces.discord.components import OpenForm, OpenQuestion, Questions, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, suggests, tell, text_file
 from bot.interfaces.discord.responses import shown as shown_text
-from bot.interfaces.discord.steps import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
+from bot.interfaces.discord.row_actions import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result

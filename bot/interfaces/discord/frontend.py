@@ -9,12 +9,12 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.blocks import block_form, entry_form, hear_block_forms, hear_entry_form
 from bot.interfaces.discord.callers import barred
 from bot.interfaces.discord.chat import install_talking
 from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.components import OpenForm, install_approvals, operation_buttons
 from bot.interfaces.discord.help import install_help
+from bot.interfaces.discord.memory_forms import block_form, entry_form, hear_block_forms, hear_entry_form
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import install_settings
 from bot.interfaces.discord.why import ITEMS, install_why
@@ -22,12 +22,11 @@ from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
 from bot.services.registry import Operation
-from bot.services.sharing import ServedRegistry
+from bot.services.shared import ServedRegistry
 from memory.people.access import Rule
 from memory.store.clock import Clock
-from memory.store.digests import text_mark
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace
 from sources.base import Front
 from sources.discord.client import Commands as Offered

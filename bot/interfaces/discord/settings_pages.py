@@ -17,7 +17,7 @@ from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
 from bot.interfaces.discord.components import Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, defer, shown, tell
-from bot.interfaces.discord.steps import menu
+from bot.interfaces.discord.row_actions import menu
 from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown

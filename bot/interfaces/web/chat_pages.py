@@ -10,9 +10,9 @@ from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.context import FAILURES, Context, outcome
+from bot.interfaces.web.conversations import Answer, AnswerStage, ChatLine, Conversation, PartialAnswer
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import MOST_WITH_FILES, Refusal
-from bot.interfaces.web.talk import Answer, AnswerStage, ChatLine, Conversation, PartialAnswer
 from bot.services.caller import PlaceScope
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope

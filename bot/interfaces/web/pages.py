@@ -23,8 +23,7 @@ from bot.services.results import Result
 from bot.services.system.jobs import JobRow
 from memory.queue import inbox
 from memory.requests import Status
-from memory.store.digests import text_mark
-from memory.store.ids import MessageId
+from memory.store.ids import MessageId, text_mark
 from scheduler.zones import zone_of
 from texts import _, error_text
 

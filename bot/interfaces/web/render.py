@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 import texts
 from bot.services.results import relative
 from memory.store.clock import from_text
-from memory.store.digests import text_mark
+from memory.store.ids import text_mark
 from sources.text import place_title
 from texts import gettext_noop, number_text
 

@@ -19,8 +19,8 @@ from bot.services.people.web_access import OnceRequest, StoredResponse
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
 from memory.people.web_keys import RequestState
-from memory.store.digests import text_mark
 from memory.store.errors import BlockChanged
+from memory.store.ids import text_mark
 from texts import _, error_text
 
 _CONFIRM = "x-confirm"

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.web import logs
-from bot.interfaces.web.talk import Talk
+from bot.interfaces.web.conversations import Talk
 from bot.services.composition import Services
 from bot.services.people.web_access import OnceRequests, WebAccess
 from memory.people.audience import Audience

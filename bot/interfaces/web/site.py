@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bot.interfaces.web import chat_pages, health, hooks, mcp, memory_pages, openai_api, pages, rest, signing_in
+from bot.interfaces.web import chat_pages, health, hooks, mcp, memory_pages, openai_api, pages, rest, sign_in
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.security import FOR_PROGRAMS, AccessMiddleware, Refusal
@@ -71,10 +71,10 @@ def application(web: WebServer) -> ASGIApp:
         Route("/healthz", health.alive),
         Route("/readyz", served(health.ready)),
         Route("/metrics", served(partial(health.metrics, health.Durations(web.clock())))),
-        Route("/login", served(signing_in.login)),
-        Route("/login/discord", served(signing_in.with_discord)),
-        Route("/login/discord/back", served(signing_in.from_discord)),
-        page("/logout", signing_in.logout),
+        Route("/login", served(sign_in.login)),
+        Route("/login/discord", served(sign_in.with_discord)),
+        Route("/login/discord/back", served(sign_in.from_discord)),
+        page("/logout", sign_in.logout),
         Route("/favicon.ico", _favicon),
         Mount("/static", StaticFiles(directory=STATIC)),
         *(Route(path, served(handler), methods=[method]) for method, path, handler in PROGRAMS),

@@ -27,9 +27,8 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audien
 from memory.queue import inbox, messages, outbox
 from memory.queue.messages import Message
 from memory.store.database import Rows, Tx
-from memory.store.digests import text_mark
 from memory.store.errors import Refused
-from memory.store.ids import PersonId, TurnId, place_source
+from memory.store.ids import PersonId, TurnId, place_source, text_mark
 from memory.store.records import replace
 from memory.why import Kind, Memory
 from sources.discord.markup import message_link

@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
-from memory.erasure import stores
+from memory.erasure import byte_search, stores
 from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
 from memory.people import privacy
 from memory.people.privacy import Erasure
 from memory.queue import outbox
-from memory.store import byte_search, erasure_ledger
+from memory.store import erasure_ledger
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx

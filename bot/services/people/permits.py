@@ -27,10 +27,9 @@ from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
-from memory.store.plurals import many
 from memory.store.row_mapper import ending
 from sources.text import place_title
-from texts import _, gettext_noop
+from texts import _, gettext_noop, many
 
 _MOST_HOURS = 24 * 366
 _OWNERS = Scope(OWNER)

@@ -21,7 +21,7 @@ from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Plain
 from bot.services.transactions import commit
 from memory.erasure import stores as persons
-from memory.people import privacy, unshown
+from memory.people import hidden_people, privacy
 from memory.people.privacy import Choice
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
@@ -114,8 +114,8 @@ class Choices:
     async def follow(self, database: Database) -> None:
         """Copy to a constellation whose words are not shown to others."""
         chosen = {person: since for person, (_, since) in self._held.items()}
-        if await database.read(unshown.chosen) != chosen:
-            await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
+        if await database.read(hidden_people.chosen) != chosen:
+            await database.write(_FOLLOW, lambda tx: hidden_people.choices(tx, chosen))
 
 
 class Privacy(Struct, frozen=True):

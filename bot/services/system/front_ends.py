@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from bot.agents.additions import TypingPeople
+from bot.agents.deps import TypingPeople
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
 from bot.services.people.approvals import UsesApprovals

@@ -10,9 +10,9 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import ConfigError, UserError
-from bot.interfaces.cli.here import local_registry
+from bot.interfaces.cli.local_operations import local_registry
 from bot.runtime import replication
-from bot.runtime.replication import Replication, replica_of
+from bot.runtime.replication import Replica, Replication, program, replica_of
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
 from memory.erasure.person import empty_log
@@ -24,7 +24,6 @@ from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
-from memory.store.replica import Replica, program
 from memory.store.sqlite import connect
 from tests.bot.stage import until
 
@@ -156,7 +155,7 @@ async def test_what_is_far_behind_or_not_installed_fails_and_says_so(
         (tmp_path / "replica").unlink()
         with pytest.raises(StoreError, match="no replica in"):
             await configured(tmp_path).fetch(utc_now())
-        monkeypatch.setattr("memory.store.replica.shutil.which", lambda *_args, **_more: None)
+        monkeypatch.setattr("bot.runtime.replication.shutil.which", lambda *_args, **_more: None)
         with pytest.raises(StoreError, match="not installed"):
             await following.run()
         (tmp_path / "data" / "litestream.yml").unlink()

@@ -10,7 +10,7 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.cli.here import local_registry
+from bot.interfaces.cli.local_operations import local_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups

@@ -8,7 +8,7 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.cli.opened import open_registry
+from bot.interfaces.cli.local_services import open_registry
 from bot.interfaces.client import View
 from bot.interfaces.socket import printed
 from bot.services import services

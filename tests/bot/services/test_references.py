@@ -11,7 +11,7 @@ import pytest_asyncio
 from bot.agents.permissions.policy import Rank
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.cli.opened import open_registry
+from bot.interfaces.cli.local_services import open_registry
 from bot.services import services
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Operation, Parameter, Registry, operations_of

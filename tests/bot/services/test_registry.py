@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Action, Rank
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import generate
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.steps import one_taken, steps_of
+from bot.interfaces.discord.row_actions import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of, parameters

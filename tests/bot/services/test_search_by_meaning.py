@@ -12,7 +12,7 @@ from bot.app import App, build
 from bot.config import Config, load_config
 from bot.errors import UserError
 from bot.interfaces.chat import Chat
-from bot.interfaces.cli.opened import open_registry
+from bot.interfaces.cli.local_services import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from memory.search.embedding import missing

@@ -17,8 +17,7 @@ from memory.knowledge.summaries import Compaction
 from memory.people.audience import OWNER, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.store.database import Tx
-from memory.store.digests import text_mark
-from memory.store.ids import AgentId, MessageId, PersonId
+from memory.store.ids import AgentId, MessageId, PersonId, text_mark
 from memory.store.records import replace
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says

@@ -19,7 +19,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.logs import TOOLS, LogContext, append_log
+from memory.blocks.edits import TOOLS, LogContext, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
 from memory.people.audience import Trust

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from memory.knowledge import summaries, work, working
+from memory.knowledge import summaries, unfinished_work, working_memory
 from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
 from memory.knowledge.turn_views import turn_view
-from memory.knowledge.working import By, NewEntry
+from memory.knowledge.working_memory import By, NewEntry
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.queue.steps import WorkState
 from memory.queue.turns import Turn
@@ -28,7 +28,7 @@ def left(tx: Tx, turn: Turn, text: str, minutes: int = 0) -> None:
     audience, at = turn.scope.audience, NOON + timedelta(minutes=minutes)
     made = Compaction(turn.agent, turn.place, "truncate", text, frozenset(), 1, 2, 1, "", audience, Trust.SYSTEM, at)
     summaries.add(tx, made)
-    work.keep(tx, turn, WorkState("failed", text, "", (), (), (), (), (), "", at), [])
+    unfinished_work.keep(tx, turn, WorkState("failed", text, "", (), (), (), (), (), "", at), [])
 
 
 def test_summary_and_unfinished_work_are_those_of_the_place_and_the_hearers_alone(tx: Tx) -> None:
@@ -47,7 +47,7 @@ def test_summary_and_unfinished_work_are_those_of_the_place_and_the_hearers_alon
 
 def test_working_memory_is_shown_until_it_expires(tx: Tx) -> None:
     by = By(MINE.scope, Trust.APPROVED, NOON, namespace="session/discord:10")
-    working.save(tx, by, NewEntry("note", "x", timedelta(minutes=5)))
+    working_memory.save(tx, by, NewEntry("note", "x", timedelta(minutes=5)))
     turns = (replace(MINE, started_at=NOON + timedelta(minutes=minutes)) for minutes in (4, 5))
     before, after = (turn_view(tx, turn, [by.namespace]).items[Kind.WORKING] for turn in turns)
     assert ([each.text for each in before], after) == (["x"], [])

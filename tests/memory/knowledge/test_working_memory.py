@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from memory.knowledge import working
+from memory.knowledge import working_memory
 from memory.knowledge.items import sweep
-from memory.knowledge.working import By, NewEntry, delete, get, listing, ranked, save
+from memory.knowledge.working_memory import By, NewEntry, delete, get, listing, ranked, save
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -129,7 +129,7 @@ def test_it_goes_with_the_words_it_came_from(tx: Tx) -> None:
 def test_a_turn_is_forgotten_alone(tx: Tx) -> None:
     save(tx, replace(BY, turn=TurnId(1)), NewEntry("a", "x"))
     save(tx, replace(BY, turn=TurnId(2)), NewEntry("b", "x"))
-    working.forget_turn(tx, TurnId(1))
+    working_memory.forget_turn(tx, TurnId(1))
     assert [each.key for each in listing(tx, HERE, BY.scope, NOON)] == [f"{HERE}/b"]
 
 

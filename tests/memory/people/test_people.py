@@ -25,15 +25,15 @@ from memory.knowledge import (
     projects,
     sessions,
     summaries,
-    work,
-    working,
+    unfinished_work,
+    working_memory,
 )
 from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
-from memory.knowledge.working import NewEntry as NewKept
-from memory.people import access, quiet_hours, states, unshown
+from memory.knowledge.working_memory import NewEntry as NewKept
+from memory.people import access, hidden_people, quiet_hours, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
@@ -248,7 +248,7 @@ def lived(tx: Tx) -> None:
     taken_away(tx, hall)
     asked(tx, running)
     access.set_rule(tx, ANN, access.Rule.ALLOW, BOB, NOON)
-    unshown.note(tx, ANN, unshown.HiddenReason.LABEL, NOON, holds=True)
+    hidden_people.note(tx, ANN, hidden_people.HiddenReason.LABEL, NOON, holds=True)
     place_settings.put(tx, place_settings.Setting("mode", "discord:10", "open", ANN, NOON))
     for number, said in enumerate((direct, hall), 1):
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
@@ -257,7 +257,7 @@ def lived(tx: Tx) -> None:
     projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title")
     projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
-    work.keep(tx, running, state, [direct.message or MessageId(0)])
+    unfinished_work.keep(tx, running, state, [direct.message or MessageId(0)])
     sessions.go_on(tx, running, NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
@@ -268,8 +268,8 @@ def lived(tx: Tx) -> None:
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     states.put(tx, ANN, own, SECRET, NOON)
     quiet_hours.put(tx, (ANN,), quiet_hours.Times("UTC"), NOON)
-    by = working.By.in_turn(tx, running, None, NOON)
-    working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
+    by = working_memory.By.in_turn(tx, running, None, NOON)
+    working_memory.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     access.request_pairing(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     tidied(tx, scope)

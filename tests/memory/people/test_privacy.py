@@ -18,7 +18,7 @@ from memory.blocks import (
 )
 from memory.blocks.document import SYSTEM, agent_writer, unpack
 from memory.blocks.schemas import Field, FieldType, MapSchema
-from memory.erasure import stores
+from memory.erasure import byte_search, stores
 from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
 from memory.knowledge import archival
@@ -39,7 +39,6 @@ from memory.queue.steps import (
     ToolCall,
 )
 from memory.queue.turns import Turn, TurnMoved
-from memory.store import byte_search
 from memory.store.database import Tx
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
 from memory.store.migrations import Kind, prepare

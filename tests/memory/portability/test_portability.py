@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from memory import jobs
 from memory.jobs import NewJob
-from memory.portability import destination, import_audit, load
+from memory.portability import destination, import_audit, imports
 from memory.portability.car import (
     FORMAT,
     MOST_BYTES,
@@ -32,8 +32,8 @@ from memory.portability.car import (
     write_header,
 )
 from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
-from memory.portability.export import ExportedFile, Origin, export
-from memory.portability.load import Import, opener, stage, verify
+from memory.portability.exports import ExportedFile, Origin, export
+from memory.portability.imports import Import, opener, stage, verify
 from memory.portability.tables import Part, conditions, tables
 from memory.store import erasure_ledger
 from memory.store.constellation import Constellations
@@ -448,12 +448,12 @@ def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tm
 @pytest.mark.parametrize(
     ("module", "name", "nth", "after"),
     [
-        (load, "_insert", 1, False),
-        (load, "_insert", 40, False),
-        (load, "_fill", 1, True),
-        (load, "_finish", 1, True),
-        (load, "note_import", 1, True),
-        (load, "index_blocks", 1, True),
+        (imports, "_insert", 1, False),
+        (imports, "_insert", 40, False),
+        (imports, "_fill", 1, True),
+        (imports, "_finish", 1, True),
+        (imports, "note_import", 1, True),
+        (imports, "index_blocks", 1, True),
         (destination, "require_new_name", 1, True),
         (destination, "registry_rows", 1, True),
     ],
@@ -598,7 +598,7 @@ def test_accounts_that_no_registry_has_are_refused_and_leave_nothing(
 def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(load, limit, 100)
+    monkeypatch.setattr(imports, limit, 100)
     about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
     part = encoded(b"x" * 60)
     rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": limit == "_MOST_TEXT"}]]})

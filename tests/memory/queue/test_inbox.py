@@ -28,10 +28,10 @@ from memory.queue.payloads import (
     TaskEvent,
     TriggerEvent,
 )
-from memory.store.columns import UnreadableRow
 from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
 from memory.store.records import replace
+from memory.store.row_mapper import UnreadableRow
 from tests.memory.parts import (
     ANN,
     BOB,

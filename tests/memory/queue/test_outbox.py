@@ -23,9 +23,9 @@ from memory.queue.outbox import (
     TextDetail,
 )
 from memory.queue.turns import Turn
-from memory.store.columns import UnreadableRow
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
+from memory.store.row_mapper import UnreadableRow
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of
 
 LATER = NOON + timedelta(seconds=30)

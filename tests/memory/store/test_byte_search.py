@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.store import byte_search
+from memory.erasure import byte_search
 from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point
@@ -63,7 +63,7 @@ async def test_both_ways_find_the_same(tmp_path: Path) -> None:
     ("name", "value", "said"),
     [
         ("sys.executable", "/bin/false", "could not be searched"),
-        ("memory.store.byte_search._SEARCH_SECONDS", 0.0, "not searched within 0 seconds"),
+        ("memory.erasure.byte_search._SEARCH_SECONDS", 0.0, "not searched within 0 seconds"),
     ],
 )
 async def test_a_search_that_breaks_or_does_not_end_says_so(

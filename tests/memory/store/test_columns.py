@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from memory.store.columns import many
 from memory.store.database import Tx
+from memory.store.row_mapper import json_rows
 
 ODD = [
     "",
@@ -23,6 +23,6 @@ def test_texts_numbers_and_nothing_come_back_as_they_are(tx: Tx) -> None:
     kept += [[90, None, None], [91, "x" * 100_000, -(2**63)]]
     for each in kept:
         tx.run("INSERT INTO odd VALUES (?, ?, ?)", each)
-    found = many(tx, "id, words, number", "SELECT * FROM odd WHERE id >= ?", (0,))
+    found = json_rows(tx, "id, words, number", "SELECT * FROM odd WHERE id >= ?", (0,))
     assert sorted(found) == kept
-    assert many(tx, "id", "SELECT id FROM odd WHERE id < 0") == []
+    assert json_rows(tx, "id", "SELECT id FROM odd WHERE id < 0") == []

@@ -22,8 +22,8 @@ from bot.interfaces.chat_events import ChatEvent, Idle
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.commands import HEADINGS
 from bot.interfaces.cli.connection import Connection, connect, new_id
-from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.startup import NOT_RUNNING
+from bot.interfaces.cli.home import loaded
+from bot.interfaces.cli.local_operations import NOT_RUNNING
 from bot.interfaces.client import NoService
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked

@@ -1,6 +1,6 @@
 """The system's logs: written when a turn ends, shown in the next, read-only, found when old, and without any words."""
 
-from memory.blocks.logs import EVENTS, LogContext, append_log
+from memory.blocks.edits import EVENTS, LogContext, append_log
 from memory.search.hybrid import search
 from memory.search.query import Query
 from tests.bot.agents.tools.test_tools import Scene, append, insert, only

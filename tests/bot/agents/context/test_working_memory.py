@@ -10,8 +10,8 @@ import pytest
 
 from bot.models.base import Answer, UserMessage
 from bot.services.system.jobs import Schedule, Upkeep, built_in_jobs
-from memory.knowledge import working
-from memory.knowledge.working import By, Entry, NewEntry
+from memory.knowledge import working_memory
+from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from scheduler.jobs import JobKinds
@@ -165,7 +165,7 @@ def tail(service: Service, request: int = -1) -> str:
 
 def keep(namespace: str, key: str, audience: Audience = GUILD, **more: Any) -> Callable[[Tx], Entry]:
     by = By(Scope(audience), Trust.AGENT, NOON, namespace=namespace)
-    return lambda tx: working.save(tx, by, NewEntry(key, "words", **{"ttl": timedelta(hours=4), **more}))
+    return lambda tx: working_memory.save(tx, by, NewEntry(key, "words", **{"ttl": timedelta(hours=4), **more}))
 
 
 async def test_a_turn_of_people_is_shown_keys_and_never_what_they_hold(service: Service) -> None:

@@ -15,8 +15,8 @@ from bot.agents.context.working_memory import LONGEST, PAST, cut
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
-from memory.knowledge import working
-from memory.knowledge.working import MOST_LIVE, By, NewEntry
+from memory.knowledge import working_memory
+from memory.knowledge.working_memory import MOST_LIVE, By, NewEntry
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from tests.bot.parts import ANN, BOB, HALL, call, channel, deleted, edited, results, said, says
@@ -74,7 +74,7 @@ async def filled(service: Service, count: int) -> None:
 
     def fill(tx: Tx) -> None:
         for number in range(count):
-            working.save(tx, by, NewEntry(f"own/{number}", "x", timedelta(hours=1)))
+            working_memory.save(tx, by, NewEntry(f"own/{number}", "x", timedelta(hours=1)))
 
     await service.write(fill)
 

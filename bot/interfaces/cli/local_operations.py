@@ -6,21 +6,50 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from bot.agents.permissions.policy import People
-from bot.config import Config
+from bot.config import Config, load_here
 from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
-from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.startup import NOT_RUNNING, configured, in_constellation, log_to
+from bot.interfaces.cli.home import loaded
 from bot.interfaces.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
 from memory.store.errors import FolderLocked, StoreError
+from memory.store.faults import faults
 from memory.store.ids import PersonId
 from memory.store.records import replace
 from sources.terminal import PERSON
-from texts import _, error_text
+from texts import _, error_text, gettext_noop
+
+NOT_RUNNING = gettext_noop(
+    "No service is running. This will be sent only while Carina runs: start it with `carina run`."
+)
+"""Beside what is promised for later."""
+
+
+def configured(*, beginning: bool = False) -> Config:
+    """The configuration of this process, with its fault point armed. Raises ConfigError."""
+    config = load_here(beginning=beginning)
+    if config.fault:
+        try:
+            faults.arm(config.fault)
+        except ValueError as error:
+            raise ConfigError(
+                "CARINA_FAULT: {error}; expected such as outbox.sending:after", error=error_text(error)
+            ) from None
+    return config
+
+
+def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> None:
+    redactor = Redactor(config.secrets())
+    loaded("bot.logs").setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
+
+
+def in_constellation(config: Config, name: str) -> Config:
+    """The configuration as if that constellation were the configured one, for commands that only use files."""
+    section = config.constellation.model_copy(update={"name": name})
+    return config.model_copy(update={"constellation": section})
 
 
 def local_registry(config: Config, by: str) -> Registry:
@@ -63,7 +92,7 @@ async def _replies(config: Config, name: str, arguments: Mapping[str, Any], view
         if by:
             registry = local_registry(config, by)
         else:
-            opened = loaded("bot.interfaces.cli.opened")  # loads every service
+            opened = loaded("bot.interfaces.cli.local_services")  # loads every service
             registry = await stack.enter_async_context(opened.open_registry(config, view.constellation))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
     if name in _LATER and not view.as_json and done[-1].text and not done[-1].aside:

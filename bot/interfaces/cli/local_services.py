@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from bot.config import Config
 from bot.interfaces.cli.database_files import require_data
 from bot.services.registry import Registry
-from bot.services.sharing import ServedRegistry, open_shared
+from bot.services.shared import ServedRegistry, open_shared
 from bot.services.system.halt import Restart
 from memory.store.clock import utc_now
 

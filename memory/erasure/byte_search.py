@@ -19,6 +19,7 @@ from msgspec import Struct
 from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.errors import StoreError
+from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 
 MOST_SAMPLES = 24
@@ -29,10 +30,6 @@ _SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that ti
 _ROOT = Path(__file__).parents[2]
 _OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_detail)"}
 """Columns without words of people: plain English about tables, and the jobs' own messages."""
-BACKUPS = "backups"
-"""The folder of the service's own backups (`memory.store.backups`)."""
-DELETED = "deleted"
-"""The folder of deleted constellations, which nobody opens any more."""
 FOLLOWED = "-litestream"
 """The suffix of folders in which Litestream keeps its input for minutes; its copies are kept for a day."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
@@ -139,7 +136,7 @@ async def search_in_process(folder: Path, words: Sequence[str]) -> ByteSearchRes
     By POSIX, a process that closes a file once loses all its locks on it; without them, SQLite here would continue with
     a log that the next reader of the database may remove.
     """
-    command = [sys.executable, "-m", "memory.store.byte_search"]
+    command = [sys.executable, "-m", "memory.erasure.byte_search"]
     process = await asyncio.create_subprocess_exec(*command, cwd=_ROOT, stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
         async with asyncio.timeout(_SEARCH_SECONDS):
