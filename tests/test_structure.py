@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -289,6 +290,33 @@ def test_functions_are_short() -> None:
         and (node.end_lineno or node.lineno) - node.lineno >= MOST_FUNCTION_LINES
     ]
     assert long == []
+
+
+_EVERYTHING = re.compile(r"\b(?:Base)?Exception(?:Group)?\b")
+HANDED_ON = {
+    "bot/interfaces/cli/long_running.py": 1,  # printed at the program's end
+    "bot/runtime/conversation.py": 1,  # the turn is begun again, alone
+    "bot/runtime/delivery.py": 1,
+    "memory/store/database.py": 2,  # raised where the unit of work was asked for
+    "scheduler/runner.py": 2,
+}
+"""How often a module catches everything for a function of its own to log or raise."""
+
+
+def test_who_catches_everything_logs_the_traceback_or_raises() -> None:
+    found = Counter(module.path for module in modules() for node in module.nodes if _hides_errors(node))
+    assert found == HANDED_ON
+
+
+def _hides_errors(node: ast.AST) -> bool:
+    match node:
+        case ast.ExceptHandler(type=caught):
+            told = "\n".join(map(ast.unparse, node.body))
+            everything = caught is None or _EVERYTHING.search(ast.unparse(caught))
+            return bool(everything) and not re.search(r"\braise\b|exc_info|\.exception\(", told)
+        case ast.Call(func=ast.Name(id="suppress"), args=names):
+            return any(_EVERYTHING.search(ast.unparse(each)) for each in names)
+    return False
 
 
 def test_no_line_waives_a_check() -> None:

@@ -123,11 +123,9 @@ def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[fl
                     sealed.close()
             unfinished.rename(target)
         except OSError as error:
-            unfinished.unlink(missing_ok=True)
             raise CarError("{target} cannot be written: {reason}", target=target, reason=error.strerror) from error
-        except BaseException:
+        finally:
             unfinished.unlink(missing_ok=True)
-            raise
         return ExportedFile(names.last, manifest, target.stat().st_size)
 
 

@@ -10,7 +10,7 @@ import ipaddress
 import socket
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 
 from msgspec import Struct, field
@@ -168,7 +168,7 @@ class WebServer(Struct, frozen=True):
             await server.serve(sockets=[bound])
         finally:
             server.should_exit = server.force_exit = True
-            with suppress(Exception):
+            if server.started:
                 await server.shutdown(sockets=[bound])
 
 
