@@ -174,15 +174,15 @@ def without_images(request: Request) -> Request | None:
     return replace(request, messages=tuple(messages))
 
 
-_OPENER = "<tool_call>"
-_WRITTEN = Pattern(r"(?:<tool_call>)?\s*(\{.*\})\s*(?:</tool_call>)?", re.DOTALL)
+_OPENERS = ("<tool_call>", "```json", "```")
+_WRITTEN = Pattern(r"(?:<tool_call>|```(?:json)?)?\s*(\{.*\})\s*(?:</tool_call>|```)?", re.DOTALL)
 
 
 class LenientModel(ModelWrapper):
     """Takes an answer that is nothing but `{"name": ..., "arguments": {...}}` of an offered tool for a call.
 
-    It may stand between `<tool_call>` marks, but not in a code block: that shows somebody an example. Text that may
-    still become a call is held back, all other text is passed on as it comes.
+    It may stand between `<tool_call>` marks or in a code block, as small models write it; an example for somebody has
+    words around it. Text that may still become a call is held back, all other text is passed on as it comes.
     """
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
@@ -220,7 +220,7 @@ class _Reader:
 
 def _may_be_call(text: str) -> bool:
     """Whether the text is the beginning of a written call, as far as its marks go."""
-    return text.removeprefix(_OPENER).lstrip()[:1] in ("", "{") or _OPENER.startswith(text)
+    return any(each.startswith(text) or text.removeprefix(each).lstrip()[:1] in ("", "{") for each in _OPENERS)
 
 
 def _read_call(answer: Answer, offered: set[str]) -> Answer:

@@ -10,7 +10,7 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -134,12 +134,6 @@ class Parameter(Param, frozen=True, kw_only=True):
         return self.metavar if self.positional else self.flags[-1]
 
 
-@cache
-def parameters(model: type[Arguments]) -> tuple[Parameter, ...]:
-    """The parameters in the order of the fields. Raises TypeError for a field that no interface can offer."""
-    return tuple(_parameter(name, each) for name, each in model.model_fields.items())
-
-
 def _parameter(name: str, given: FieldInfo) -> Parameter:
     told = next((each for each in given.metadata if isinstance(each, Param)), None)
     if told is None:
@@ -181,18 +175,6 @@ def _kind(annotation: Any, name: str) -> tuple[Kind, tuple[str, ...]]:
 
 def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
     return next((getattr(each, attribute) for each in given.metadata if isinstance(each, kind)), None)
-
-
-def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arguments:
-    """The arguments of a call. Raises CallError, naming each invalid one with the reason."""
-    shown = {each.name: each.called(via) for each in parameters(model)}
-    if empty := [shown[each.name] for each in parameters(model) if each.shortest == 1 and given.get(each.name) == ""]:
-        raise CallError("{names}: must not be empty", names=", ".join(empty))
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        names = ((shown.get(str(each["loc"][0]), str(each["loc"][0])), unfit(each)) for each in error.errors())
-        raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -249,7 +231,10 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def arguments(self) -> type[Arguments]:
-        return self._hints.get("arguments") or _taken(self.method, self._hints)
+        """The model that checks the arguments, which nothing needs before the first call: each takes 10 kB."""
+        return self._hints.get("arguments") or create_model(
+            self.method.__qualname__, __base__=Arguments, **self._in_signature()
+        )
 
     @property
     def by_name(self) -> bool:
@@ -275,13 +260,39 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         """The file name for a long answer: "facts.md"."""
         return f"{self.words[0]}.{self.suffix}"
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        return parameters(self.arguments)
+        """In the order of the fields. Raises TypeError for a field that no interface can offer."""
+        fields = (
+            {name: FieldInfo.from_annotated_attribute(*each) for name, each in self._in_signature().items()}
+            if self.by_name
+            else self.arguments.model_fields
+        )
+        return tuple(_parameter(name, each) for name, each in fields.items())
 
     def keeps_of(self, given: bool) -> bool:
         """Whether the call stores words of its caller: not without arguments, which only show a setting."""
         return self.keeps and (given or any(each.required for each in self.parameters))
+
+    def validated(self, given: Mapping[str, Any], via: Via) -> Arguments:
+        """The arguments of a call. Raises CallError, naming each invalid one with the reason."""
+        shown = {each.name: each.called(via) for each in self.parameters}
+        if empty := [shown[each.name] for each in self.parameters if each.shortest == 1 and given.get(each.name) == ""]:
+            raise CallError("{names}: must not be empty", names=", ".join(empty))
+        try:
+            return self.arguments.model_validate(given)
+        except ValidationError as error:
+            names = ((shown.get(str(each["loc"][0]), str(each["loc"][0])), unfit(each)) for each in error.errors())
+            raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None
+
+    def _in_signature(self) -> dict[str, Any]:
+        """The parameters after the caller in the method's signature, each with its type and its default."""
+        own = list(inspect.signature(self.method).parameters.values())
+        caller = next(at for at, each in enumerate(own) if self._hints.get(each.name) is Caller)
+        return {
+            each.name: (self._hints[each.name], ... if each.default is each.empty else each.default)
+            for each in own[caller + 1 :]
+        }
 
 
 _PLAIN = Options()
@@ -304,16 +315,6 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
         return method
 
     return declare
-
-
-def _taken(method: Callable[..., Any], hints: Mapping[str, Any]) -> type[Arguments]:
-    """A model of the parameters after the caller in the method's signature."""
-    own = list(inspect.signature(method).parameters.values())
-    caller = next(at for at, each in enumerate(own) if hints.get(each.name) is Caller)
-    fields: dict[str, Any] = {
-        each.name: (hints[each.name], ... if each.default is each.empty else each.default) for each in own[caller + 1 :]
-    }
-    return create_model(method.__qualname__, __base__=Arguments, **fields)
 
 
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
@@ -388,7 +389,7 @@ class Registry:
             speak(chosen)
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
-        arguments = validated(declared.arguments, self._guard.clean(dict(given)), caller.via)
+        arguments = declared.validated(self._guard.clean(dict(given)), caller.via)
         run = self._run[name](caller, **(dict(arguments) if declared.by_name else {"arguments": arguments}))
         try:
             if declared.streams:

@@ -206,6 +206,10 @@ class _Data(BaseModel, ABC):
         frozen=True, coerce_numbers_to_str=True, defer_build=True, validate_by_name=True, validate_by_alias=False
     )
 
+    def __class_getitem__(cls, _row: object) -> type[Self]:
+        """For type checkers alone. A class of pydantic's for each kind of row would take 10 kB."""
+        return cls
+
     phrase: ClassVar[str] = ""
     """What is said of it: a text of the catalog, with names of values in braces."""
 

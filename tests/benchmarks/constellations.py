@@ -142,7 +142,7 @@ def run(options: Options) -> Report:
     report = Report(f"{count:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
     for what in rounds[0]:
         unit, _, words = what.partition(" ") if what.split(" ")[0] in ("MiB", "ms", "s") else ("", "", what)
-        target = at_most(400) if what == "MiB with all active" else None
+        target = at_most(250) if what == "MiB with all active" else None
         report.measures.append(Measure(words, unit, tuple(each[what] for each in rounds), target))
     report.notes.append("Memory is VmRSS of a process with the whole program, discord.py too; no front end connected.")
     return report

@@ -16,17 +16,22 @@ from tests.benchmarks.report import Detail, Measure, Report
 from tests.benchmarks.words import Words
 from tests.benchmarks.world import EchoModel, Making, newest, open_world, said
 
-TURNS = 20
+TURNS, _EVERY = 20, 4
+_CASES = {
+    "": "talk only",
+    "append": f"every {_EVERY}th turn appends to a block",
+    "write": f"every {_EVERY}th turn rewrites a block",
+}
 _CACHED_FROM, _CACHED_BY = 1_024, 128  # tokens from which, and in steps of which, OpenAI's cache works
 
 
 class _Writer(EchoModel):
-    """Appends something to a memory block in every fourth turn."""
+    """Edits a memory block in every fourth turn, in one way."""
 
-    def __init__(self, every: int) -> None:
+    def __init__(self, operation: str) -> None:
         super().__init__()
         self.keep = True
-        self._every = every
+        self._operation = operation
         self._turns = 0
         self._asked = ""
 
@@ -34,8 +39,8 @@ class _Writer(EchoModel):
         words = newest(request).said
         if words != self._asked:
             self._asked, self._turns = words, self._turns + 1
-            if self._every and self._turns % self._every == 0:
-                arguments = {"operation": "append", "label": "human", "content": f"Noted: {words}"}
+            if self._operation and self._turns % _EVERY == 0:
+                arguments = {"operation": self._operation, "label": "human", "content": f"Noted: {words}"}
                 call = Call(f"call_{self._turns}", "context", json.dumps(arguments))
                 return Answer("", (call,), Usage(), self.name)
         return Answer(f"I see. {words}", (), Usage(), self.name)
@@ -66,8 +71,8 @@ def _prompt(request: Request) -> _Prompt:
     return _Prompt(tools, request.system, "\n".join(lines), len(lines))
 
 
-async def _talk(folder: Path, every: int) -> list[_Prompt]:
-    model, words = _Writer(every), Words(2)
+async def _talk(folder: Path, operation: str) -> list[_Prompt]:
+    model, words = _Writer(operation), Words(2)
     async with open_world(Making(folder, model)) as world:
         for serial in range(TURNS):
             heard = said(0, 0, words.sentence(20), serial)
@@ -98,10 +103,10 @@ def _cached(tokens: int) -> int:
 
 def run(options: Options) -> Report:
     report = Report(f"Fixed overhead of a prompt and prompt cache, {TURNS} turns, default agent (tokens estimated)")
-    for every, title in ((0, "talk only"), (4, "every 4th turn appends to a block")):
+    for operation, title in _CASES.items():
         with TemporaryDirectory() as folder:
-            prompts = asyncio.run(_talk(Path(folder), every))
-        if not every:
+            prompts = asyncio.run(_talk(Path(folder), operation))
+        if not operation:
             report.details.append(_parts(prompts[0]))
         shares = _shared(prompts)
         total = sum(tokens for tokens, _ in shares)

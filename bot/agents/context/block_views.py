@@ -1,8 +1,9 @@
 """Memory blocks in a prompt: where each stands, and as what text.
 
 Blocks stand above the conversation, where any change makes the provider read the conversation anew. So what the agent
-appends is not added there while its call is in view, and what changes otherwise stands below for an hour. A block that
-stands above is always the current text, less the newest appended lines in view.
+appends is not added there while its call is in view; what it has written anew lately stands in its call alone; and what
+changes otherwise stands below for an hour. A text that stands above is always the current one, less the newest appended
+lines in view.
 """
 
 import functools
@@ -10,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -27,6 +29,7 @@ CHANGED = " is now at "
 """Stands in the result of an edit."""
 _LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
+_WRITTEN = "(as you wrote it last, in the conversation below)"
 
 
 class BlockLayout(Struct, frozen=True):
@@ -47,14 +50,14 @@ def placed(
 ) -> BlockLayout:
     """Where the known blocks stand in the prompt of a turn with that conversation in view."""
     own = [row for row in history if row.tool_call_id is not None and row.agent in (None, turn.agent)]
-    before, now = _appended(own, ()), _appended((), steps)
+    before, now = _edits(own, ()), _edits((), steps)
     labels = Counter([each.label for each in known])
     above, below, logs, lacking = list[Block](), list[Block](), list[Block](), list[PromptText]()
     for each in known:
         if each.type is BlockType.LOG:
             logs += [each] if each.audience == turn.scope.audience else []
             continue
-        latest, older = list[str](), list[str]()
+        latest, older = list[_Edit](), list[_Edit]()
         if (before or now) and labels[each.label] == 1:
             latest, older = now[each.address], before[each.address]
         shown, lacks = _above(rows, each, [*latest, *older], turn)
@@ -63,11 +66,15 @@ def placed(
             last = "append" if count == 1 else f"{count} appends"
             called = attribute(each.address)
             lacking.append(say("[block {called} above lacks your last {last} in view]", called=called, last=last))
+    above.sort(key=lambda each: each.audience != PUBLIC)  # what is the same in every place first
     return BlockLayout(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
 
 
-def _appended(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defaultdict[str, list[str]]:
-    """What was appended in these calls and steps, the newest first, by the label that the agent gave."""
+_Edit: TypeAlias = tuple[Literal["append", "write"], str]
+
+
+def _edits(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defaultdict[str, list[_Edit]]:
+    """What these calls and steps appended or wrote anew, the newest first, by the label that the agent gave."""
     given, done = dict[str, str](), list[str]()
     for row in calls:
         if row.role == "assistant":
@@ -79,30 +86,35 @@ def _appended(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defau
             given.update({call.id: call.arguments for call in step.body.calls})
         elif isinstance(step.body, CallDone) and step.body.name == "context" and step.body.ok:
             done.append(given.get(step.body.call, ""))
-    found = defaultdict[str, list[str]](list)
+    found = defaultdict[str, list[_Edit]](list)
     for arguments in map(parsed, reversed(done)):
-        if arguments.get("operation") == "append" and not arguments.get("field"):
+        operation = arguments.get("operation")
+        if operation in ("append", "write") and not arguments.get("field"):
             text = as_written(str(arguments.get("content"))).rstrip()
-            found[str(arguments.get("label"))].append(f"{text}\n")
+            found[str(arguments.get("label"))].append((operation, f"{text}\n"))
     return found
 
 
-def _above(rows: Rows, block: Block, added: Sequence[str], turn: Turn) -> tuple[Block | None, int]:
-    """The block as it stands above the conversation, and how many of the texts `added` in view, newest first, it lacks.
+def _above(rows: Rows, block: Block, edits: Sequence[_Edit], turn: Turn) -> tuple[Block | None, int]:
+    """The block as it stands above the conversation, and how many of what was appended in view, newest first, it lacks.
 
     None if it stands below: notes on whoever of several people speaks, and what changed lately in other ways. A long
     block does not, as nothing there is ever cached.
     """
     if block.id in turn.blocks and block.about is not None and not turn.scope.audience.startswith("person:"):
         return None, 0
-    text, lacks = block.content, 0
-    for each in added:
-        if not text.endswith(each) or block.shown != block.content:
+    text, lacks, written = block.content, 0, False
+    for operation, each in edits if block.shown == block.content else ():
+        written = operation == "write" and text == each
+        if operation == "write" or not text.endswith(each):
             break
         text, lacks = text.removesuffix(each), lacks + 1
     changed = blocks.changed_at(rows, block, block.version - lacks) if lacks else block.updated_at
-    if changed > max(block.created_at, turn.started_at - _LATELY) and len(block.shown) <= _SHORT:
-        return None, 0
+    if changed > max(block.created_at, turn.started_at - _LATELY):
+        if written:
+            return block._replace(content=_WRITTEN), 0
+        if len(block.shown) <= _SHORT:
+            return None, 0
     return block._replace(content=text) if lacks else block, lacks
 
 

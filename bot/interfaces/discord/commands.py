@@ -129,6 +129,7 @@ class Commands(Struct, frozen=True):
         app_commands.describe(**{each.name: each.help for each in options})(called)
         app_commands.choices(**{each.name: _choices(each) for each in options if each.choices})(called)
         command: Command = app_commands.Command(name=name, description=declared.summary, callback=called)
+        vars(called).clear()  # what the command has read of it, which takes 2 kB
         for each in options:
             if each.suggests:
                 suggests(command, each.name, self._suggest(declared, each.name))

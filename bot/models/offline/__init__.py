@@ -1,5 +1,35 @@
 """The offline model: answers by rules and from memory, with no key, no network and no pretence."""
 
-from bot.models.offline.model import OfflineModel
+import asyncio
+import importlib
+from collections.abc import AsyncGenerator
+from datetime import UTC
 
-__all__ = ["OfflineModel"]
+from bot.models.base import Answer, Event, Request, TextDelta, Usage
+from memory.store.clock import Clock
+
+_PIECE = 80
+"""Characters streamed at once."""
+
+
+class OfflineModel:
+    """Answers by rules and from memory. `zone` names its clocks.
+
+    What it does not know or cannot do, though a language model would, the owner hears the reason of, once a day; who
+    else is there is told no more than that it cannot say more at the moment. The rules are loaded for the first answer:
+    beside a language model they are hardly ever asked.
+    """
+
+    name = "offline"
+    context_window = 1_000_000
+
+    def __init__(self, clock: Clock, zone: str = "UTC") -> None:
+        self._clock = clock
+        self._zone = zone
+
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        rules = await asyncio.to_thread(importlib.import_module, "bot.models.offline.model")
+        text, calls = rules.reply(request, self._clock().astimezone(UTC), self._zone)
+        for start in range(0, len(text), _PIECE):
+            yield TextDelta(text[start : start + _PIECE])
+        yield Answer(text=text, calls=calls, usage=Usage(), model=self.name)

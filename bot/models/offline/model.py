@@ -1,4 +1,4 @@
-"""The offline model: a pure function from a request and the time to the next step of a turn.
+"""The rules of the offline model: a pure function from a request and the time to the next step of a turn.
 
 It holds nothing. Where a turn stands it reads from the request: the messages since the last answer, and the results
 of the calls it made for them, which it knows by their ids.
@@ -6,20 +6,16 @@ of the calls it made for them, which it knows by their ids.
 
 import hashlib
 import json
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from bot.models.base import (
-    Answer,
     AssistantMessage,
     Call,
-    Event,
     FailedModel,
     Request,
-    TextDelta,
     ToolMessage,
     Trouble,
-    Usage,
     UserMessage,
 )
 from bot.models.health import key_setting
@@ -28,86 +24,67 @@ from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import Language, language, spoken
 from bot.models.offline.text import LONGEST, detect, told, uncalled
 from bot.models.offline.turn import Context, Lines, PendingError, Record, Turn
-from memory.store.clock import Clock
 from scheduler.zones import zone_of
 
-_PIECE = 80
-"""Characters streamed at once."""
 _DECISIONS = ("approved", "denied", "expired", "withdrawn", "used")
 """Events that tell what became of a request; any other one is a timer's or another agent's."""
 _HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
 """Calls that rules of a turn may demand and that we know how to make."""
 
 
-class OfflineModel:
-    """Answers by rules and from memory. `setting` names the model that could answer better, `zone` its clocks.
+def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Call, ...]]:
+    """What is said, and the calls that are made first."""
+    newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
+    speaks = _language_before(request)
+    if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule knows what to look after
+        return "", ()
+    zone = request.zone or own_zone
+    heard, since = _unanswered(request)
+    turn = _turn(request, since, heard, now.astimezone(zone_of(zone)), zone)
+    calls: list[Call] = []
+    said: list[Lines] = []
+    for context, intent in _wanted(request, turn, heard, since, speaks):
+        speaks = context.language
+        try:
+            said.append(act(intent, context))
+        except PendingError as pending:
+            calls.extend(pending.calls)
+    if not calls and heard:
+        calls.extend(_forced(request, turn, heard[-1]))
+    if calls:
+        return "", tuple(calls)
+    if not heard and not (newest and newest.speaker):  # timers and jobs get silence
+        return _decided(request, newest, speaks, turn), ()
+    return _with_reason(said, speaks, request, turn.now), ()
 
-    What it does not know or cannot do, though a language model would, the owner hears the reason of, once a day; who
-    else is there is told no more than that it cannot say more at the moment.
-    """
 
-    name = "offline"
-    context_window = 1_000_000
+def _with_reason(said: list[Lines], speaks: Language, request: Request, now: datetime) -> str:
+    """The answer; where a language model would have known more, also why none answered."""
+    busy = [lines for lines in said if not lines.friendly]  # small talk is answered only by itself
+    said = busy or said[-1:] or [Lines(speaks.say("called"), friendly=True)]
+    text = _compose(said, speaks)
+    if not any(lines.beyond for lines in said) or _said_today(request, now, _reasons(request)):
+        return text
+    reason = _reason(speaks, request)
+    between = "\n" if "\n" in text else " " if speaks.spaced else ""
+    return text + between + reason if reason else text
 
-    def __init__(self, clock: Clock, zone: str = "UTC") -> None:
-        self._clock = clock
-        self._zone = zone
 
-    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
-        text, calls = self._reply(request, self._clock().astimezone(UTC))
-        for start in range(0, len(text), _PIECE):
-            yield TextDelta(text[start : start + _PIECE])
-        yield Answer(text=text, calls=calls, usage=Usage(), model=self.name)
+def _reason(speaks: Language, request: Request) -> str:
+    """Why no language model answers, for the owner; for anybody else an apology where one should have."""
+    if not request.owner:
+        return speaks.say("limited") if request.failed else ""
+    if not request.failed:
+        return speaks.say("no_model", setting="`CARINA_MODEL`")
+    first: FailedModel = request.failed[0]
+    setting = key_setting(first.model) if first.trouble is Trouble.KEY else "CARINA_MODEL"
+    return speaks.say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")
 
-    def _reply(self, request: Request, now: datetime) -> tuple[str, tuple[Call, ...]]:
-        newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
-        speaks = _language_before(request)
-        if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule knows what to look after
-            return "", ()
-        zone = request.zone or self._zone
-        heard, since = _unanswered(request)
-        turn = _turn(request, since, heard, now.astimezone(zone_of(zone)), zone)
-        calls: list[Call] = []
-        said: list[Lines] = []
-        for context, intent in _wanted(request, turn, heard, since, speaks):
-            speaks = context.language
-            try:
-                said.append(act(intent, context))
-            except PendingError as pending:
-                calls.extend(pending.calls)
-        if not calls and heard:
-            calls.extend(_forced(request, turn, heard[-1]))
-        if calls:
-            return "", tuple(calls)
-        if not heard and not (newest and newest.speaker):  # timers and jobs get silence
-            return _decided(request, newest, speaks, turn), ()
-        return self._with_reason(said, speaks, request, turn.now), ()
 
-    def _with_reason(self, said: list[Lines], speaks: Language, request: Request, now: datetime) -> str:
-        """The answer; where a language model would have known more, also why none answered."""
-        busy = [lines for lines in said if not lines.friendly]  # small talk is answered only by itself
-        said = busy or said[-1:] or [Lines(speaks.say("called"), friendly=True)]
-        text = _compose(said, speaks)
-        if not any(lines.beyond for lines in said) or _said_today(request, now, self._reasons(request)):
-            return text
-        reason = self._reason(speaks, request)
-        between = "\n" if "\n" in text else " " if speaks.spaced else ""
-        return text + between + reason if reason else text
-
-    def _reason(self, speaks: Language, request: Request) -> str:
-        """Why no language model answers, for the owner; for anybody else an apology where one should have."""
-        if not request.owner:
-            return speaks.say("limited") if request.failed else ""
-        if not request.failed:
-            return speaks.say("no_model", setting="`CARINA_MODEL`")
-        first: FailedModel = request.failed[0]
-        setting = key_setting(first.model) if first.trouble is Trouble.KEY else "CARINA_MODEL"
-        return speaks.say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")
-
-    def _reasons(self, request: Request) -> set[str]:
-        """The same in every language that was spoken."""
-        codes = {detect(each.said[:LONGEST]).code for each in request.messages if isinstance(each, UserMessage)}
-        return {self._reason(language(code), request) for code in codes} - {""}
+def _reasons(request: Request) -> set[str]:
+    """The same in every language that was spoken."""
+    codes = {detect(each.said[:LONGEST]).code for each in request.messages if isinstance(each, UserMessage)}
+    return {_reason(language(code), request) for code in codes} - {""}
 
 
 def _wanted(

@@ -16,7 +16,7 @@ import pytest
 from bot.agents.model_call import ModelCall
 from bot.agents.turn import TurnRunner
 from bot.models.base import Request
-from bot.models.offline.model import OfflineModel
+from bot.models.offline import OfflineModel
 from memory.store import database, sqlite
 from memory.store.read_cache import ReadCache
 from tests.bot.parts import OLGA, direct, said

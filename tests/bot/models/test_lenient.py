@@ -27,6 +27,8 @@ def streamed(text: str) -> list[Step]:
         WRITTEN.replace("arguments", "parameters"),
         f"<tool_call>\n{WRITTEN}\n</tool_call>",
         f"<tool_call>{WRITTEN}",
+        f"```json\n{WRITTEN}\n```",
+        f"```\n{WRITTEN}\n```",
     ],
 )
 async def test_a_written_call_is_a_call(text: str) -> None:
@@ -43,7 +45,8 @@ async def test_a_written_call_is_a_call(text: str) -> None:
         "Hello there",
         f"Like this: {WRITTEN}",
         f"{WRITTEN} Done.",
-        f"```json\n{WRITTEN}\n```",
+        f"So:\n```json\n{WRITTEN}\n```",
+        f"```json\n{WRITTEN}\n```\nThat is how.",
         "```json\n[1]\n```",
         WRITTEN.replace("recall", "unknown"),
         '{"name": "recall"}',

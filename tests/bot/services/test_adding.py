@@ -24,7 +24,7 @@ from bot.interfaces.client import Reply, View
 from bot.interfaces.discord import commands as slash
 from bot.services import services
 from bot.services.caller import Caller, Location, Via
-from bot.services.registry import Arguments, Options, Param, Registry, Role, operation, operations_of, validated
+from bot.services.registry import Arguments, Options, Param, Registry, Role, operation, operations_of
 from bot.services.results import Sentence
 from memory.store.ids import PersonId
 from sources.discord.settings import DiscordSettings
@@ -177,7 +177,7 @@ def test_every_example_is_a_call_that_is_understood(
         if entry.example:
             name, given = called(f"{entry.name.replace('.', ' ')} {entry.example}")
             if name != "agent.import" and name != "group.import":  # an empty file
-                validated(found[name].arguments, given, Via.TERMINAL)
+                found[name].validated(given, Via.TERMINAL)
             shown += 1
     assert shown > 80
     with pytest.raises(click.UsageError, match=r"For example: carina remind me call mom in 20 minutes$"):

@@ -16,7 +16,7 @@ from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.row_actions import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
-from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of, parameters
+from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of
 from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did, relative
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
@@ -277,11 +277,13 @@ def test_a_default_belongs_to_a_group_that_has_no_other(service: type) -> None:
 
 
 def test_an_argument_without_words_cannot_be_declared() -> None:
-    class Bare(Arguments):
-        words: str
+    class Wordless:
+        @operation("show", "Show something", Action.HELP)
+        async def show(self, _caller: Caller, words: str) -> str:
+            return words
 
     with pytest.raises(TypeError, match="has no Param"):
-        parameters(Bare)
+        _ = operations_of([Wordless])["show"].parameters
 
 
 # ------------------------------------------------------------------------------------------------------- renderings

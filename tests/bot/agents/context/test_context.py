@@ -117,6 +117,29 @@ async def test_what_an_agent_appends_stands_in_the_conversation_and_not_above_it
         assert "Row 0." in changed.system
 
 
+async def test_what_an_agent_writes_anew_stands_in_its_call_alone_for_an_hour(tmp_path: Path) -> None:
+    written = [says("", call("context", operation="write", label="human", content=f"Line {n}.")) for n in range(2)]
+    model = ScriptedModel(says("Hello."), *(reply for each in written for reply in (each, says("Noted."))))
+    async with running(tmp_path, Setting(model)) as service:
+        for number in range(4):
+            await service.heard(said(f"line {number}", number))
+            service.clock.forward(1)
+        _, first, after, *_, last = model.requests
+        assert first.system != after.system == last.system
+        assert "(as you wrote it last, in the conversation below)" in last.system
+        assert str(last).count("Line 0.") == str(last).count("Line 1.") == 1
+
+        await by_owner(service, lambda tx, owner: blocks.replace_in_block(tx, owner, "human", "Line 1", "Row 1"))
+        await service.heard(said("what do you know?", 8))
+        changed = model.requests[-1]
+        assert "as you wrote it last" not in changed.system
+        assert "Row 1." in newest(changed)
+
+        service.clock.forward(3_601)
+        await service.heard(said("later", 9))
+        assert "Row 1." in model.requests[-1].system
+
+
 async def test_a_block_that_changes_in_other_ways_stands_below_the_conversation_until_it_was_left_alone_for_an_hour(
     tmp_path: Path,
 ) -> None:
