@@ -104,16 +104,19 @@ def judged(turn: Turn, tools: str, words: str) -> tuple[bool, bool]:
 
 
 async def ask(model: LazyModel, requests: Sequence[tuple[str, str, str]], blocks: int = 0) -> dict[str, Turn]:
-    """What a model called for each request, by its text; each is said in a channel of its own."""
+    """What a model called for each request, by its text; each is the first of a new agent, so the prompts begin alike."""
     recorder = _Recorder(LenientModel(model))
-    with TemporaryDirectory() as folder:
-        async with aclosing(model), open_world(Making(Path(folder), recorder)) as world:
-            await world.runtime.database.write(_FILL, lambda tx: fill_blocks(tx, world.agent.id, blocks, Words(3)))
-            for serial, (text, _, _) in enumerate(requests):
-                heard = said(serial, 0, text, serial)
-                world.router.receive(heard)
-                await world.endpoint.until(serial + 1)
-                await world.runtime.delivered(heard.place.id)
+    async with aclosing(model):
+        for text, _, _ in requests:
+            with TemporaryDirectory() as folder:
+                async with open_world(Making(Path(folder), recorder)) as world:
+                    await world.runtime.database.write(
+                        _FILL, lambda tx, agent=world.agent.id: fill_blocks(tx, agent, blocks, Words(3))
+                    )
+                    heard = said(0, 0, text, 0)
+                    world.router.receive(heard)
+                    await world.endpoint.until(1)
+                    await world.runtime.delivered(heard.place.id)
     return recorder.turns
 
 
