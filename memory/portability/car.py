@@ -11,8 +11,9 @@ import importlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from memory.store.errors import StoreError
@@ -246,17 +247,15 @@ class About(Struct, frozen=True):
     name: str
     schema: int
     thin: bool
-
-    def data(self) -> dict[str, Any]:
-        return {"carina": FORMAT, **asdict(self)}
+    carina: int = FORMAT
 
 
 class TableManifest(Struct, frozen=True):
     """A table's part of the manifest. `lists` are the CIDs of blocks that list its chunks."""
 
-    columns: tuple[str, ...]
+    columns: list[str]
     rows: int
-    lists: tuple[bytes, ...]
+    lists: list[bytes]
 
 
 class Manifest(Struct, frozen=True):
@@ -264,11 +263,7 @@ class Manifest(Struct, frozen=True):
     tables: Mapping[str, TableManifest]
 
     def data(self) -> dict[str, Any]:
-        return {**self.about.data(), "tables": {name: _plain(held) for name, held in self.tables.items()}}
-
-
-def _plain(held: TableManifest) -> dict[str, Any]:
-    return {"columns": list(held.columns), "rows": held.rows, "lists": list(held.lists)}
+        return {**asdict(self.about), "tables": msgspec.to_builtins(self.tables, builtin_types=(bytes,))}
 
 
 def read_about(content: Any, known: int) -> About:
@@ -284,18 +279,16 @@ def read_about(content: Any, known: int) -> About:
             format=FORMAT,
             known=known,
         )
-    match content:
-        case {"kind": str(kind), "id": str(known_as), "name": str(name), "schema": int(schema), "thin": bool(thin)}:
-            for each in get_args(Kind):
-                if each == kind:
-                    return About(each, known_as, name, schema, thin)
-    raise CarError("this CAR file does not say what it contains")
+    try:
+        return msgspec.convert(content, About)
+    except msgspec.ValidationError:
+        raise CarError("this CAR file does not say what it contains") from None
 
 
 def read_manifest(content: Any, about: About) -> Manifest:
     """Parse the last block. Raises CarError if it is not the manifest of this export."""
     match content:
-        case {"tables": dict(tables), **rest} if rest == about.data():
+        case {"tables": dict(tables), **rest} if rest == asdict(about):
             return Manifest(about, {name: _held(name, each) for name, each in tables.items()})
     raise CarError(
         "the last block of the file is not the manifest of this export: the file is cut off or was pieced together"
@@ -303,9 +296,7 @@ def read_manifest(content: Any, about: About) -> Manifest:
 
 
 def _held(name: str, told: Any) -> TableManifest:
-    match told:
-        case {"columns": list(columns), "rows": int(rows), "lists": list(lists)} if all(
-            isinstance(each, str) for each in columns
-        ) and all(isinstance(each, bytes) for each in lists):
-            return TableManifest(tuple(columns), rows, tuple(lists))
-    raise CarError("the manifest does not describe the table {name!r}", name=name[:80])
+    try:
+        return msgspec.convert(told, TableManifest, builtin_types=(bytes,))
+    except msgspec.ValidationError:
+        raise CarError("the manifest does not describe the table {name!r}", name=name[:80]) from None

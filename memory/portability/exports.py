@@ -25,6 +25,7 @@ from memory.portability.car import (
 from memory.portability.tables import Part, Table, conditions, registry_tables, tables
 from memory.store.database import Row, Rows
 from memory.store.folder import private_file
+from memory.store.records import asdict
 from memory.store.sqlite import Connection, connect
 
 _CHUNK = 1 << 18
@@ -83,7 +84,7 @@ class _Chunks(Struct):
     def done(self, columns: tuple[str, ...]) -> TableManifest:
         self._flush()
         found = [self.links[at : at + _LISTED] for at in range(0, len(self.links), _LISTED)]
-        return TableManifest(columns, self.count, tuple(self.blocks.add({"chunks": each}) for each in found))
+        return TableManifest([*columns], self.count, [self.blocks.add({"chunks": each}) for each in found])
 
     def _value(self, value: Any) -> Any:
         data = value.encode() if isinstance(value, str) else value
@@ -132,7 +133,7 @@ def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[fl
 def _write(
     raw: Connection, accounts: Connection, origin: Origin, blocks: _Blocks, progress: Callable[[int], None]
 ) -> Manifest:
-    blocks.add(origin.about.data())
+    blocks.add(asdict(origin.about))
     held = {}
     for table, read in _tables(raw, accounts, origin):
         chunks = _Chunks(blocks, table.name)

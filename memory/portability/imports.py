@@ -6,7 +6,7 @@ new file records how many chunks it has.
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -319,14 +319,14 @@ def _fill(taken: Import, path: Path) -> None:
             )
 
 
-def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> tuple[str, ...] | None:
+def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> Sequence[str] | None:
     """The columns of a chunk; None for a table of the registry. Raises CarError for anything that no schema has."""
     if chunk.table in REGISTRY:
         return None
     return _require_columns(chunk, manifest.tables[chunk.table].columns, found.get(chunk.table))
 
 
-def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None) -> tuple[str, ...]:
+def _require_columns(chunk: Chunk, columns: Sequence[str], table: Table | None) -> Sequence[str]:
     """The columns of a chunk, which become part of a statement. Raises CarError for anything that no schema has."""
     fits = table is not None and set(columns) <= set(table.columns)
     if not fits or any(len(row) != len(columns) for row in chunk.rows):
@@ -338,7 +338,7 @@ def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None
     return columns
 
 
-def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, count: int) -> None:
+def _insert(raw: Connection, chunk: Chunk, columns: Sequence[str] | None, count: int) -> None:
     tx = Tx(raw)
     try:
         with transaction(raw):
