@@ -104,7 +104,7 @@ def judged(turn: Turn, tools: str, words: str) -> tuple[bool, bool]:
 
 
 async def ask(model: LazyModel, requests: Sequence[tuple[str, str, str]], blocks: int = 0) -> dict[str, Turn]:
-    """What a model called for each request, by its text; each is the first of a new agent, so the prompts begin alike."""
+    """What a model called for each request, by its text; each is the first of a new agent: the prompts begin alike."""
     recorder = _Recorder(LenientModel(model))
     async with aclosing(model):
         for text, _, _ in requests:
