@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -110,9 +111,8 @@ async def ask(model: LazyModel, requests: Sequence[tuple[str, str, str]], blocks
         for text, _, _ in requests:
             with TemporaryDirectory() as folder:
                 async with open_world(Making(Path(folder), recorder)) as world:
-                    await world.runtime.database.write(
-                        _FILL, lambda tx, agent=world.agent.id: fill_blocks(tx, agent, blocks, Words(3))
-                    )
+                    fill = partial(fill_blocks, agent=world.agent.id, count=blocks, words=Words(3))
+                    await world.runtime.database.write(_FILL, fill)
                     heard = said(0, 0, text, 0)
                     world.router.receive(heard)
                     await world.endpoint.until(1)
