@@ -3,13 +3,13 @@
 import functools
 import tomllib
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 from scheduler.cron import read_crontab
 from scheduler.zones import zone_of
-from texts import language
+from texts import language, source
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
@@ -84,7 +84,7 @@ def rule_words(rule: str, code: str = "") -> str:
     return said
 
 
-def crontab_words(line: str) -> str:
+def crontab_words(line: str, zone: str = "UTC") -> str:
     """A crontab line in words: "every day at 03:00", "every 30 minutes". If there are no words for it, the line."""
     tab, words = read_crontab(line, "UTC"), _words(language())
     parts = {"FREQ": "DAILY"}
@@ -99,9 +99,16 @@ def crontab_words(line: str) -> str:
         return line
     if len(tab.hours) == 24:
         return _within_days(tab.minutes, parts, words) or line
-    times = [f"{hour:02}:{minute:02}" for hour in tab.hours for minute in tab.minutes]
+    times = [_time_words(time(hour, minute), zone) for hour in tab.hours for minute in tab.minutes]
     often = rule_words(";".join(f"{name}={value}" for name, value in parts.items()))
     return line if len(times) > _MOST_TIMES else str(words["at_times"].format(often=often, times=_listed(times, words)))
+
+
+def _time_words(clock: time, zone: str) -> str:
+    """A time of day in the zone; on Discord a timestamp, which each reader sees in their own."""
+    if source() != "discord":
+        return f"{clock:%H:%M}"
+    return f"<t:{datetime.combine(datetime.now(zone_of(zone)), clock, zone_of(zone)).timestamp():.0f}:t>"
 
 
 def _within_days(minutes: tuple[int, ...], parts: Mapping[str, str], words: Mapping[str, Any]) -> str:

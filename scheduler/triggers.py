@@ -18,7 +18,7 @@ from scheduler.cron import Crontab, read_crontab
 from scheduler.descriptions import crontab_words, rule_words
 from scheduler.rrules import Rule, check_rule
 from scheduler.zones import instant, zone_of
-from texts import _, ngettext
+from texts import _, ngettext, source
 
 SHORTEST = timedelta(seconds=1)
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
@@ -162,12 +162,18 @@ def words(trigger: Trigger) -> str:
         case IntervalTrigger(interval):
             return _every(int(interval.total_seconds()))
         case CronTrigger(line, zone):
-            said = crontab_words(line)
-            return f"{said} ({zone})" if ":" in said or said == line else said
+            return _in_zone(crontab_words(line, zone), line, zone)
         case RecurrenceTrigger(rule, _start, zone):
-            return f"{rule_words(rule)} ({zone})"
+            return _in_zone(rule_words(rule), rule, zone)
         case _:
             assert_never(trigger)
+
+
+def _in_zone(said: str, rule: str, zone: str) -> str:
+    """On Discord, times are everybody's own, and a rule that has no words is not shown."""
+    if source() == "discord":
+        return _("at set times") if said == rule else said
+    return f"{said} ({zone})" if ":" in said or said == rule else said
 
 
 def _every(seconds: int) -> str:

@@ -30,10 +30,9 @@ from bot.services.registry import operations_of
 from docs import text_catalog
 from sources.base import DeliveryFailed
 from sources.discord.client import CatalogTranslator, mark
-from sources.discord.markup import times_of
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
-from texts import _, gettext_lazy, language_of, ngettext, show_times, speak, speaking
+from texts import _, gettext_lazy, language_of, ngettext, read_on, speak, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
 FORM = "discord.ui.Modal"
@@ -226,7 +225,7 @@ def test_a_moment_is_told_on_the_clocks_of_the_reader() -> None:
     assert reason == "once, 2026-11-22 12:00 UTC"
     reader = copy_context()
     reader.run(speak, "de")
-    reader.run(show_times, times_of("discord"))
+    reader.run(read_on, "discord")
     assert reader.run(_, reason) == "einmal, <t:1795348800:f>, <t:1795348800:R>"
     assert copy.deepcopy(reason) == reason
 

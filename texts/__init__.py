@@ -10,7 +10,7 @@ import gettext
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from datetime import UTC, datetime
@@ -35,6 +35,10 @@ def in_utc(moment: datetime) -> str:
 
 _language: ContextVar[str | Callable[[], str]] = ContextVar("language", default="en")
 _times: ContextVar[Times] = ContextVar("times", default=in_utc)
+_source: ContextVar[str] = ContextVar("source", default="terminal")
+_SLASHED = "discord", "page"
+"""Where commands are slash commands."""
+_COMMAND = re.compile(r"`carina ([^`]+)`")
 
 
 def language_of(locale: str) -> str:
@@ -60,9 +64,42 @@ def show_times(write: Times) -> None:
     _times.set(write)
 
 
-def moment_text(moment: datetime) -> str:
-    """A moment as whoever is being answered reads times."""
-    return _times.get()(moment)
+def source() -> str:
+    """Where what is written is read: "terminal", "discord", or "page" for a person's own."""
+    return _source.get()
+
+
+def read_on(source: str) -> None:
+    """Write what is read there from now on, in this task: on Discord, moments are its timestamps, which each reader
+    sees in their own zone, and commands are slash commands, as they are on a person's own page."""
+    _source.set(source)
+
+
+@contextmanager
+def reading(source: str) -> Iterator[None]:
+    """Write what is read there inside the context."""
+    token = _source.set(source)
+    try:
+        yield
+    finally:
+        _source.reset(token)
+
+
+def moment_text(moment: datetime, source: str = "") -> str:
+    """A moment as whoever is being answered, or reads it there, reads times."""
+    return timestamp(moment) if (source or _source.get()) == "discord" else _times.get()(moment)
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment on Discord."""
+    stamp = int(moment.timestamp())
+    return f"<t:{stamp}:f>, <t:{stamp}:R>"
+
+
+@functools.cache
+def slash_names() -> Mapping[str, str]:
+    """The words of each command on Discord, by those at a terminal: {"outbox list": "owner outbox list"}."""
+    return dict(json.loads((FOLDER / "slash_commands.json").read_text("utf-8")))
 
 
 def speak_click() -> None:
@@ -92,14 +129,27 @@ def _(message: str, /, **values: object) -> str:
     if isinstance(message, _Lazy):
         return message.told()
     spoken = language()
-    text = message if spoken == "en" or not message else _catalog(spoken).gettext(message)
+    text = _named(message if spoken == "en" or not message else _catalog(spoken).gettext(message))
     return text.format(**_shown(values)) if values else text
+
+
+def _named(text: str) -> str:
+    """A message with its commands as whoever is being answered gives them."""
+    return _COMMAND.sub(_slash, text) if "`carina " in text and _source.get() in _SLASHED else text
+
+
+def _slash(found: re.Match[str]) -> str:
+    """A command as Discord has it, which asks for its arguments, or where it can be given."""
+    given = found[1].partition("{")[0].split()
+    known = (slash_names().get(" ".join(given[:count])) for count in range(len(given), 0, -1))
+    name = next(filter(None, known), "")
+    return f"`/{name}`" if name else _("`{command}` at a terminal").replace("{command}", found[1])
 
 
 def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
     """The form of a message for a number, which is `{count}` in it."""
     spoken = language()
-    text = _catalog(spoken).ngettext(one, more, int(count) if count == int(count) else 2)
+    text = _named(_catalog(spoken).ngettext(one, more, int(count) if count == int(count) else 2))
     return text.format(count=number_text(count, "," if isinstance(count, int) else "g"), **_shown(values))
 
 
@@ -217,6 +267,8 @@ def _parts(value: object) -> object:
             return [str(value), value.forms, {name: _parts(each) for name, each in value.values.items()}]
         case str() | int() | float():
             return value
+        case datetime():
+            return {"at": value.isoformat()}
         case BaseException():
             return _parts(reason_of(value))
         case _:
@@ -227,6 +279,8 @@ def _from_parts(value: Any) -> Any:
     match value:
         case [str(), [str(), *_] as forms, dict() as values]:
             return _Lazy(tuple(forms), {name: _from_parts(each) for name, each in values.items()})
+        case {"at": str(moment)}:
+            return datetime.fromisoformat(moment)
         case _:
             return value
 

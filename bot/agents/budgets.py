@@ -25,8 +25,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
 from memory.store.records import asdict, replace
-from sources.discord.markup import times_of
-from texts import _, gettext_noop
+from texts import _, gettext_noop, moment_text
 
 OFFLINE = "offline"
 _SHORT_TOKENS = 300  # of an answer, when only short ones are allowed
@@ -252,7 +251,7 @@ def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -
 
 def _words(level: BudgetLevel, limit: Limit, now: datetime, source: str) -> str:
     """The text for the person; without amounts of money."""
-    until = times_of(source)(budgets.period_end(limit.period, now))
+    until = moment_text(budgets.period_end(limit.period, now), source)
     budget = _("Today's budget") if limit.period == "day" else _("This month's budget")
     said = {
         BudgetLevel.CHEAPER: gettext_noop("{budget} for answers is low. A smaller model answers until {until}."),

@@ -1,5 +1,6 @@
 """Notices of the service to its owner: each sent once, durably, where the owner can be reached."""
 
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from memory.queue.outbox import PressButtons, TextDetail
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId, place_source
 from sources.terminal import PLACE, SOURCE
+from texts import reading
 
 
 def own_place(person: PersonId) -> PlaceId:
@@ -28,9 +30,9 @@ class Notices(Struct, frozen=True):
     def source(self) -> str:
         return place_source(self.place)
 
-    def command(self, terminal: str, discord: str) -> str:
-        """A command as the owner gives it in the place of the notices."""
-        return f"`/{discord}`" if self.source == "discord" else f"`carina {terminal}`"
+    def reading(self) -> AbstractContextManager[None]:
+        """Within the context, texts are written for the place of the notices."""
+        return reading(place_source(self.place))
 
     def tell_owner(self, tx: Tx, key: str, text: str, now: datetime, press: PressButtons | None = None) -> None:
         """Queue a notice in the same transaction as its cause; the same key is sent once."""

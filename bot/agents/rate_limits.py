@@ -18,8 +18,7 @@ from memory.queue.agent_messages import SOURCE as WRITTEN
 from memory.queue.inbox import InRow
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, place_source
-from sources.discord.markup import times_of
-from texts import _
+from texts import _, moment_text
 
 WINDOW = timedelta(hours=1)
 
@@ -65,7 +64,7 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     words = _(
         "That was a lot at once. I will answer everything together once my limit allows it: "
         "{again}. You do not need to repeat it.",
-        again=times_of(here)(again),
+        again=moment_text(again, here),
     )
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
     outbox.add(tx, outbox.NewRow(key, head.place, words, head.audience, person=head.person), now)

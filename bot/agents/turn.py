@@ -317,9 +317,8 @@ class TurnRunner:
         elif said:
             told = gettext_noop("No language model answers, and people now get simple answers: {trouble}.")
         notices = Notices(self._deps.owner.place)
-        with self._deps.speaking_to(None):
-            more = _("See more with {command}.", command=notices.command("status", "admin status"))
-            text = f"{_(told, said=apology, trouble=why)} {more}"
+        with self._deps.speaking_to(None), notices.reading():
+            text = f"{_(told, said=apology, trouble=why)} {_('See more with `carina status`.')}"
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
     def _finished_or_state(self, tx: Tx, material: PromptInputs, body: ModelAnswer, now: datetime) -> TurnState | None:

@@ -134,6 +134,8 @@ class Request(Struct, frozen=True):
     """The name by which people call who answers, for the offline model; others read it in `system`."""
     zone: str = ""
     """On whose clocks the person lives, where they said so; for the offline model."""
+    source: str = ""
+    """Where the answer is read, such as "discord"; for the offline model."""
     owner: bool = False
     """Whether nobody but the owner hears the answer: only then may it name models and settings."""
     sizes: Mapping[str, int] = field(default_factory=dict)

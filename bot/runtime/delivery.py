@@ -283,17 +283,17 @@ class DeliveryWorker:
         now, self._unclear = self._clock(), None
         words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
         notices = self._deps.notices
-        command = notices.command(f"outbox retry {code(row.id)}", "owner outbox retry")
-        again = _("I will not send it again on my own. {command} sends it.", command=command)
 
         def work(tx: Tx) -> None:
-            text = _(
-                "An answer in {place} {words}: {reason}. {again}",
-                place=place_title(place_named(tx, row.place, Scope(OWNER))),
-                words=words,
-                reason=_(reason),
-                again=again,
-            )
+            with notices.reading():
+                text = _(
+                    "An answer in {place} {words}: {reason}. I will not send it again on my own. "
+                    "`carina outbox retry {id}` sends it.",
+                    place=place_title(place_named(tx, row.place, Scope(OWNER))),
+                    words=words,
+                    reason=_(reason),
+                    id=code(row.id),
+                )
             outbox.mark_closed(tx, row.id, status, reason)
             outbox.withdraw_rest(tx, row)
             if row.message is not None:

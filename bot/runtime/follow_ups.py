@@ -55,14 +55,14 @@ async def _do(database: Database, each: FollowUp, clock: Clock) -> None:
 async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, notices: Notices) -> None:
     def work(tx: Tx) -> None:
         if not follow_ups.failed(tx, each, error, clock()):
-            text = _(
-                "Somebody edited or deleted a message, and I could not remove everything I had derived "
-                "from it ({parts}): {error}. The message itself has been changed. I will try again "
-                "at the next start; {command} shows what is left.",
-                parts=_(_PARTS[each.part]),
-                error=error.partition(":")[0],
-                command=notices.command("doctor", "owner doctor"),
-            )
+            with notices.reading():
+                text = _(
+                    "Somebody edited or deleted a message, and I could not remove everything I had derived "
+                    "from it ({parts}): {error}. The message itself has been changed. I will try again "
+                    "at the next start; `carina doctor` shows what is left.",
+                    parts=_(_PARTS[each.part]),
+                    error=error.partition(":")[0],
+                )
             notices.tell_owner(tx, f"follow_up/{each.id}", text, clock())
 
     await database.write(_FAILED, work)

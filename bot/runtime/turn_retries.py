@@ -134,14 +134,15 @@ class TurnRetries(Struct, frozen=True):
         """Tell the owner what was given up and why; errors may quote messages that the owner may not read."""
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
-        words = _(
-            "I could not answer a message in {place} after {count}: {error}. {show} shows it, and {retry} tries again.",
-            place=place_title(place_named(tx, self.place, Scope(OWNER))),
-            count=ngettext("{count} attempt", "{count} attempts", count),
-            error=_(error),
-            show=self.notices.command(f"inbox show {code(row.id)}", "admin inbox show"),
-            retry=self.notices.command(f"retry {code(row.id)}", "admin inbox retry"),
-        )
+        with self.notices.reading():
+            words = _(
+                "I could not answer a message in {place} after {count}: {error}. `carina inbox show {id}` shows it, "
+                "and `carina inbox retry {id}` tries again.",
+                place=place_title(place_named(tx, self.place, Scope(OWNER))),
+                count=ngettext("{count} attempt", "{count} attempts", count),
+                error=_(error),
+                id=code(row.id),
+            )
         self.notices.tell_owner(tx, key, words, now, _retry(row))
 
 

@@ -168,18 +168,19 @@ def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: T
 
 
 def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetime, *, told: bool) -> None:
-    text = _(
-        "Nobody answers in {place}: every agent of the group {group_name} is archived or "
-        "hibernated. `carina agent restore NAME` or `carina agent wake NAME` brings one back, and what was "
-        "said in the last {count} days is answered then.",
-        place=place_title(place_named(tx, row.place, Scope(OWNER))),
-        group_name=group.name,
-        count=inbox.KEPT.days,
-    )
-    if row.source == "discord":
-        text = f"{text} {_('`/admin route` there lets another group answer.')}"
     if row.audience == OWNER and not is_patrol(row.place):  # the owner asks, and is told there
         notices = Notices(row.place)
+    with notices.reading():
+        text = _(
+            "Nobody answers in {place}: every agent of the group {group_name} is archived or "
+            "hibernated. `carina agent wake` wakes one, `carina agent restore` restores one, and what was "
+            "said in the last {count} days is answered then.",
+            place=place_title(place_named(tx, row.place, Scope(OWNER))),
+            group_name=group.name,
+            count=inbox.KEPT.days,
+        )
+    if row.source == "discord":
+        text = f"{text} {_('`/admin route` there lets another group answer.')}"
     here = row.place == notices.place
     if here and told and row.source != SOURCE:
         return

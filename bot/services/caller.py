@@ -1,10 +1,10 @@
 """Who calls an operation, from where, and who sees the answer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
@@ -34,7 +34,9 @@ def is_offered(via: Via, offered: Collection[str]) -> bool:
 TERMINAL_ONLY, DISCORD_ONLY = frozenset({Via.TERMINAL}), frozenset({Via.DISCORD})
 
 
-IGNORED = gettext_noop("You chose to have me neither keep nor answer what you say. {command} changes that.")
+IGNORED = gettext_noop(
+    "You chose to have me neither keep nor answer what you say. `carina privacy resume` changes that."
+)
 
 
 class Unconfirmed(UserError):
@@ -89,8 +91,6 @@ class Caller(Struct, frozen=True):
     """The question that they confirmed; empty if they confirmed in advance."""
     constellation: str = ""
     """The name or id of the constellation that they name; empty for that of the place."""
-    commands: Mapping[str, str] = field(default_factory=dict)
-    """The names of commands in the caller's interface, by operation; operations without one keep theirs."""
 
     @property
     def person(self) -> PersonId:
@@ -108,12 +108,6 @@ class Caller(Struct, frozen=True):
         """Raise Unconfirmed unless they have confirmed this question: the interface asks, and calls again."""
         if not self.sure or self.shown not in ("", question):
             raise Unconfirmed(question)
-
-    def command(self, words: str) -> str:
-        given = words.split()
-        name = next((" ".join(given[:n]) for n in range(len(given), 0, -1) if " ".join(given[:n]) in self.commands), "")
-        words = f"{self.commands.get(name, '')}{words.removeprefix(name)}"
-        return f"`{'/' if self.via in (Via.DISCORD, Via.PAGE) else 'carina '}{words}`"
 
 
 def owner_at_terminal(*, sure: bool = False) -> Caller:

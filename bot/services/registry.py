@@ -187,7 +187,7 @@ _SECONDS = 25.0  # less than a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
 """Errors of memory whose text is for the caller; other store errors are about the store."""
 _DAMAGED = gettext_noop(
-    "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds "
+    "The block is damaged ({error}). `carina memory verify --repair` rebuilds "
     "it from its intact parts and keeps its text."
 )
 EVERYWHERE = frozenset({Via.TERMINAL, Via.DISCORD})
@@ -439,7 +439,7 @@ class Registry:
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
         """Raise UserError for arguments that this caller may not give."""
         if declared.keeps_of(bool(given)) and self._guard.ignored(caller.person):
-            raise UserError(_(IGNORED, command=caller.command("privacy resume")))
+            raise UserError(_(IGNORED))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
             shown = ", ".join(each.called(caller.via) for each in unknown)
             raise CallError("{shown}: not available here", shown=shown)

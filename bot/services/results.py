@@ -13,11 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.descriptions import clock_words
-from sources.discord.markup import times_of
 from sources.text import without_unseen
-from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timestamp
 
-_MARKS = re.compile(r"(https?://\S+|<t:\d+:[fR]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
+_MARKS = re.compile(r"(https?://\S+|<t:\d+:[fRt]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _FENCED = 3_500  # characters of code in a message; longer code becomes a file
 _UNITS = (
     (
@@ -118,7 +117,7 @@ class Markdown(Struct, frozen=True):
         return _MARKS.sub(lambda found: found[1] or f"\\{found[2]}", words)
 
     def time(self, moment: datetime) -> str:
-        return times_of("discord")(moment)
+        return timestamp(moment)
 
     def number(self, _identifier: str) -> str:
         return ""
@@ -128,11 +127,11 @@ class Markdown(Struct, frozen=True):
         return fenced if len(fenced) <= _FENCED else text
 
     def person(self, subject: str) -> str:
-        kind, _colon, number = subject.removeprefix("discord:").rpartition(":")
+        kind, _colon, number = subject.replace("discord:", "").removeprefix("person:").rpartition(":")
         known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": _("the server `{number}`", number=number)}
         if subject.startswith("terminal:"):
             return _("the owner")
-        return known.get(kind, subject) if subject.startswith("discord:") else f"`{subject}`"
+        return known.get(kind, subject) if "discord:" in subject else f"`{subject}`" if ":" in subject else subject
 
     def place(self, name: str) -> str:
         number = name.removeprefix("discord:")

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from bot.agents.permissions.policy import Rank
-from bot.services import services
 from bot.services.caller import Via
-from bot.services.registry import Operation, operations_of
-from texts import gettext_noop
+from bot.services.registry import Operation
+from texts import gettext_noop, slash_names
 
 HIDDEN = {
     "admin": gettext_noop("For my owner and admins"),
@@ -122,11 +121,6 @@ def names_of(operations: Iterable[Operation]) -> dict[str, str]:
         if Via.DISCORD in each.via and each.offered:
             nouns[each.words[0]].append(each)
     return {" ".join(each.words): _name(each, noun) for noun in nouns.values() for each in noun}
-
-
-@cache
-def slash_names() -> Mapping[str, str]:
-    return names_of(operations_of(services()).values())
 
 
 @cache

@@ -24,7 +24,7 @@ from memory.blocks.repair import damage_since
 from memory.queue import follow_ups, gaps, inbox, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
-from texts import language
+from texts import language, source
 
 _SECONDS = 120.0
 
@@ -41,7 +41,7 @@ class Doctor(Struct, frozen=True):
     )  # fmt: skip
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
-        spoken = environment(LANGUAGE=language())  # by whoever asks, which the service may not
+        spoken = environment(LANGUAGE=language(), READ_ON=source())  # by whoever asks, which the service may not
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.folder, env=spoken
         )

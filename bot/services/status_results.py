@@ -152,17 +152,17 @@ class ServiceStatus(Result):
         """What has to be seen to."""
         if self.halted:
             words = _("everything is halted since {halted}", halted=self.halted)
-            yield Finding("service", State.DOUBT, words, _("`carina halt release` or `/admin halt release` resumes"))
+            yield Finding("service", State.DOUBT, words, _("`carina halt release` resumes"))
         if self.unstored:
             remedy = _("free up disk space, or stop the program that is locking the file")
             yield Finding("database", State.PROBLEM, self.unstored.rstrip(".。"), remedy)
         if self.dead:
             words = _("failed messages: {count}", count=self.dead)
-            remedy = _("`carina inbox list --dead` and `/admin inbox list` show them")
+            remedy = _("`carina inbox list --dead` shows them")
             yield Finding("inbox", State.DOUBT, words, remedy)
         if count := self.failed + self.unknown:
             words = _("answers that were not delivered, or may not have been: {count}", count=count)
-            remedy = _("`carina outbox list` and `/owner outbox list` show them")
+            remedy = _("`carina outbox list` shows them")
             yield Finding("outbox", State.DOUBT, words, remedy)
         if self.unfollowed:
             words = _("parts of edited or deleted messages that could not be removed: {count}", count=self.unfollowed)

@@ -17,7 +17,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import SessionId
-from texts import _
+from texts import _, gettext_noop
 
 _TELL = commit_point("damage.tell")
 
@@ -46,7 +46,9 @@ class IntegrityMonitor(Struct, frozen=True):
 
         def tell(tx: Tx) -> None:
             for damage in reversed(new):
-                text = _("Damage in memory: {damage}. `carina memory verify` checks every block.", damage=damage.words)
+                with self.notices.reading():
+                    told = gettext_noop("Damage in memory: {damage}. `carina memory verify` checks every block.")
+                    text = _(told, damage=damage.words)
                 self.notices.tell_owner(tx, _key(damage), text, now)
 
         new = await self.database.read(untold)

@@ -20,10 +20,9 @@ from memory.store.clock import Clock
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.discord.markup import times_of
 from sources.discord.outcomes import REFUSED
 from sources.discord.settings import DiscordSettings
-from texts import FOLDER, _, gettext_lazy, gettext_noop, language_of, ngettext, show_times, speak, speaking
+from texts import FOLDER, _, gettext_lazy, gettext_noop, language_of, ngettext, read_on, speak, speaking
 
 _log = Log("sources.discord")
 
@@ -279,7 +278,7 @@ class OwnTree(app_commands.CommandTree[Any]):
             self._answering[task] = interaction
             task.add_done_callback(lambda done: self._answering.pop(done, None))
         speak(self._own.language(interaction) or interaction.locale.value)
-        show_times(times_of("discord"))
+        read_on("discord")
         if not (words := _(NOT_BEGUN) if self._ending else self._own.barred(interaction)):
             interaction.data = self._own.cleaned(interaction.data)
             return True

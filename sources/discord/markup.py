@@ -1,4 +1,4 @@
-"""Discord's own forms: timestamps, lengths, URLs of messages, the invitation with the least necessary permissions, and
+"""Discord's own forms: lengths, URLs of messages, the invitation with the least necessary permissions, and
 Markdown tables as code blocks, since Discord does not support them.
 
 Imports no library.
@@ -8,14 +8,12 @@ import base64
 import binascii
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from urllib.parse import urlencode
 
 from memory.people.audience import Audience
 from memory.store.ids import PlaceId
 from memory.store.patterns import Pattern
-from texts import Times, moment_text
 
 _ADD_REACTIONS = 1 << 6
 _VIEW_CHANNEL = 1 << 10
@@ -30,16 +28,6 @@ _SEND_MESSAGES_IN_THREADS = 1 << 38
 PERMISSIONS = _VIEW_CHANNEL | _READ_MESSAGE_HISTORY | _SEND_MESSAGES | _SEND_MESSAGES_IN_THREADS
 PERMISSIONS |= _ATTACH_FILES | _ADD_REACTIONS
 PERMISSIONS |= _MANAGE_WEBHOOKS | _CREATE_PUBLIC_THREADS  # for agents' own names, and to open threads
-
-
-def times_of(source: str) -> Times:
-    """How times are written for readers of a source; Discord renders its own timestamps in each reader's zone."""
-    return _discord_time if source == "discord" else moment_text
-
-
-def _discord_time(moment: datetime) -> str:
-    stamp = int(moment.timestamp())
-    return f"<t:{stamp}:f>, <t:{stamp}:R>"
 
 
 def units(text: str) -> int:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, lateness, repetition, require_speaking_later
+from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, clock_text, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import the_one
 from memory import jobs
 from memory.agenda import calendar
@@ -175,7 +175,9 @@ class EventJob(Struct, frozen=True):
             return kept
         zone = quiet_hours.zone_for(tx, self.reminding.selves(event.person), event.zone)
         with self.reminding.speaking_to(event.person):
-            text = f"📅 {clock_words(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
+            where = self.reminding.read_on(tx, event.person, event.place, event.audience)
+            at = clock_text(_announced(event, firing), zone, where)
+            text = f"📅 {at}: {event.title}{lateness(firing, zone, where)}"
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)

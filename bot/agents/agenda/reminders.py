@@ -39,7 +39,7 @@ from scheduler.zones import Quiet, instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
-from texts import _, gettext_noop, language, speaking
+from texts import _, gettext_noop, language, source, speaking, timestamp
 
 REMIND = "reminder"
 ANNOUNCED = "event"
@@ -187,7 +187,12 @@ def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
     return what, found.said
 
 
-def lateness(firing: DueJob, zone: str) -> str:
+def clock_text(moment: datetime, zone: str, read_on: str) -> str:
+    """A time as it is read there: on Discord a timestamp, which each reader sees in their own zone."""
+    return timestamp(moment) if read_on == "discord" else clock_words(moment, zone)
+
+
+def lateness(firing: DueJob, zone: str, read_on: str) -> str:
     """A remark after a reminder that comes late because the service was down; else empty.
 
     A reminder delayed by quiet hours was due at their end.
@@ -196,7 +201,7 @@ def lateness(firing: DueJob, zone: str) -> str:
     promised = firing.due if held is None else max(firing.due, held)
     if firing.asked or firing.now - promised < LATE:
         return ""
-    return _(" (due {clock}, when I was not running)", clock=clock_words(promised, zone))
+    return _(" (due {clock}, when I was not running)", clock=clock_text(promised, zone, read_on))
 
 
 def lines(found: list[ListedReminder], zone: str) -> list[str]:
@@ -239,9 +244,9 @@ class ReminderJob(Struct, frozen=True):
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
         key = f"{reminder.told_key}/again" if again else f"{REMIND}/{reminder.id}/{to_text(firing.due)}"
         with self.speaking_to(reminder.person):
-            text = f"⏰ {reminder.text}{lateness(firing, zone)}"
-            text = _("⏰ Still open: {reminder_text}", reminder_text=reminder.text) if again else text
             audience, person, agent = reminder.audience, reminder.person, reminder.agent
+            text = f"⏰ {reminder.text}{lateness(firing, zone, self.read_on(tx, person, reminder.place, audience))}"
+            text = _("⏰ Still open: {reminder_text}", reminder_text=reminder.text) if again else text
             row = outbox.NewRow(key, reminder.place, text, audience, person=person, agent=agent)
             self.say(tx, row, firing.now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
         reminders.set_status(tx, reminder.id, Status.ESCALATED if again else Status.TOLD, firing.now, key)
@@ -275,6 +280,10 @@ class ReminderJob(Struct, frozen=True):
         text = f"<@{person.partition(':')[2]}> {row.content}" if named else row.content
         detail = outbox.TextDetail(mentions=(person,) if mention and person else (), press=press)
         outbox.add(tx, replace(row, place=place, content=text, audience=audience, detail=detail), now)
+
+    def read_on(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> str:
+        """The source of the place where it is delivered."""
+        return place_source(self.where(rows, person, place, audience)[0])
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
@@ -341,7 +350,9 @@ def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
     return (
         ""
         if until is None
-        else _("That is during your quiet hours, so I will remind you on {clock}.", clock=clock_words(until, zone))
+        else _(
+            "That is during your quiet hours, so I will remind you on {clock}.", clock=clock_text(until, zone, source())
+        )
     )
 
 

@@ -63,7 +63,7 @@ from memory.queue.turns import Turn
 from memory.search.query import Nearness
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
-from memory.store.ids import BlockId, MessageId
+from memory.store.ids import BlockId, MessageId, place_source
 from memory.store.records import replace
 from sources.text import flatten
 
@@ -294,6 +294,7 @@ def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool
         begun_by=answers[-1].model if answers and answers[-1].calls else "",
         agent=material.agent.name,
         zone=material.zone,
+        source=place_source(material.turn.place),
         owner=material.turn.scope.audience == OWNER,
         sizes={
             "instructions": len(instructions),

@@ -14,9 +14,8 @@ from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.requests import CallArguments, Permit, Request, Status, Verdict
 from memory.store.ids import BlockId, PersonId, PlaceId, code
-from sources.discord.markup import times_of
 from sources.text import one_line, place_title
-from texts import _, gettext_noop, in_utc, ngettext
+from texts import _, gettext_noop, in_utc, moment_text, ngettext
 
 _INLINE = 1_000  # longer arguments are also attached as a file
 _LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
@@ -66,7 +65,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
         *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
         _("Why you are asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
-        _("Until: {moment}", moment=times_of(source)(request.expires_at)),
+        _("Until: {moment}", moment=moment_text(request.expires_at, source)),
     ]
     if request.quorum > 1:
         lines.append(_("{quorum} people must approve it.", quorum=request.quorum))
@@ -154,7 +153,7 @@ def closed(request: Request, words: str) -> str:
 
 def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, source: str = "") -> str:
     """The decision in one line; `who` is the person's name there. Without a source it is for an agent."""
-    when = (times_of(source) if source else in_utc)(at)
+    when = moment_text(at, source) if source else in_utc(at)
     match request.status:
         case Status.DENIED:
             return _("Denied by {who}, {when}", who=who, when=when)

@@ -24,6 +24,11 @@ def locale() -> str:
     return named.partition(":")[0]
 
 
+def source() -> str:
+    """Where messages are read, if another program asked for them (bot/services/status.py)."""
+    return os.environ.get("READ_ON", "terminal")
+
+
 def _of_file(path: Path, name: str) -> str:
     try:
         text = path.read_text("utf-8")

@@ -18,14 +18,14 @@ from bot.errors import CallError, UserError
 from bot.interfaces import client
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.cli.home import data_folder, loaded, locale
+from bot.interfaces.cli.home import data_folder, loaded, locale, source
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.client import View
 from bot.interfaces.version import version
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder
 from memory.store.records import replace
-from texts import _, error_text, speak, speak_click
+from texts import _, error_text, read_on, speak, speak_click
 
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
 
@@ -56,6 +56,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(f"carina {version()}")
         return 0
     speak(locale())
+    read_on(source())
     speak_click()
     arguments = _option_last(arguments)
     if arguments[:1] == ["help"]:

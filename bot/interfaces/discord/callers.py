@@ -8,7 +8,6 @@ import discord
 from bot.agents.permissions.policy import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
 from bot.services.caller import IGNORED, Caller, Location, PlaceScope, Via
-from bot.services.slash_names import slash_names
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId, PlaceId
 from sources.base import PlaceKind
@@ -103,7 +102,7 @@ def barred(
     if what not in _KEEPING and not keeps(what, given):
         return ""
     if ignored(person_id(user.id)):
-        return _(IGNORED, command="`/privacy resume`")
+        return _(IGNORED)
     return "" if _heard(interaction, settings) else _(_NOT_LET_IN)
 
 
@@ -156,7 +155,6 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings, door: s
         here,
         location=location_of(interaction.channel, settings, interaction.user.id),
         locale=str(interaction.locale),
-        commands=slash_names(),
     )
 
 

@@ -61,7 +61,7 @@ def _too_long(size: int, field: str) -> str:
     ways = "" if field else _("name one `field` of it, if it has fields; otherwise, ")
     return _(
         "A form can hold {longest:,} characters, but this has {size:,}: {ways}ask the agent for "
-        "the change, or use a terminal, which takes any length (`carina memory edit`).",
+        "the change, or use a terminal, which takes any length.",
         longest=LONGEST_FIELD,
         size=size,
         ways=ways,

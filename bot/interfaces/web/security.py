@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.services.people.web_access import WebAccess
 from memory.people.web_keys import KeyScope, Kind, WebKey
 from sources.terminal import PERSON
-from texts import LANGUAGES, _, speak, speaking
+from texts import LANGUAGES, _, read_on, speak, speaking
 
 COOKIE = "carina_session"
 MOST_BYTES, MOST_WITH_FILES = 1_000_000, 10_000_000
@@ -170,6 +170,8 @@ class AccessMiddleware:
         key: WebKey | None = scope["state"]["key"]
         if key is not None and (chosen := self._access.spoken(key.person or PERSON)):
             speak(chosen)
+        if key is not None and key.person is not None:
+            read_on("page")
         given = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replayed() -> Message:

@@ -154,6 +154,7 @@ def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime,
     return Turn(
         now=now,
         zone=zone,
+        source=request.source,
         tools={tool.name for tool in (*request.tools, *request.named_tools)},
         results={message.call_id: message for message in window if isinstance(message, ToolMessage)},
         made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},

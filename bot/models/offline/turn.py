@@ -115,6 +115,8 @@ class Turn(Struct, frozen=True):
     now: datetime
     """On the clocks of who speaks."""
     zone: str
+    source: str
+    """Where the answer is read."""
     tools: Set[str]
     results: Mapping[str, ToolMessage]
     made: Set[str]
@@ -190,8 +192,10 @@ class Context(Struct, frozen=True):
         say, parts = self.language.say, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
-            time = f"{at:%H:%M} UTC" if self.turn.zone == "UTC" else f"{at:%H:%M}"
-            parts.append(say("source_time", date=date_words(at.date(), self.language), time=time))
+            date, time = date_words(at.date(), self.language), f"{at:%H:%M}{' UTC' * (self.turn.zone == 'UTC')}"
+            if self.turn.source == "discord":  # each reader sees its timestamps in their own zone
+                date, time = (f"<t:{at.timestamp():.0f}:{form}>" for form in "Dt")
+            parts.append(say("source_time", date=date, time=time))
         if record.place:
             where = _PLACES.get(record.place_kind, "source_place")
             parts.append(say(where, place=one_line(record.place, _LONGEST_NAME)))

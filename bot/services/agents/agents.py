@@ -66,8 +66,8 @@ _IS = {
     "hibernated": gettext_noop("{agent} is hibernated"),
 }
 _HOW = {
-    "archived": (gettext_noop("; {command} restores it"), "agent restore"),
-    "hibernated": (gettext_noop("; {command} wakes it"), "agent wake"),
+    "archived": gettext_noop("; `carina agent restore` restores it"),
+    "hibernated": gettext_noop("; `carina agent wake` wakes it"),
 }
 
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
@@ -86,12 +86,10 @@ _Name = Annotated[str, Param("Name of the agent", metavar="AGENT", positional=Tr
 _Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")]
 
 
-def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
+def _require_status(agent: Agent, status: Status) -> None:
     """Raise UserError for an agent of another status, naming the command that changes it."""
     if agent.status != status:
-        words, command = _HOW.get(agent.status, ("", ""))
-        remedy = _(words, command=caller.command(command))
-        raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{remedy}.")
+        raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
 
 
 class AgentRow(Row):
@@ -240,8 +238,8 @@ class Agents(UsesApprovals, frozen=True):
         return changed("agent", found.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
-    async def restore(self, caller: Caller, agent: _Agent) -> Changes:
-        known = await self._let(caller, agent, "archived", "active")
+    async def restore(self, _caller: Caller, agent: _Agent) -> Changes:
+        known = await self._let(agent, "archived", "active")
         self.resume()
         return changed("agent", known, _("restored"))
 
@@ -251,14 +249,14 @@ class Agents(UsesApprovals, frozen=True):
         Action.SLEEP,
         CHANGES,
     )
-    async def hibernate(self, caller: Caller, agent: _Active) -> Changes:
-        known = await self._let(caller, agent, "active", "hibernated")
+    async def hibernate(self, _caller: Caller, agent: _Active) -> Changes:
+        known = await self._let(agent, "active", "hibernated")
         did = _("hibernated; it finishes its current answers and gets no more until you wake it")
         return changed("agent", known, did)
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, CHANGES)
-    async def wake(self, caller: Caller, agent: _Hibernated) -> Changes:
-        known = await self._let(caller, agent, "hibernated", "active")
+    async def wake(self, _caller: Caller, agent: _Hibernated) -> Changes:
+        known = await self._let(agent, "hibernated", "active")
         self.resume()
         return changed("agent", known, _("awake"))
 
@@ -289,10 +287,10 @@ class Agents(UsesApprovals, frozen=True):
         return [agent.name for agent in every if status in ("", agent.status)]
 
     @writes
-    def _let(self, tx: Tx, caller: Caller, name: str, of: Status, to: Status) -> str:
+    def _let(self, tx: Tx, name: str, of: Status, to: Status) -> str:
         """Change an agent's status from `of` to `to`; returns its name. Raises UserError if it has another status."""
         agent, now = find_agent(tx, name), self.approvals.clock()
-        _require_status(agent, of, caller)
+        _require_status(agent, of)
         agents.set_status(tx, agent.id, to, now)
         inbox.agents_changed(tx)
         self._plan(tx, now)

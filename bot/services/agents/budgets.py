@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import Listing, Markup, Result, Row
+from bot.services.results import ActionReport, Listing, Markup, Result, Row, did
 from bot.services.transactions import commit, reads
 from memory import budgets
 from memory.budgets import Bill, By, Limit
@@ -31,7 +31,7 @@ _THIS = {
     "month": gettext_noop("{of}, this month: {left} (resets {begins_anew})"),
 }
 
-_Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
+_Period = Annotated[Literal["day", "month"], Param("Per day or per month")]
 _Of = Annotated[
     str, Param("What it limits, as the list shows it", example="agent:Carina", suggests="budgets set by command")
 ]
@@ -44,7 +44,7 @@ class SetBudget(Arguments):
         str,
         Field(max_length=100),
         Param(
-            "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234",
+            "constellation, agent:NAME, person or guild, or one person or server by ID",
             example="agent:Carina",
             suggests="spending",
         ),
@@ -89,7 +89,7 @@ class BudgetRow(Row):
         if self.usd is not None and (count := self.calls_without_price):
             one, more = ngettext_noop("not counting {count} unpriced call", "not counting {count} unpriced calls")
             left.append(ngettext(one, more, count))
-        return self.told(markup, _THIS[self.each], left=", ".join(left))
+        return self.told(markup, _THIS[self.each], of=markup.person(self.of), left=", ".join(left))
 
 
 class BillRow(Row):
@@ -172,12 +172,12 @@ class Spending(Struct, frozen=True):
         return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
-    async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
-        none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
+    async def list_budgets(self, _caller: Caller) -> Listing[BudgetRow]:
+        none = _("There are no budgets. `carina budget set` sets one.")
         return Listing.of(map(BudgetRow.from_state, await self._states()), none)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
-    async def set_budget(self, caller: Caller, arguments: SetBudget) -> str:
+    async def set_budget(self, caller: Caller, arguments: SetBudget) -> ActionReport:
         limit = _checked(arguments)
         now = self.clock()
 
@@ -189,18 +189,18 @@ class Spending(Struct, frozen=True):
 
         await commit(self.database, work)
         self.kept.decided[limit.subject, limit.period] = limit
-        return _("From now on: {limit}.", limit=_whole(limit))
+        return _did(gettext_noop("From now on: {limit}."), limit)
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
-    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> str:
+    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> ActionReport:
         named = _subject(of)
         done = await commit(self.database, lambda tx: budgets.drop(tx, named, period))
         if not done:
             raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
-            return _("Removed. There is no such budget anymore.")
-        return _("Removed. The configured budget applies now: {limit}.", limit=_whole(left))
+            return did(gettext_noop("Removed. There is no such budget anymore."), who=named)
+        return _did(gettext_noop("Removed. The configured budget applies now: {limit}."), left)
 
     @suggestions("spending")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -210,7 +210,7 @@ class Spending(Struct, frozen=True):
     @suggestions("budgets set by command")
     async def suggest_set(self, _caller: Caller) -> Suggestions:
         found = [each.limit for each in await self._states() if each.by_command]
-        return [(each.subject, _whole(each)) for each in found]
+        return [(each.subject, _whole(each).replace("{who}", each.subject)) for each in found]
 
     @reads
     def _states(self, rows: Rows) -> list[BudgetState]:
@@ -218,11 +218,21 @@ class Spending(Struct, frozen=True):
         return self.kept.states(rows, now)
 
 
+def _did(text: str, limit: Limit) -> ActionReport:
+    return did(
+        _(text).replace("{limit}", _whole(limit)),
+        who=limit.subject,
+        period=limit.period,
+        usd=limit.usd,
+        tokens=limit.tokens,
+    )
+
+
 def _whole(limit: Limit) -> str:
     said = [] if limit.usd is None else [f"${number_text(limit.usd, ',.2f')}"]
     said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
-    text = _("{of}, per day: {limit}") if limit.period == "day" else _("{of}, per month: {limit}")
-    return text.format(of=limit.subject, limit=_(" and ").join(said))
+    text = _("{who}, per day: {limit}") if limit.period == "day" else _("{who}, per month: {limit}")
+    return text.replace("{limit}", _(" and ").join(said))
 
 
 def _subject(text: str) -> str:

@@ -261,7 +261,7 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
         who = _("The agent {name}", name=name) if name else _("Every agent")
-        raise UserError("{name} is archived. At a terminal, `carina agent restore` restores it.", name=who)
+        raise UserError("{name} is archived. `carina agent restore` restores it.", name=who)
     last = turns.answered_last(rows, person)
     return next((agent for agent in living if agent.id == last), living[0])
 

@@ -212,8 +212,7 @@ class BlockSettings(MemoryService, frozen=True):
         remove_block(tx, named.block, self.clock())
         caller.confirm(_("Delete block {label}?", label=named.block.label))  # without this, it is rolled back
         self._note(tx, caller, named.block.label, "deleted")
-        command = caller.command("memory restore")
-        return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)
+        return _("Deleted block {block}. `carina memory restore` brings it back.", block=named.block.label)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
     @writes

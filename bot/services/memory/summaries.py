@@ -60,7 +60,7 @@ _log = Log("bot.services.memory.summaries")
 _Night = Annotated[
     str,
     Param(
-        "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
+        "Date the night began (default: last night)", metavar="DATE", suggests="nights",
         positional=True
     )
 ]  # fmt: skip
@@ -259,10 +259,7 @@ class ChangeReport(MemoryService, frozen=True):
         def work(tx: Tx) -> tuple[UndoneRow, ...]:
             turns = chosen(tx)
             if any(turn.status in ("running", "suspended") for turn in turns):
-                raise UserError(
-                    "An agent is still working on the night of {period_name}, so nothing was undone yet.",
-                    period_name=period.name,
-                )
+                raise UserError("An agent is still working on that night, so nothing was undone yet.")
             found = written(tx, turns, caller.scope, period).only(part)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
             done += [_back(tx, each) for each in found.arranged]
@@ -334,7 +331,7 @@ class ChangeReport(MemoryService, frozen=True):
         if not back:
             return
         words = gettext_lazy(
-            "undid {count} of {all} changes of the night of {night}", count=back, all=len(done), night=period.name
+            "undid {count} of {all} changes of the night that began {at}", count=back, all=len(done), at=period.start
         )
         event = NewEvent(
             Kind.NOTABLE, words, caller.scope.audience, caller.trust, person=caller.approver.person,

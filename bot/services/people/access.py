@@ -53,7 +53,9 @@ _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
-_NOT_OPEN = gettext_noop("This was already decided, or the request has expired. {command} allows somebody by name.")
+_NOT_OPEN = gettext_noop(
+    "This was already decided, or the request has expired. `carina people allow` allows somebody by name."
+)
 _FORGETS = Options(changes=True, formerly=("pair.revoke",))
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
 _log = Log("bot.services.people.access")
@@ -238,9 +240,8 @@ class Access:
         if found is None:
             raise UserError(
                 "There is no open request with this code. It was used, has expired, or was mistyped. "
-                "{command} shows the open requests. Anyone whose code has expired can write to me again "
-                "to get a new one.",
-                command=caller.command("pair list"),
+                "`carina pair list` shows the open requests. Anyone whose code has expired can write to me again "
+                "to get a new one."
             )
         self._hold(found.person, Rule.ALLOW, caller.approver)
         self.resume()
@@ -255,9 +256,7 @@ class Access:
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
     async def block(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.DENY, _("⛔ {person} is blocked."), _NOT_LET_IN)
-        undo = caller.command("people forget")
-        text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
-        return did(text, person=person)
+        return did(_("{person} is blocked and has been told. `carina people forget` undoes this."), person=person)
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> ActionReport:
@@ -273,7 +272,7 @@ class Access:
 
         def work(tx: Tx) -> None:
             if told is not None and access.asking(tx, person) is None:  # the first answer counts
-                raise Refused(_(_NOT_OPEN, command=caller.command("people allow")))
+                raise Refused(_(_NOT_OPEN))
             if rule is None:
                 access.ignore(tx, person)
             else:
@@ -314,7 +313,6 @@ class Access:
 
     @operation("people.forget", "Undo an allow or block, or cancel a pairing request", Action.PEOPLE, _FORGETS)
     async def forget(self, caller: Caller, who: _Who) -> ActionReport:
-        _require(who)
         now = self.clock()
 
         def work(tx: Tx) -> tuple[bool, bool]:
@@ -349,8 +347,7 @@ class Access:
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
         await self._decide(caller, subject, rule, shown)
-        text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
-        return did(text, who=subject)
+        return did(_("{done}. `carina people forget` undoes this.", done=done), who=subject)
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
         self.rules[subject] = rule

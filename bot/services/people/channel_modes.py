@@ -57,10 +57,7 @@ class ChannelModes(Struct, frozen=True):
     @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)
     async def set_mode(self, caller: Caller, place: _Heard, mode: _Mode) -> str:
         if place not in await self.database.read(lambda rows: self._modes(rows, caller)):
-            command = caller.command("mode list")
-            raise UserError(
-                "There is no channel or server {place}. {command} shows them.", place=place, command=command
-            )
+            raise UserError("There is no channel or server {place}. `carina mode list` shows them.", place=place)
         return await self.places.set_mode(place, mode, caller.approver)
 
     def _modes(self, rows: Rows, caller: Caller) -> dict[str, ModeRow]:

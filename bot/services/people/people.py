@@ -101,8 +101,7 @@ class Accounts:
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
         return _(
             "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
-            "say` on Discord, or `carina link say` at a terminal. You will get a second code to "
-            "enter here.",
+            "say` on Discord, or `link say` at a terminal. You will get a second code to enter here.",
             shown_code=shown_code(code),
         )
 
@@ -132,15 +131,13 @@ class Accounts:
             case Link(other):
                 await self.load()
                 _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
-                end = caller.command("link remove")
-                text = _("Done. I now treat {{person}} and {{other}} as one person. {end} ends that.", end=end)
+                text = _("Done. I now treat {person} and {other} as one person. `carina link remove` ends that.")
                 return did(text, person=caller.person, other=other)
             case _:
                 self._wrong[caller.person].append(now)
                 raise UserError(
                     "There is no open code like that for you to enter. It was used, has expired, was "
-                    "mistyped, or was given to this same account. {command} gives you a new one.",
-                    command=caller.command("link start"),
+                    "mistyped, or was given to this same account. `carina link start` gives you a new one."
                 )
 
     @operation("link.list", "List your linked accounts", Action.LINK)

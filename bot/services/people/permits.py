@@ -229,10 +229,7 @@ class Permits(UsesApprovals, frozen=True):
         number = ending(tx, "permission_grants", permit)
         now, who = self.approvals.clock(), caller.approver
         if (found := requests.revoke(tx, GrantId(number), now)) is None:
-            command = caller.command("permits list")
-            raise UserError(
-                "There is no lasting permission {number}. {command} lists them.", number=permit, command=command
-            )
+            raise UserError("There is no lasting permission {number}. `carina permits list` lists them.", number=permit)
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
         requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
         return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))

@@ -19,7 +19,7 @@ from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
-from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location
 from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, StoredSettings, stored_settings
 from bot.services.people.approvals import Approvals
@@ -283,12 +283,10 @@ class Places:
             if source in self.accounts.resumed
             else gettext_noop("I will not read what is said in the meantime.")
         )
-        end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
         return _(
-            "{source} is paused: I read, keep and answer nothing there until {end}, even after a "
-            "restart. {later} Commands still work, and finished answers are still sent.",
+            "{source} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
+            "after a restart. {later} Commands still work, and finished answers are still sent.",
             source=source,
-            end=end,
             later=_(later),
         )
 

@@ -158,14 +158,14 @@ class Privacy(Struct, frozen=True):
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> str:
-        text = _("Paused: from now on, nothing {who} is kept or answered. {end} ends that.")
+        text = _("Paused: from now on, nothing {who} is kept or answered. `carina privacy resume{of}` ends that.")
         return await self._choose(caller, person, Choice.PAUSED, text)
 
     @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, CHANGES)
     async def opt_out(self, caller: Caller, person: _Person = "") -> str:
         text = _(
-            "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
-            "What was kept before stays until it is erased with {erase}."
+            "Opted out: from now on, nothing {who} is kept or answered anywhere. `carina privacy resume{of}` ends "
+            "that. What was kept before stays until it is erased with `carina privacy erase{of}`."
         )
         return await self._choose(caller, person, Choice.OPTED_OUT, text)
 
@@ -193,7 +193,7 @@ class Privacy(Struct, frozen=True):
         """What a person is told who writes while opted out; empty for all others."""
         if not self.choices.ignored(person):
             return ""
-        return _(IGNORED, command="`carina privacy resume`")
+        return _(IGNORED)
 
     async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> str:
         whose = _meant(caller, person)
@@ -201,11 +201,7 @@ class Privacy(Struct, frozen=True):
         by = caller.approver
         _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, door=by.door)
         of = f" {person}" if person else ""
-        return text.format(
-            who=_("{person} says", person=person) if of else _("you say"),
-            end=caller.command(f"privacy resume{of}"),
-            erase=caller.command(f"privacy erase{of}"),
-        )
+        return text.format(who=_("{person} says", person=person) if of else _("you say"), of=of)
 
     async def _seen(self, person: PersonId, *, yours: bool) -> PersonCounts:
         def read(rows: Rows) -> dict[str, int]:

@@ -118,9 +118,7 @@ class AgentChats(UsesApprovals, frozen=True):
         here = self.places.answering(place, "")
         groups = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
         if not groups:
-            raise UserError(
-                "{name} is in no group. At a terminal, `carina group add member` adds it to one.", name=found.name
-            )
+            raise UserError("{name} is in no group. `carina group add member` adds it to one.", name=found.name)
         return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
 
     @reads

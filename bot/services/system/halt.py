@@ -86,7 +86,7 @@ class Restart(Struct, frozen=True):
     async def restart(self, _caller: Caller) -> str:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:
-            raise UserError("This service ends with the chat that opened it; only `carina run` can restart.")
+            raise UserError("This service ends with the chat that opened it, so it cannot restart.")
         try:
             load_here()
         except ConfigError as error:

@@ -125,7 +125,7 @@ class Inbox(Struct, frozen=True):
     @reads
     def show(self, rows: Rows, caller: Caller, row: _Row) -> "Trace":
         """With each step of its way to the answer."""
-        return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())
+        return _trace(rows, find_message(rows, row), caller.scope, self.clock())
 
     @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
     @reads
@@ -140,11 +140,10 @@ class Inbox(Struct, frozen=True):
 
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
     async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
-        which = (await self.database.read(lambda rows: find_message(rows, row, caller))).id
+        which = (await self.database.read(lambda rows: find_message(rows, row))).id
         revived = await commit(self.database, lambda tx: _revive(tx, which, self.clock()))
         if revived is None:
-            command = caller.command("inbox list")
-            raise UserError("Message {which} has not failed. {command} shows which have.", which=row, command=command)
+            raise UserError("Message {which} has not failed. `carina inbox list` shows which have.", which=row)
         if revived.group is not None:
             self.wake(revived.place, revived.group)
         shown = await self.database.read(lambda rows: InboxRow.of(rows, revived, caller.scope))
@@ -175,11 +174,10 @@ class Inbox(Struct, frozen=True):
         return [row.model_copy(update={"text": texts.get(of, "") if of else ""}) for row, of in listed]
 
 
-def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
+def find_message(rows: Rows, which: str) -> InRow:
     """The message of that number. Raises UserError."""
     if (row := inbox.get(rows, InboxId(ending(rows, "inbox", which)))) is None:
-        command = caller.command("inbox list")
-        raise UserError("There is no message {which}. {command} shows them.", which=which[:40], command=command)
+        raise UserError("There is no message {which}. `carina inbox list` shows them.", which=which[:40])
     return row
 
 

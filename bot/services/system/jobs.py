@@ -200,8 +200,7 @@ class Schedule(Struct, frozen=True):
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
         alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
         if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
-            command = caller.command("jobs list")
-            raise UserError("There is no job {job}. {command} shows them.", job=repr(job), command=command)
+            raise UserError("There is no job {job}. `carina jobs list` shows them.", job=repr(job))
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
             told = {"job": _title(found.id), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)

@@ -100,7 +100,7 @@ class Outbox(Struct, frozen=True):
     @writes
     def retry(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
-        found = _found(tx, row, caller)
+        found = _found(tx, row)
         if found.row.status is Status.UNKNOWN:
             caller.confirm(_(MAY_REPEAT))
         shown = _line(tx, found)
@@ -109,17 +109,16 @@ class Outbox(Struct, frozen=True):
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, CHANGES)
     @writes
-    def drop(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
-        found = _found(tx, row, caller)
+    def drop(self, tx: Tx, _caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
+        found = _found(tx, row)
         shown = _line(tx, found)
         outbox.drop(tx, found)
         return Entry(done=_("Discarded"), row=shown)
 
 
-def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
+def _found(rows: Rows, which: str) -> Undelivered:
     if (found := outbox.undelivered(rows, OutboxId(ending(rows, "outbox", which)))) is None:
-        command = caller.command("outbox list")
-        raise UserError("There is no undelivered message {which}. {command} shows them.", which=which, command=command)
+        raise UserError("There is no undelivered message {which}. `carina outbox list` shows them.", which=which)
     return found
 
 

@@ -11,24 +11,23 @@ import pytest
 from discord import app_commands
 from pydantic import SecretStr
 
-from bot.agents.permissions.policy import Approver, Rank
+from bot.agents.permissions.policy import Rank
 from bot.errors import UserError
 from bot.interfaces.discord import components, responses
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.components import OpenQuestion, Questions
 from bot.interfaces.discord.responses import Interaction
 from bot.services import services, titles
-from bot.services.caller import Caller, PlaceScope, Via
+from bot.services.caller import Via
 from bot.services.registry import Registry
-from bot.services.slash_names import HIDDEN, operation_words, slash_names
-from memory.people.audience import PUBLIC, Scope, Trust
-from memory.store.ids import PersonId, PlaceId
+from bot.services.slash_names import HIDDEN, operation_words
 from sources.discord.client import BROKEN, CatalogTranslator
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
 from tests.captured_logs import capture_logs
 from tests.gallery import collect, words_of
 from tests.wire.discord import Message
+from texts import _, reading, slash_names
 
 
 def _bare(service: Any) -> Any:
@@ -82,11 +81,12 @@ async def test_members_see_a_short_list_and_nothing_that_is_not_theirs() -> None
 
 
 def test_words_name_a_command_as_it_is_called_there() -> None:
-    person = PersonId("discord:1")
-    alone = PlaceScope(PlaceId("discord:user:1"), Scope(PUBLIC))
-    caller = Caller(Approver(person), Via.DISCORD, Scope(PUBLIC), alone, Trust.STRANGER, commands=slash_names())
-    assert caller.command("pair approve ABCD") == "`/owner pair approve ABCD`"
-    assert caller.command("privacy resume") == "`/privacy resume`"
+    for source in ("discord", "page"):
+        with reading(source):
+            assert _("`carina pair approve CODE` allows them") == "`/owner pair approve` allows them"
+            assert _("`carina agent {name}` `carina privacy resume{of}`", name="x", of="") == (
+                "`agent x` at a terminal `/privacy resume`"
+            )
     assert operation_words("memory archival add") == "archival add", "which keeps words"
     assert operation_words("chat agent") == "chat agent"
 

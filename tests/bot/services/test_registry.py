@@ -116,6 +116,7 @@ async def test_nobody_calls_what_they_may_not() -> None:
 
 def test_what_is_generated_is_up_to_date() -> None:
     assert generate.MANIFEST.read_text("utf-8") == generate.manifest_text(), "run `make generate`"
+    assert generate.SLASH_COMMANDS.read_text("utf-8") == generate.slash_commands_text(), "run `make generate`"
     assert generate.REFERENCE.read_text("utf-8") == generate.reference_text(), "run `make generate`"
 
 

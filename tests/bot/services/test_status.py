@@ -12,7 +12,7 @@ from bot.models.health import ModelHealth
 from bot.services.results import Markdown, Plain
 from bot.services.status_results import ModelState, ServiceStatus
 from tests.bot.requests import status
-from texts import show_times
+from texts import read_on
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = "canary-7f3b9c2e5d81"
@@ -72,14 +72,14 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     )
     stamp = f"<t:{int(NOON.timestamp())}:f>, <t:{int(NOON.timestamp())}:R>"
     reader = copy_context()
-    reader.run(show_times, Markdown().time)
+    reader.run(read_on, "discord")
     lines = reader.run(status.lines, Markdown())
     assert lines == [
         "Carina is running (constellation home)",
-        f"service: everything is halted since {stamp}; `carina halt release` or `/admin halt release` resumes",
+        f"service: everything is halted since {stamp}; `/admin halt release` resumes",
         "database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
         "locking the file",
-        "inbox: failed messages: 2; `carina inbox list --dead` and `/admin inbox list` show them",
+        "inbox: failed messages: 2; `/admin inbox list` shows them",
         "discord: not configured (set DISCORD\\_TOKEN)",
         f"model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. The next attempt is in 40 s.",
