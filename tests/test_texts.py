@@ -32,7 +32,7 @@ from sources.base import DeliveryFailed
 from sources.discord.client import CatalogTranslator, mark
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
-from texts import _, gettext_lazy, language_of, ngettext, read_on, speak, speaking
+from texts import _, gettext_lazy, language_of, ngettext, read_on, reading, speak, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
 FORM = "discord.ui.Modal"
@@ -335,3 +335,41 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
     assert "name_localizations" not in told or not told["name_localizations"]
     option = told["options"][0]
     assert option["description_localizations"]["de"] == "Nummer laut Liste"
+
+
+FOR_TERMINALS = (
+    "bot/interfaces/cli",
+    "bot/interfaces/web",
+    "bot/interfaces/mcp",
+    "bot/interfaces/chat.py",
+    "sources/terminal",
+)
+NOT_FOR_DISCORD = re.compile(r"\bcarina [a-z]|\(UTC\)|[}\d] UTC|\bdiscord:(?:\w+:)?\d|\d{4}-\d\d-\d\d")
+AS_TYPED = re.compile(r"such as|Examples|like|Write it as|for a server|2026-12-31|or --|, or an age")
+"""How people write what a command takes: there is no other way to show it."""
+
+
+def test_no_text_that_is_read_on_discord_is_written_for_a_terminal() -> None:
+    """The renderer makes slash commands of commands; dates and zones are written by it alone."""
+    written = {}
+    for message in MESSAGES:
+        places = [place for place, _line in message.locations if place.endswith(".py")]
+        if places and not all(place.startswith(FOR_TERMINALS) for place in places):
+            for said in forms(message.id):
+                with reading("discord"):
+                    written[said] = _(said)
+    assert sum("`/" in shown for shown in written.values()) > 30
+    found = [text for text in written.values() if NOT_FOR_DISCORD.search(text) and not AS_TYPED.search(text)]
+    assert found == []
+
+
+def test_what_discord_tells_of_commands_has_no_words_of_programs() -> None:
+    told = [
+        text
+        for declared in operations_of(services()).values()
+        if Via.DISCORD in declared.via and declared.offered
+        for each in declared.parameters
+        if Via.DISCORD in each.via
+        for text in (declared.summary, each.help, *each.choice_labels)
+    ]
+    assert [text for text in told if NOT_FOR_DISCORD.search(text)] == []

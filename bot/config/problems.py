@@ -36,6 +36,8 @@ _EXPECTED = {
     "pattern": "{expected}",
 }
 """The expected value, by pydantic's type of error, with values of its context."""
+_MOVED = {"bluesky.apology": "model.apology"}
+"""Where settings are now that had another place in an earlier version."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 """Keys for which people may write a secret instead of the name of its variable."""
 _REMOVED = frozenset(
@@ -124,6 +126,8 @@ def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
             return _("{key}: this setting was removed; delete it (CHANGELOG.md gives the reason)", key=key)
         if _SECRET_NAMES.search(name):
             return _("{key}: unknown key; secrets belong in the environment or in .env, see .env.example", key=key)
+        if moved := _MOVED.get(key):
+            return _("{key}: moved; write it as {moved}", key=key, moved=moved)
         return _("{key}: unknown key; {hint}", key=key, hint=nearest(name, model.model_fields if model else ()))
     if item["type"] == "union_tag_invalid":
         given, which = item["ctx"], item["ctx"]["discriminator"].strip("'")

@@ -247,7 +247,7 @@ async def run_without_service(config: Config, operation: str, arguments: Mapping
         session = BlueskySession(settings_of(config))
         try:
             account = Account(
-                config, session, lambda: _("not connected: no service is running"), lambda: (_(_ASLEEP),), none
+                config, session, lambda: _("not connected: Carina is not running"), lambda: (_(_ASLEEP),), none
             )
             found: dict[str, Any] = await account.handlers()[operation](**arguments)
             return found

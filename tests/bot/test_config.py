@@ -127,6 +127,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("toml", "expected"),
     [
+        ('[bluesky]\napology = "Later"\n', "bluesky.apology: moved; write it as model.apology"),
         ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
         ('[web.server.hooks.a]\ngroup = "Main"\n', "web.server.hooks: this setting was removed; delete it"),
         ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),

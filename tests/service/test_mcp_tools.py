@@ -82,7 +82,7 @@ async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> No
         ):
             text, ok = await called(client, tool, **arguments)
             assert not ok
-            assert text.startswith("No service runs on the data folder")
+            assert text.startswith("Carina is not running with the data folder")
             assert "`carina run`" in text
 
 

@@ -32,7 +32,7 @@ class EmergencyHaltTool(OutsideTool[HaltArguments]):
 
     async def run(self, context: ToolContext, arguments: HaltArguments) -> Outcome:
         if self._stop is None:
-            raise ToolError("Nothing can be halted here: no service runs.")
+            raise ToolError("Nothing can be halted here: Carina is not running.")
         # A task of its own: the halt ends this very turn, and must not be ended with it.
         stopping = asyncio.ensure_future(self._stop(f"{context.agent.name}: {arguments.reason}"))
         self._stopping.add(stopping)

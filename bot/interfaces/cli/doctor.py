@@ -67,7 +67,9 @@ class Installation(Struct, frozen=True):
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
         if holder is None:
-            raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=self.config.home)
+            raise UserError(
+                "Carina is not running with the data folder {path}. `carina run` starts it.", path=self.config.home
+            )
         before = (await holder.data("status"))["started"]
         await holder.data("restart")
         for _look in range(_LOOKS):

@@ -22,9 +22,7 @@ from memory.store.records import replace
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop
 
-NOT_RUNNING = gettext_noop(
-    "No service is running. This will be sent only while Carina runs: start it with `carina run`."
-)
+NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; this is sent only while it runs.")
 """Beside what is promised for later."""
 
 

@@ -177,7 +177,7 @@ def _replies(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator
             except FolderLocked:
                 raise error from None
     elif entry.where == "service":
-        raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=folder.path)
+        raise UserError("Carina is not running with the data folder {path}. `carina run` starts it.", path=folder.path)
     else:
         yield from _here(entry, arguments, view)
 

@@ -112,7 +112,7 @@ def over_the_socket(folder: DataFolder) -> Ask:
 
     async def ask(operation: str, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         if (holder := holder_of(folder)) is None:
-            raise ToolError(f"No service runs on the data folder {folder.path}: start one with `carina run`.")
+            raise ToolError(f"Carina is not running with the data folder {folder.path}. `carina run` starts it.")
         try:
             return await holder.ask(operation, within, **arguments)
         except UserError as error:

@@ -28,7 +28,7 @@ from tests.bot.seeding import seeded
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
-DECIDED = r"by ada, \w{3}, \d+ \w{3} \d{4}, \d\d:\d\d \(now\)\."
+DECIDED = r"by ada, \w{3}, \w{3} \d+, \d{4}, \d\d:\d\d \(now\)\."
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_at_a_narrow_terminal_no_word_is_broken(here: Here, monkeypatch: pytest.
 def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:
     set_ = here("remind me to call mum in 2 minutes")
     assert (set_.returncode, ": call mum" in set_.stdout) == (0, True)
-    assert "No service is running. This will be sent only while Carina runs" in set_.stderr
+    assert "Carina is not running. `carina run` starts it; this is sent only" in set_.stderr
     assert here("remind me stretch tomorrow").returncode == 0
     assert here("tasks add buy oat milk").stdout.startswith("Added: buy oat milk")
     assert sorted(row["text"] for row in json.loads(here("remind list --json").stdout)) == ["call mum", "stretch"]

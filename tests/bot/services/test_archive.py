@@ -103,7 +103,7 @@ async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: P
         assert (await of.add("The crane is back."))["agent"] == "Bee"
         await put_away(of, BEE)
         assert (await of.add("The heron is back."))["agent"] == "Ada"
-        with pytest.raises(UserError, match=r"Bee is archived\. At a terminal, `carina agent restore` restores it"):
+        with pytest.raises(UserError, match=r"Bee is archived\. `carina agent restore` restores it"):
             await of.add("The owl is back.", agent="Bee")
         await put_away(of, ADA)
         with pytest.raises(UserError, match="Every agent is archived"):

@@ -206,7 +206,7 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     boat = await at.live.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
     assert boat.content == "Ann has a boat called Ada."
     events = await at.live.service.column("SELECT words ->> 0 FROM activity_events WHERE event_type = 'notable'")
-    assert events == ["undid 5 of 5 changes of the night of 2026-11-22"]
+    assert events == ["undid 5 of 5 changes of the night that began 2026-11-22 12:00 UTC"]
     told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
     assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
     again = await at.nights.undo(BY_OLGA, "2026-11-22")

@@ -64,7 +64,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
             "Only the owner may see, resend and discard undelivered messages.",
         )
     shown = (await t.olga.command("admin status")).text.replace("\\", "")
-    assert "or may not have been: 1; `carina outbox list` and `/owner outbox list` show them" in shown
+    assert "or may not have been: 1; `/owner outbox list` shows them" in shown
     shown = (await t.olga.command("owner outbox list")).text
     offered = await t.olga.autocomplete("owner outbox retry", "row", "closing")
     assert [choice.value for choice in offered] == [row]

@@ -21,6 +21,7 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.jobs import DueJob
 from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx
+from texts import timestamp
 
 __all__ = ["tx"]
 
@@ -48,12 +49,12 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
     firing = fired(tx, event)
     assert firing.due == NOW + timedelta(seconds=1)
     EventJob(says()).announce(tx, firing)
-    assert out(tx)[0][1] == "📅 Mon, Mar 2, 2026, 12:05: dinner"
+    assert out(tx)[0][1] == "📅 <t:1772453100:f>, <t:1772453100:R>: dinner"
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     assert after is not None
     EventJob(says()).announce(tx, replace(firing, due=after, now=after))
     expected = after + timedelta(minutes=minutes)
-    assert out(tx)[1][1] == f"📅 {expected:%a, %b %-d, %Y, %H:%M}: dinner"
+    assert out(tx)[1][1] == f"📅 {timestamp(expected)}: dinner"
     assert expected.minute == 5
 
 
@@ -94,7 +95,7 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
     assert first[0] == HALL
     assert alone == (
         DIRECT,
-        "📅 Mon, Mar 2, 2026, 18:00: dinner (I can no longer reach the place where you set this)",
+        "📅 <t:1772474400:f>, <t:1772474400:R>: dinner (I can no longer reach the place where you set this)",
         ALONE.audience,
     )
     (kept,) = outbox.of_prefix(tx, f"{row.key}/")
