@@ -500,7 +500,7 @@ def test_only_one_module_makes_text_for_prompts() -> None:
     """A plain string becomes `PromptText` in `bot/agents/context/quotes.py` alone, and no tag is written by hand
     elsewhere."""
     root = Path(__file__).parents[3]
-    made = {path.name for path in (root / "bot").rglob("*.py") if re.search(r"\bQuoted\(", path.read_text("utf-8"))}
+    made = {path.name for path in (root / "bot").rglob("*.py") if re.search(r"\bPromptText\(", path.read_text("utf-8"))}
     tagged = {
         path.relative_to(root).as_posix()
         for path in (root / "bot").rglob("*.py")
