@@ -260,7 +260,7 @@ def existing_block(rows: Rows, author: Author, label: str, operation: Operation)
     decision = decision_for(block, author, operation)
     if may_write_down(author.scope, block.audience):
         return block, decision
-    others_read = gettext_noop("block {block} is read by people ({audience}) who do not hear this")
+    others_read = gettext_noop("block {block} is read by people ({audience}) who cannot read this")
     read = gettext_lazy(others_read, block=block.address, audience=block.audience)
     if operation not in (Operation.APPEND, Operation.OVERWRITE):
         raise BlockRefused(

@@ -186,7 +186,7 @@ def test_a_private_turn_moves_no_block_that_others_see(tx: Tx) -> None:
     made(tx, new("private", DM, type=BlockType.ARCHIVAL))
     for operation in (each for each in DOORS if each is not Operation.READ):
         label = "away" if operation is Operation.LOAD else "notes"
-        with pytest.raises(BlockRefused, match="who do not hear this"):
+        with pytest.raises(BlockRefused, match="who cannot read this"):
             act(tx, author(IN_DM), operation, label)
     assert load_block(tx, author(IN_DM), "private").pinned
 

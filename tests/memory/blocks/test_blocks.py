@@ -194,7 +194,7 @@ def test_an_edit_that_changes_nothing_stores_nothing(tx: Tx) -> None:
 def test_what_was_said_in_private_is_not_written_where_others_read_and_the_right_block_is_named(tx: Tx) -> None:
     made(tx, new("persona", PUBLIC))
     with pytest.raises(
-        BlockRefused, match=r"read by people \(public\) who do not hear this; no block here may be written"
+        BlockRefused, match=r"read by people \(public\) who cannot read this; no block here may be written"
     ):
         append_block(tx, author(IN_CHANNEL), "persona", "x")
     made(tx, new("rules", CHANNEL, permission=Permission.READ_ONLY))
@@ -217,7 +217,7 @@ def test_what_cannot_be_done_to_a_block_from_here_names_no_other_block(tx: Tx, m
     made(tx, new("channel_notes", CHANNEL))
     with pytest.raises(
         BlockRefused,
-        match=rf"who do not hear this, so {named} is not possible here: do it where all of them can see it",
+        match=rf"who cannot read this, so {named} is not possible here: do it where all of them can see it",
     ):
         move(tx, author(IN_CHANNEL), "rules")
 

@@ -76,7 +76,7 @@ def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
 async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(service: Service) -> None:
     text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
     assert not ok
-    assert text == "block persona is read by people (public) who do not hear this; write to human or scratchpad instead"
+    assert text == "block persona is read by people (public) who cannot read this; write to human or scratchpad instead"
 
 
 async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(service: Service) -> None:
