@@ -212,7 +212,7 @@ def _subclasses(of: type[Row]) -> Iterator[type[Row]]:
 def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:
     place, words = f"bot/services/{declared.words[0]}", " ".join(declared.words)
     yield place, declared.summary, f"/{words}"
-    for each in declared.parameters:
+    for each in filter(lambda each: each.help, declared.parameters):
         yield place, each.help, f"/{words}: {each.name}"
         for label in each.choice_labels:
             yield place, label, f"/{words}: a choice of {each.name}"

@@ -21,7 +21,7 @@ from pydantic import SecretStr
 
 import texts
 from bot.interfaces.cli.main import run
-from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.commands import Commands, offered
 from bot.interfaces.discord.why import MENU
 from bot.interfaces.web import render
 from bot.services import services, titles
@@ -186,7 +186,7 @@ def test_what_is_compiled_is_what_is_translated(code: str) -> None:
 @CODES
 def test_discord_takes_every_translated_description(code: str) -> None:
     declared = [each for each in operations_of(services()).values() if Via.DISCORD in each.via and each.offered]
-    said = {each.summary for each in declared} | {own.help for each in declared for own in each.parameters}
+    said = {each.summary for each in declared} | {own.help for each in declared for own in offered(each)}
     said |= set(titles().values())
     with speaking(code):
         assert [text for text in said if not 0 < len(_(text)) <= 100] == []

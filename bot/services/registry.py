@@ -79,6 +79,7 @@ class Param(Struct, frozen=True):
     """
 
     help: str
+    """Empty for what only a form sends: nobody is told of it."""
     metavar: str = ""
     flag: str = ""
     """Another name on the command line, such as "--from"."""

@@ -145,7 +145,7 @@ def _reference() -> Iterator[str]:
         via = Via.TERMINAL if Via.TERMINAL in declared.via else Via.DISCORD
         usage = f"`{_usage(declared)}`" if via is Via.TERMINAL else _shown(declared, Via.DISCORD, slash)
         yield f"| {usage} | {declared.summary} | {where} | {declared.needs.least.value} |"
-        for each in declared.parameters:
+        for each in filter(lambda each: each.help, declared.parameters):
             about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
             name = each.called(via if via in each.via else Via.DISCORD)
             yield f"| &nbsp;&nbsp;`{name}` | {about.replace('|', chr(92) + '|')} | | |"

@@ -316,7 +316,7 @@ def _said_line(hit: Record, context: Context, clock: str) -> str:
 
 
 def _forget(intent: Intent, context: Context) -> Lines:
-    """Find the entries that name it, delete the person's own, and look what they said of it besides."""
+    """Find the entries that name it, delete the person's own after a yes, and look what they said of it besides."""
     what, language, say = intent.text, context.language, context.language.say
     question = read_question(what, language, plain=True)
     wanted = queries(question.words, (), language)[:1] or (what[:200],)
@@ -324,15 +324,18 @@ def _forget(intent: Intent, context: Context) -> Lines:
     meant = [hit for hit in context.records(found) if hit.kind == "entry" and hit.id not in context.turn.gone]
     meant = [hit for hit in meant if hit.id and names_all(question, read_fact(hit.text, language))]
     own = [hit for hit in meant if hit.told_by(context.speaker)]
+    if own and not intent.sure:
+        listed = [f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own]
+        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, say("forget_sure")]))
     context.turn.gone.update(hit.id for hit in own)
     drops = [
         context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
         for number, hit in enumerate(own)
     ]
     context.make(*drops)
-    said = search_said("left", wanted, context)
+    said = _searches("left", wanted, context, domain=_SAID, author="me")
     context.make(*said)
-    left = {one.record.id for one in said_found(said, context) if names_all(question, one.fact)}
+    left = {one.record.id for one in _entries_found(_hits(said, context), context) if names_all(question, one.fact)}
     named = language.quote(one_line(what, _LONGEST_LINE))
     if own:
         lines = _deleted(named, drops, context)

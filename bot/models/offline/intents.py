@@ -55,6 +55,8 @@ class Intent(NamedTuple):
     """The end of an event, the reminder that one replaces, the last day of a look back."""
     number: int = 0
     """Minutes, days or characters."""
+    sure: bool = False
+    """The person said yes to it."""
 
 
 STATEMENT = Intent("statement")
@@ -128,6 +130,8 @@ class Parser(Struct, frozen=True):
                 return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
             case Intent("say", title, "offer_task") if self.language.begins("yes", text):
                 return Intent("task", title)
+            case Intent("forget") if self.language.begins("yes", text):
+                return earlier._replace(sure=True)
             case Intent("remind") if meant := self.language.begins("meant", text):
                 return self._corrected(earlier, meant["what"])
             case _:

@@ -93,8 +93,8 @@ class EditBlock(Arguments):
     only_at: Annotated[
         str, Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
     ] = ""
-    mark: Annotated[str, Param("Digest of the field as the form showed it", via=DISCORD_ONLY)] = ""
-    """With it, `field` is a digest, too: a form's id has no room for the path."""
+    mark: Annotated[str, Param("", via=DISCORD_ONLY)] = ""
+    """Digest of the field as a form showed it. `field` is a digest then, too: a form's id has no room for the path."""
 
 
 class Blocks(MemoryService, frozen=True):

@@ -201,7 +201,11 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
         (
             [
                 ("my sister's name is Mia", ""),
-                ("forget Mia", "Forgotten"),
+                ("forget Mia", "Shall I forget this … - my sister's name is Mia"),
+                ("no", "All right."),
+                ("where is Mia?", "Mia"),
+                ("forget Mia", "Shall I forget this"),
+                ("yes", "Forgotten"),
                 ("forget", "What should I forget?"),
             ],
             [],
@@ -210,7 +214,10 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
             [
                 ("the key is under the mat", ""),
                 ("remember that the key is under the old mat", ""),
-                ("forget the key", "1 message of yours"),
+                ("forget the key", "Shall I forget this"),
+                ("Ben: yes", ""),
+                ("forget the key", "Shall I forget this"),
+                ("yes", "1 message of yours"),
                 ("where is the key?", "I don't know that."),
             ],
             [],
