@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import TypeAlias
 
+import msgspec
+
 from bot.agents import events, turn_log
 from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
@@ -226,7 +228,7 @@ class Caller:
         turns.lower_trust(tx, turn, outcome.trust)
         by = By.in_turn(tx, replace(turn, trust=min(turn.trust, outcome.trust)), about.message, about.now)
         text = fitted(tx, by, call.name, self._deps.redact(outcome.text), readable=TOOL in about.agent.tools)
-        data = json.loads(self._deps.redact(json.dumps(outcome.data)))
+        data = json.loads(self._deps.redact(json.dumps(outcome.data, default=msgspec.to_builtins)))
         done = CallDone(call.id, call.name, text, ok, data, outcome.trust, effect, outcome.forgets, shown=outcome.shown)
         turns.add_step(tx, turn, done, about.now)
         use = turn_log.Use(call, outcome.ok, (self._deps.clock() - about.now).total_seconds())

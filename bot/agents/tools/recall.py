@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
+import msgspec
 from pydantic import Field, model_validator
 
 from bot.agents.context.quotes import display_name, joined, say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.tools.search import search_outcome
-from bot.agents.tools.search_results import entry_data, lines_of
+from bot.agents.tools.search_results import entry_row, lines_of
 from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
@@ -148,7 +149,8 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
     seen = archival.seen_of_others(tx, context.agent.id, context.turn.id)
     entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
     left = archival.not_taken(entry, new)
-    data = entry_data(tx, entry, context.turn) | {"already": entry.reinforcement > 0, "not_taken": left}
+    row = msgspec.to_builtins(entry_row(tx, entry, context.turn))
+    data = {**row, "already": entry.reinforcement > 0, "not_taken": left}
     words = "it was known already and is stronger now" if entry.reinforcement else "stored"
     kept = f"{entry.id}; as it stood before, it did not take on {'; nor '.join(left)}" if left else entry.id
     return entry, Outcome(say("{words} as {kept}", words=words, kept=kept), data, (("entry", entry.id),))
@@ -160,7 +162,7 @@ def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
         found = [archival.read(tx, agent, arguments.label, scope)]
     else:
         found = archival.latest(tx, agent, scope, limit=arguments.limit)
-    data: list[dict[str, Any]] = [entry_data(tx, entry, context.turn) for entry in found]
+    data = [entry_row(tx, entry, context.turn) for entry in found]
     text = lines_of(data) or say("Nothing is stored that may be used here.")
     return Outcome(text, {"entries": data}, tuple(("entry", entry.id) for entry in found))
 
@@ -178,8 +180,8 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
     require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
     noted = archival.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
     names = {agent: agents.agent(rows, agent).name for agent in others}
-    data = [{"by": names[entry.agent], **entry_data(rows, entry, turn)} for entry in noted]
-    text = joined(say("{by} stored:\n{lines}", by=display_name(each["by"]), lines=lines_of([each])) for each in data)
+    told = [(display_name(names[entry.agent]), lines_of([entry_row(rows, entry, turn)])) for entry in noted]
+    text = joined(say("{by} stored:\n{lines}", by=by, lines=lines) for by, lines in told)
     return Outcome(
         text or say("The others stored nothing in the last 24 hours that may be used here."),
         uses=tuple(("entry", entry.id) for entry in noted),

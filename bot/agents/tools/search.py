@@ -1,7 +1,8 @@
 """`search`: finding again what was stored or said, as far as those who hear the turn may know it."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import AwareDatetime, Field, model_validator
 
@@ -10,16 +11,17 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, UseKind
 from bot.agents.tools.search_results import (
     NEWEST,
+    Beside,
+    FoundRow,
     Where,
     author_meant,
-    beside_data,
     category_meant,
     domains_of,
-    entry_data,
+    entry_row,
     lines_of,
     nothing_searched,
-    place_data,
     place_meant,
+    place_words,
     tags_meant,
     uses_of,
     why_found,
@@ -29,11 +31,12 @@ from memory.knowledge import archival
 from memory.people.audience import Trust
 from memory.queue import inbox, messages
 from memory.search.hybrid import search, searchable
-from memory.search.query import Hit, Query
+from memory.search.query import Domain, Hit, Query
 from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.errors import EntryNotFound
 from memory.store.ids import MessageId
+from memory.store.records import replace
 
 _SHOWN = 600  # characters of one hit that are shown
 
@@ -91,13 +94,13 @@ def search_outcome(rows: Rows, context: ToolContext, query: Query) -> Outcome:
     asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
     hits = [hit for hit in results.hits if not (hit.kind == "message" and hit.id in asking)]
     known = asking | {hit.id for hit in hits if hit.kind == "message"}
-    found = [_hit_data(rows, context, hit) | _explained(hit, known) for hit in hits]
+    found = [_explained(_hit_row(rows, context, hit), hit, known) for hit in hits]
     counted = searchable(rows, query, turn.scope)
     searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
     listed = say(NEWEST if results.newest and found else "")
-    text = joined([listed, lines_of(found)]) or nothing_searched(results.unmet) or _nothing(searched)
+    text = joined([listed, lines_of(found)]) or nothing_searched(results.unmet) or _nothing(counted)
     beside: list[tuple[UseKind, str]] = [
-        ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
+        ("message", each.id) for one in found for each in (one.before, one.after) if each
     ]
     files = dict.fromkeys((hit.label or "").partition("/")[0] for hit in hits if hit.kind == "passage")
     return Outcome(
@@ -148,44 +151,46 @@ def _utc(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.astimezone(UTC)
 
 
-def _hit_data(rows: Rows, context: ToolContext, hit: Hit) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "kind": hit.kind,
-        "id": hit.id,
-        "text": hit.text[:_SHOWN],
-        "at": to_text(hit.when),
-        "speaker": hit.speaker or "",
-        **place_data(rows, hit.place),
-        "role": hit.role or "",
-    }
+def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
+    place, place_kind = place_words(rows, hit.place)
+    row = FoundRow(
+        id=hit.id,
+        at=to_text(hit.when),
+        speaker=hit.speaker or "",
+        place=place,
+        place_kind=place_kind,
+        kind=hit.kind,
+        text=hit.text[:_SHOWN],
+        role=hit.role or "",
+    )
     if hit.kind in ("block", "passage"):
-        data["place"] = f"block {hit.label}" if hit.kind == "block" else hit.label
+        return replace(row, place=f"block {hit.label}" if hit.kind == "block" else hit.label or "")
     if hit.kind == "summary":
-        data["place"] = ", ".join(filter(None, (f"the summary of a {hit.label}", data["place"])))
+        return replace(row, place=", ".join(filter(None, (f"the summary of a {hit.label}", place))))
     if hit.kind == "entry":
         try:
             entry = archival.read(rows, context.agent.id, hit.id, context.turn.scope)
         except EntryNotFound:
-            return data
-        known = entry_data(rows, entry, context.turn)
-        return data | {key: known[key] for key in ("speaker", "place", "place_kind", "mine")}
+            return row
+        known = entry_row(rows, entry, context.turn)
+        return replace(row, speaker=known.speaker, place=known.place, place_kind=known.place_kind, mine=known.mine)
     if hit.kind == "message":
         said = messages.by_ids(rows, [MessageId(int(hit.id))], context.turn.scope)
-        data["mine"] = bool(said) and said[0].role == "user" and said[0].person == context.turn.person
-    return data
+        return replace(row, mine=bool(said) and said[0].role == "user" and said[0].person == context.turn.person)
+    return row
 
 
-def _explained(hit: Hit, known: set[str]) -> dict[str, Any]:
-    """Why it was found, and what was said beside it unless that is shown anyway: the messages of `known`, to which
-    these are added."""
-    shown: dict[str, Any] = {"before": None, "after": None}
-    for name, said in (("before", hit.before), ("after", hit.after)):
-        if said is not None and hit.score and str(said.id) not in known:
-            shown[name] = beside_data(said)
-            known.add(str(said.id))
-    return {**shown, "why": why_found(hit), "perhaps": hit.perhaps}
+def _explained(row: FoundRow, hit: Hit, known: set[str]) -> FoundRow:
+    """With why it was found, and what was said beside it unless that is shown anyway: the messages of `known`, to
+    which these are added."""
+    before, after = (
+        Beside.of(said if said is not None and hit.score and str(said.id) not in known else None)
+        for said in (hit.before, hit.after)
+    )
+    known |= {each.id for each in (before, after) if each}
+    return replace(row, before=before, after=after, why=why_found(hit), perhaps=hit.perhaps)
 
 
-def _nothing(searched: list[dict[str, Any]]) -> PromptText:
-    where = ", ".join(f"{found['rows']} {found['domain']}" for found in searched)
+def _nothing(searched: Mapping[Domain, int]) -> PromptText:
+    where = ", ".join(f"{count} {domain}" for domain, count in searched.items())
     return say("Nothing was found. Searched: {where}.", where=where)

@@ -1,7 +1,10 @@
 """Rows that were found, as plain data and as lines for the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct, field
 
 from bot.agents.context.quotes import NOTHING, PromptText, display_name, indented, joined, line, place_name, say
 from bot.agents.tools.base import UseKind
@@ -20,7 +23,6 @@ from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId
 from sources.text import one_line
 
-_AROUND = ("before", "after")
 _BESIDE = 160  # characters of what was said before and after a message
 _KEPT = 300  # of an entry's label, category, tags and metadata
 _PLACES = 10  # named in an error
@@ -42,11 +44,20 @@ def why_found(hit: Hit) -> str:
     return "; ".join(filter(None, parts))
 
 
-def why_data(hit: Hit) -> dict[str, Any]:
-    """The same as plain data; `distance` is 1 minus the cosine, None without vectors; `perhaps`: it is a guess."""
-    distance = None if hit.distance is None else round(hit.distance, 4)
-    told = {"matched": list(hit.matched), "around": list(hit.around), "named": hit.named, "distance": distance}
-    return {**told, "perhaps": hit.perhaps}
+@dataclass(frozen=True)
+class Why:
+    """The same as data; `distance` is 1 minus the cosine, None without vectors; `perhaps`: it is a guess."""
+
+    matched: list[str]
+    around: list[str]
+    named: bool
+    distance: float | None
+    perhaps: bool
+
+    @classmethod
+    def of(cls, hit: Hit) -> "Why":
+        distance = None if hit.distance is None else round(hit.distance, 4)
+        return cls([*hit.matched], [*hit.around], hit.named, distance, hit.perhaps)
 
 
 _WHOSE = {
@@ -72,11 +83,41 @@ def nothing_searched(unmet: Sequence[str]) -> PromptText:
     return say("Nothing was searched: {whose}.", whose=whose + together)
 
 
-def beside_data(said: Message | None) -> dict[str, str] | None:
-    """What was said just before or after a message, as plain data, with no more than its beginning."""
-    if said is None:
-        return None
-    return {"id": str(said.id), "by": said.speaker, "text": one_line(said.text, _BESIDE)}
+@dataclass(frozen=True)
+class Beside:
+    """What was said just before or after a message, with no more than its beginning."""
+
+    id: str
+    by: str
+    text: str
+
+    @classmethod
+    def of(cls, said: Message | None) -> "Beside | None":
+        return None if said is None else cls(str(said.id), said.speaker, one_line(said.text, _BESIDE))
+
+
+class FoundRow(Struct, frozen=True, omit_defaults=True):
+    """A row of a result; `mine`: the turn's person said it. An entry has a `content` instead of a `text`."""
+
+    id: str
+    at: str
+    speaker: str = ""
+    place: str = ""
+    """What people call it, or its id if it was never named."""
+    place_kind: str = ""
+    mine: bool | None = None
+    kind: str = ""
+    text: str = ""
+    role: str = ""
+    before: Beside | None = None
+    after: Beside | None = None
+    why: str = ""
+    perhaps: bool = False
+    content: str = ""
+    label: str = ""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
@@ -88,68 +129,69 @@ def uses_of(hits: Iterable[Hit]) -> tuple[tuple[UseKind, str], ...]:
     )
 
 
-def entry_data(rows: Rows, entry: Entry, turn: Turn) -> dict[str, Any]:
-    """An entry with who said it and where, as far as the turn may know; `mine`: the turn's person said it."""
+def entry_row(rows: Rows, entry: Entry, turn: Turn) -> FoundRow:
+    """An entry with who said it and where, as far as the turn may know."""
     said = messages.by_ids(rows, entry.messages[:1], turn.scope)
-    return {
-        "id": entry.id,
-        "content": entry.content,
-        "at": to_text(entry.created_at),
-        "speaker": said[0].speaker if said else "",
-        **place_data(rows, said[0].place if said else None),
-        "label": entry.label or "",
-        "category": entry.category,
-        "tags": list(entry.tags),
-        "metadata": dict(entry.metadata),
-        "mine": turn.person in entry.people,
-    }
+    place, place_kind = place_words(rows, said[0].place if said else None)
+    return FoundRow(
+        id=entry.id,
+        at=to_text(entry.created_at),
+        speaker=said[0].speaker if said else "",
+        place=place,
+        place_kind=place_kind,
+        mine=turn.person in entry.people,
+        content=entry.content,
+        label=entry.label or "",
+        category=entry.category,
+        tags=tuple(entry.tags),
+        metadata=entry.metadata,
+    )
 
 
-def place_data(rows: Rows, place: PlaceId | None) -> dict[str, str]:
+def place_words(rows: Rows, place: PlaceId | None) -> tuple[str, str]:
     """What people call a place (its id when it was never named), and what sort of place it is."""
     found = inbox.place(rows, place) if place is not None else None
-    return {"place": (found and found.name) or str(place or ""), "place_kind": str(found.kind) if found else ""}
+    return (found and found.name) or str(place or ""), str(found.kind) if found else ""
 
 
-def lines_of(found: Iterable[Mapping[str, Any]]) -> PromptText:
+def lines_of(found: Iterable[FoundRow]) -> PromptText:
     """One quoted line for each row: id, when, who, where, words; then what an entry is kept with, what was said beside
     a message, and why it was found. Guesses come last, and are said to be some."""
     lines: list[PromptText] = []
     guessing = False
     for row in found:
-        if row.get("perhaps") and not guessing:
+        if row.perhaps and not guessing:
             lines.append(say(GUESSES))
             guessing = True
-        who = display_name(row.get("speaker", ""))
-        where = say("in {place}", place=_place(row)) if row.get("place") else NOTHING
-        when = joined([say("{at} UTC", at=row["at"][:16].replace("T", " ")), joined([who, where], " ")], ", ")
-        text = row.get("content") or row.get("text", "")
-        shown = indented(text) if "content" in row or row.get("kind") == "passage" else line(text)
-        lines.append(say("- {id} ({when}): {text}", id=row["id"], when=when, text=shown))
+        who = display_name(row.speaker)
+        where = say("in {place}", place=_place(row)) if row.place else NOTHING
+        when = joined([say("{at} UTC", at=row.at[:16].replace("T", " ")), joined([who, where], " ")], ", ")
+        shown = indented(row.content or row.text) if row.content or row.kind == "passage" else line(row.text)
+        lines.append(say("- {id} ({when}): {text}", id=row.id, when=when, text=shown))
         if words := _kept(row):
             lines.append(say("  kept with {words}", words=words))
-        lines += [say("  {where}: {said}", where=each, said=_said(row[each])) for each in _AROUND if row.get(each)]
-        if row.get("why"):
-            lines.append(say("  why: {why}", why=row["why"]))
+        beside = (("before", row.before), ("after", row.after))
+        lines += [say("  {where}: {said}", where=where, said=_said(said)) for where, said in beside if said]
+        if row.why:
+            lines.append(say("  why: {why}", why=row.why))
     return joined(lines)
 
 
-def _place(row: Mapping[str, Any]) -> PromptText:
-    said_there = row.get("place_kind") and row.get("kind") not in ("block", "passage", "summary")
-    return (place_name(row["place"]) if said_there else NOTHING) or line(row["place"])
+def _place(row: FoundRow) -> PromptText:
+    said_there = row.place_kind and row.kind not in ("block", "passage", "summary")
+    return (place_name(row.place) if said_there else NOTHING) or line(row.place)
 
 
-def _kept(row: Mapping[str, Any]) -> PromptText:
+def _kept(row: FoundRow) -> PromptText:
     """An entry's label, category, tags and metadata, on one line."""
-    tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else ""
-    label, category = (f"{each} {row[each]}" if row.get(each) else "" for each in ("label", "category"))
-    more = [f"{key}={value}" for key, value in row.get("metadata", {}).items()]
-    return line("; ".join(filter(None, (label, category, tags, *more))), _KEPT)
+    told = (("label", row.label), ("category", row.category), ("tags", ", ".join(row.tags)))
+    more = [f"{key}={value}" for key, value in row.metadata.items()]
+    return line("; ".join([*(f"{name} {value}" for name, value in told if value), *more]), _KEPT)
 
 
-def _said(said: Mapping[str, str]) -> PromptText:
-    text = line(said["text"])
-    return say("{by}: {text}", by=display_name(said["by"]), text=text) if said["by"] else text
+def _said(said: Beside) -> PromptText:
+    text = line(said.text)
+    return say("{by}: {text}", by=display_name(said.by), text=text) if said.by else text
 
 
 def place_meant(known: list[Place], target: str) -> Place:

@@ -11,7 +11,7 @@ from bot.agents.context.known_facts import fact_line
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
-from bot.agents.tools.search_results import why_data
+from bot.agents.tools.search_results import Why
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.search import why_words
@@ -152,7 +152,7 @@ def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
         name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)
         newest = _("one of the newest: nothing fits what was said")
         by = _("the graph leads to it from what was said") if each.linked else newest
-        yield Reason(memory=name, why=_("found: {why}", why=why_words(why_data(each.hit))) if each.hit else by)
+        yield Reason(memory=name, why=_("found: {why}", why=why_words(Why.of(each.hit))) if each.hit else by)
     for fact in (*material.known.own, *material.known.shared):
         if fact_line(fact) in written:
             yield Reason(memory=one_line(fact.text, _NAMED), why=_("fact of greatest weight"))

@@ -1,5 +1,6 @@
 """Search of messages and memory: by words, and by conditions as people write them, scoped like messages."""
 
+import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal, get_args
@@ -10,15 +11,15 @@ from bot.agents.deps import OfFolders, QueryMeaning
 from bot.agents.permissions.policy import Action
 from bot.agents.tools.search_results import (
     NEWEST,
+    Beside,
     Where,
+    Why,
     author_meant,
-    beside_data,
     category_meant,
     domains_of,
     nothing_searched,
     place_meant,
     tags_meant,
-    why_data,
     why_found,
 )
 from bot.errors import UserError
@@ -39,7 +40,7 @@ from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Rows
 from memory.store.ids import PlaceId
-from memory.store.records import replace
+from memory.store.records import asdict, replace
 from scheduler.zones import zone_of
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
@@ -125,15 +126,15 @@ class HitRow(Row):
     why: str
     perhaps: bool
     """It is a guess: nothing but some nearness of meaning speaks for it."""
-    matched: dict[str, Any] = Field(exclude=True)
+    matched: Why = Field(exclude=True)
     """Why it was found, for programs."""
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
+    before: Beside | None
+    after: Beside | None
 
     @classmethod
     def of(cls, hit: Hit, where: str) -> "HitRow":
-        beside = {"before": beside_data(hit.before), "after": beside_data(hit.after)}
-        return cls.from_record(hit, **beside, where=where, why=why_found(hit), matched=why_data(hit))
+        beside = {"before": Beside.of(hit.before), "after": Beside.of(hit.after)}
+        return cls.from_record(hit, **beside, where=where, why=why_found(hit), matched=Why.of(hit))
 
     @property
     def name(self) -> str:
@@ -144,10 +145,10 @@ class HitRow(Row):
     @property
     def reason(self) -> str:
         """For pages, which show by a badge that it is a guess."""
-        return why_words({**self.matched, "perhaps": False})
+        return why_words(dataclasses.replace(self.matched, perhaps=False))
 
     def data(self) -> dict[str, Any]:
-        return {**self.model_dump(mode="json"), **self.matched}
+        return {**self.model_dump(mode="json"), **asdict(self.matched)}
 
     def line(self, markup: Markup) -> str:
         name = f" {markup.text(one_line(self.name))}" if self.name else ""
@@ -160,14 +161,14 @@ class HitRow(Row):
         return "\n".join([f"> {text}", *beside, markup.small(what)])
 
 
-def why_words(told: Mapping[str, Any]) -> str:
-    """Why a hit was found, from its `why_data`, in the reader's language; `why_found` is for models."""
+def why_words(told: Why) -> str:
+    """Why a hit was found, in the reader's language; `why_found` is for models."""
     parts = [
-        _("perhaps") if told["perhaps"] else "",
-        _("has {words}", words=", ".join(told["matched"])) if told["matched"] else "",
-        _("around it {words}", words=", ".join(told["around"])) if told["around"] else "",
-        _("its speaker is meant") if told["named"] else "",
-        _("distance {distance}", distance=number_text(told["distance"], ".2f")) if told["distance"] is not None else "",
+        _("perhaps") if told.perhaps else "",
+        _("has {words}", words=", ".join(told.matched)) if told.matched else "",
+        _("around it {words}", words=", ".join(told.around)) if told.around else "",
+        _("its speaker is meant") if told.named else "",
+        _("distance {distance}", distance=number_text(told.distance, ".2f")) if told.distance is not None else "",
     ]
     return "; ".join(filter(None, parts))
 
@@ -215,8 +216,8 @@ class SearchResults(Result):
         return "\n".join([*self.lines(markup), *why])
 
 
-def _said(beside: Mapping[str, Any] | None) -> str:
-    return f"{beside['by']}: {beside['text']}" if beside else ""
+def _said(beside: Beside) -> str:
+    return f"{beside.by}: {beside.text}"
 
 
 class Search(MemoryService, frozen=True):
