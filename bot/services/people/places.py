@@ -341,8 +341,10 @@ class Places:
         if source == SOURCE:
             raise UserError("The terminal cannot be paused, so that you can always reach me.")
         if source not in self.sources:
-            known = ", ".join(self.sources) or _("none is configured")
-            raise UserError("There is no source {source} to pause: {known}.", source=repr(source), known=known)
+            known = ", ".join(self.sources) or _("none")
+            raise UserError(
+                "There is no source {source} to pause. There are: {known}.", source=repr(source), known=known
+            )
         return source
 
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
