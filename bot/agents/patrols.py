@@ -5,11 +5,11 @@ separate from all conversations. It belongs to the owner: its audience is that o
 sent there. Its working memory is under `patrol/<name>`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from bot.agents.agenda.reminders import quiet_of
@@ -71,7 +71,7 @@ def waits_until(rows: Rows, row: InRow, quiet: Quiet, now: datetime) -> datetime
 
 def plan(tx: Tx, zone: str, now: datetime) -> None:
     """Keep exactly one job per patrol of an active agent; paused ones stay paused."""
-    wanted = {job_id(settings["name"]): CronTrigger(settings["cron"], zone) for _agent, settings in _patrols(tx)}
+    wanted = {job_id(patrol.name): CronTrigger(patrol.cron, zone) for _agent, patrol in _patrols(tx)}
     for identifier, trigger in wanted.items():
         first = triggers.require(trigger, now)
         jobs.ensure(tx, NewJob(identifier, KIND, triggers.dump(trigger), first), now)
@@ -84,12 +84,18 @@ def job_id(name: str) -> str:
     return f"{KIND}:{name}"
 
 
-def _patrols(rows: Rows) -> Iterator[tuple[Agent, Mapping[str, Any]]]:
-    for agent in agents.agents(rows):
-        if agent.status != "active":
-            continue
-        for settings in agent.config.get("patrols", ()):
-            yield agent, settings
+class _Patrol(Struct, frozen=True):
+    """See `bot.config.tables.Patrol`."""
+
+    name: str
+    cron: str
+    task: str = ""
+    file: str = ""
+
+
+def _patrols(rows: Rows) -> list[tuple[Agent, _Patrol]]:
+    active = (agent for agent in agents.agents(rows) if agent.status == "active")
+    return [(agent, msgspec.convert(each, _Patrol)) for agent in active for each in agent.config.get("patrols", ())]
 
 
 class Patrols(Struct, frozen=True):
@@ -105,8 +111,8 @@ class Patrols(Struct, frozen=True):
     def queue(self, tx: Tx, firing: DueJob) -> JobResult:
         """Queue the agent's event, in the transaction that completes the job; says why if it does not."""
         name, now = firing.job.id.partition(":")[2], firing.now
-        agent, settings = next((each for each in _patrols(tx) if each[1]["name"] == name), (None, {}))
-        if agent is None:
+        agent, patrol = next((each for each in _patrols(tx) if each[1].name == name), (None, None))
+        if agent is None or patrol is None:
             jobs.drop(tx, firing.job.id)
             return JobResult(_("no longer wanted"))
         if not firing.asked and (held := self.quiet(tx, now)) is not None:
@@ -116,13 +122,13 @@ class Patrols(Struct, frozen=True):
             return JobResult(_("not run: {name} does not speak in any group", name=agent.name))
         if inbox.is_waiting(tx, place):
             return JobResult(_("not run: the previous run has not finished"))
-        task = self._task(settings)
+        task = self._task(patrol)
         if not task:
             return JobResult(
                 _(
                     "not run: {folder}/{file} is missing from the data folder or is not a text file",
                     folder=FOLDER,
-                    file=settings["file"],
+                    file=patrol.file,
                 )
             )
         event = inbox.Event(
@@ -140,12 +146,12 @@ class Patrols(Struct, frozen=True):
         left_out = f" with the first {_LONGEST:,} of the {len(task):,} characters of its file"
         return JobResult(f"begun{left_out if len(task) > _LONGEST else ''}")
 
-    def _task(self, settings: Mapping[str, Any]) -> str:
+    def _task(self, patrol: _Patrol) -> str:
         """The current checklist; empty if its file cannot be read."""
-        if settings.get("task"):
-            return str(settings["task"])
+        if patrol.task:
+            return patrol.task
         try:
-            return (self.home / FOLDER / str(settings["file"])).read_text("utf-8").strip()
+            return (self.home / FOLDER / patrol.file).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError):
             return ""
 

@@ -56,15 +56,15 @@ async def _fill(s: Site, options: Options) -> None:
         writing = demo._DemoWriter(tx, now, random.Random(first))
         for number in range(first, min(first + _BATCH, turns)):
             ago = 1 + DAYS * (turns - number) // turns
-            told = {
-                "who": ("Robin", "Mika", "Jonas")[number % 3],
-                "ago": ago,
-                "at": f"{number // 60 % 24:02}:{number % 60:02}",
-                "text": words.sentence(),
-                "answer": words.sentence(20),
-                "tools": ("recall",) if number % 4 == 0 else (),
-                **({"where": True} if number % 3 else {}),
-            }
+            told = demo._Said(
+                who=("Robin", "Mika", "Jonas")[number % 3],
+                ago=ago,
+                at=f"{number // 60 % 24:02}:{number % 60:02}",
+                text=words.sentence(),
+                answer=words.sentence(20),
+                tools=["recall"] if number % 4 == 0 else [],
+                where="#general" if number % 3 else "",
+            )
             demo._say(writing, 10_000 + number, told)
 
     def store(tx: Tx, first: int) -> None:

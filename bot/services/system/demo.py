@@ -1,12 +1,10 @@
 """A demo constellation: two agents and a month of invented conversations, written into an empty folder."""
 
 import random
-import tomllib
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from memory import activity, agents, budgets, requests
@@ -83,6 +81,49 @@ _PEOPLE = {"Robin": PERSON, "Mika": PersonId("discord:2001"), "Jonas": PersonId(
 _UPKEEP_DAYS = 30
 
 
+class _Noted(Struct, frozen=True, kw_only=True):
+    """What an agent wrote down in a block, if anything."""
+
+    block: str = ""
+    label: str = "human"
+    about: str = "What I know about Robin"
+
+
+class _Said(_Noted, frozen=True, kw_only=True):
+    ago: int
+    at: str
+    who: str
+    text: str
+    answer: str
+    to: str = "Carina"
+    where: str = ""
+    tools: list[str] = []
+
+
+class _Known(Struct, frozen=True):
+    says: str
+    triples: list[tuple[str, graph.Kind, str, str, graph.Kind]]
+
+
+class _Asked(Struct, frozen=True):
+    agent: str
+    tool: str
+    arguments: str
+
+
+class _Night(_Noted, frozen=True, kw_only=True):
+    ago: int
+    text: str
+
+
+class _Demo(Struct, frozen=True):
+    talk: list[_Said]
+    known: list[_Known]
+    asked: list[_Asked]
+    night: list[_Night]
+    agenda: list[dict[str, str]]
+
+
 class _DemoWriter(Struct):
     tx: Tx
     now: datetime
@@ -101,46 +142,46 @@ class _DemoWriter(Struct):
 def write_demo(tx: Tx, now: datetime) -> None:
     data = _data()
     writing = _DemoWriter(tx, now, random.Random(7))  # the same demo every time
-    for number, each in enumerate(data["talk"]):
+    for number, each in enumerate(data.talk):
         _say(writing, number, each)
-    _know(writing, data["known"])
-    for each in data["asked"]:
-        _ask(writing, each)
-    for each in data["night"]:
-        _dream(writing, each)
+    _know(writing, data.known)
+    for asked in data.asked:
+        _ask(writing, asked)
+    for night in data.night:
+        _dream(writing, night)
     for ago in range(_UPKEEP_DAYS):
         _keep_up(writing, ago)
 
 
 def demo_agenda() -> list[tuple[str, dict[str, str]]]:
     """Operations that fill the schedule, each with its arguments."""
-    return [(each.pop("operation"), each) for each in _data()["agenda"]]
+    return [(each.pop("operation"), each) for each in _data().agenda]
 
 
-def _data() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("demo.toml").read_text("utf-8"))
+def _data() -> _Demo:
+    return msgspec.toml.decode(Path(__file__).with_name("demo.toml").read_bytes(), type=_Demo)
 
 
-def _moment(now: datetime, told: Mapping[str, Any]) -> datetime:
-    clock = datetime.strptime(told["at"], "%H:%M").replace(tzinfo=UTC)
+def _moment(now: datetime, told: _Said) -> datetime:
+    clock = datetime.strptime(told.at, "%H:%M").replace(tzinfo=UTC)
     return min(
-        (now - timedelta(days=told["ago"])).replace(hour=clock.hour, minute=clock.minute, second=0),
+        (now - timedelta(days=told.ago)).replace(hour=clock.hour, minute=clock.minute, second=0),
         now - timedelta(minutes=20),
     )
 
 
-def _say(writing: _DemoWriter, number: int, told: Mapping[str, Any]) -> None:
+def _say(writing: _DemoWriter, number: int, told: _Said) -> None:
     tx, dice = writing.tx, writing.dice
     at = _moment(writing.now, told)
-    agent = writing.agent(told.get("to", "Carina"))
+    agent = writing.agent(told.to)
     group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
     own = place_of("dashboard", group.id, group.name)
-    place = _CHANNEL if "where" in told else Place(own.id, own.kind, own.audience, own.name, own.within)
-    source = "discord" if "where" in told else SOURCE
-    person, trust = _PEOPLE[told["who"]], Trust.OWNER if told["who"] == "Robin" else Trust.APPROVED
+    place = _CHANNEL if told.where else Place(own.id, own.kind, own.audience, own.name, own.within)
+    source = "discord" if told.where else SOURCE
+    person, trust = _PEOPLE[told.who], Trust.OWNER if told.who == "Robin" else Trust.APPROVED
     external = f"demo-{number}"
     arrival = Arrival(
-        source, external, "message", place, person, told["who"], trust, external, told["text"], at, Extras(), group.id
+        source, external, "message", place, person, told.who, trust, external, told.text, at, Extras(), group.id
     )
     taken = inbox.accept(tx, arrival, at)
     if taken is None:
@@ -153,8 +194,8 @@ def _say(writing: _DemoWriter, number: int, told: Mapping[str, Any]) -> None:
     inbox.claim(tx, [row] if row is not None else [], turn.id)
     heard = row.message if row is not None and row.message is not None else MessageId(0)
     messages.join_batch(tx, [heard], turn.id)
-    ended = _work(writing, turn, told.get("tools", ()))
-    _answer(writing, turn, agent, told["answer"], source, ended)
+    ended = _work(writing, turn, told.tools)
+    _answer(writing, turn, agent, told.answer, source, ended)
     _remember(tx, turn, agent, told, ended)
 
 
@@ -197,34 +238,32 @@ def _answer(writing: _DemoWriter, turn: Turn, agent: Agent, text: str, source: s
         outbox.mark_sent(tx, row, f"demo-answer-{row}", sent)
 
 
-def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: datetime) -> None:
-    if text := told.get("block"):
-        label, about = told.get("label", "human"), told.get("about", "What I know about Robin")
-        new = NewBlock(agent.id, label, about, OWNER, Trust.OWNER, char_limit=600, pinned=True)
+def _remember(tx: Tx, turn: Turn, agent: Agent, told: _Noted, at: datetime) -> None:
+    if told.block:
+        new = NewBlock(agent.id, told.label, told.about, OWNER, Trust.OWNER, char_limit=600, pinned=True)
         author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, new)
-        edits.write_block(tx, author, label, text)
+        edits.write_block(tx, author, told.label, told.block)
 
 
-def _know(writing: _DemoWriter, known: list[dict[str, Any]]) -> None:
+def _know(writing: _DemoWriter, known: list[_Known]) -> None:
     """Add the graph, read out of stored entries as a nightly run would."""
     tx, agent, at = writing.tx, writing.agent("Carina"), writing.now - timedelta(hours=8)
     run = begin_run(tx, at, "done", ())
     origin = Origin(Scope(OWNER), Trust.OWNER, PERSON)
     for each in known:
-        entry = archival.insert(tx, agent.id, NewEntry(each["says"], origin, category="knowledge"), at)
+        entry = archival.insert(tx, agent.id, NewEntry(each.says, origin, category="knowledge"), at)
         triples = [
-            Triple(Entity(one, graph.Kind(kind)), relation, Entity(other, graph.Kind(of)))
-            for one, kind, relation, other, of in each["triples"]
+            Triple(Entity(one, kind), relation, Entity(other, of)) for one, kind, relation, other, of in each.triples
         ]
         graph.put(tx, run, entry, triples, at)
 
 
-def _ask(writing: _DemoWriter, asked: Mapping[str, str]) -> None:
+def _ask(writing: _DemoWriter, asked: _Asked) -> None:
     """A waiting request, in a turn that waits for it."""
-    tx, agent = writing.tx, writing.agent(asked["agent"])
+    tx, agent = writing.tx, writing.agent(asked.agent)
     group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
     at = writing.now - timedelta(minutes=writing.dice.randint(12, 50))
-    reason = gettext_lazy("the agent's rules require approval for {tool}", tool=asked["tool"])
+    reason = gettext_lazy("the agent's rules require approval for {tool}", tool=asked.tool)
     place, scope = place_of("dashboard", group.id, group.name), Scope(OWNER)
     turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, PERSON, scope, Trust.OWNER, (), 0, at)
     turns.begin(tx, turn)
@@ -232,24 +271,24 @@ def _ask(writing: _DemoWriter, asked: Mapping[str, str]) -> None:
     requests.ask(
         tx,
         Request(
-            requests.new_request_id(), Kind.TOOL, asked["tool"], agent.id, group.id, turn.id, f"demo-{turn.id}",
-            asked["tool"], asked["arguments"], requests.digest_of(asked["tool"], asked["arguments"]),
-            ((Kind.TOOL, asked["tool"], ""),), {}, reason, place.id, PERSON, scope, Trust.OWNER, (PERSON,), 1,
+            requests.new_request_id(), Kind.TOOL, asked.tool, agent.id, group.id, turn.id, f"demo-{turn.id}",
+            asked.tool, asked.arguments, requests.digest_of(asked.tool, asked.arguments),
+            ((Kind.TOOL, asked.tool, ""),), {}, reason, place.id, PERSON, scope, Trust.OWNER, (PERSON,), 1,
             once_only=False, created_at=at, expires_at=writing.now + timedelta(hours=20),
         ),
     )  # fmt: skip
 
 
-def _dream(writing: _DemoWriter, told: Mapping[str, Any]) -> None:
+def _dream(writing: _DemoWriter, told: _Night) -> None:
     """A nightly turn, with its answer."""
     tx, agent, group = writing.tx, writing.agent("Carina"), writing.group("Nightwatch")
-    night = (writing.now - timedelta(days=told["ago"])).replace(hour=3, minute=writing.dice.randint(0, 59))
+    night = (writing.now - timedelta(days=told.ago)).replace(hour=3, minute=writing.dice.randint(0, 59))
     at = night if night < writing.now else writing.now - timedelta(minutes=writing.dice.randint(40, 80))
     place = place_of("dashboard", group.id, group.name)
     turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, None, Scope(OWNER), Trust.AGENT, (), 0, at)
     turns.begin(tx, turn)
     ended = _work(writing, turn, ["context"])
-    _answer(writing, turn, agent, told["text"], SOURCE, ended)
+    _answer(writing, turn, agent, told.text, SOURCE, ended)
     _remember(tx, turn, agent, told, ended)
 
 
