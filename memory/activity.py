@@ -298,7 +298,7 @@ Seen: TypeAlias = tuple[datetime, bool]
 """When an agent was last active, and whether it still is."""
 
 
-def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
+def note_begin(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
     """Record that an agent begins a turn: it is active for its hearers, and activated if it was not.
 
     `row` is the agent's entry in `seen`.

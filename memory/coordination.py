@@ -61,7 +61,7 @@ class Note(Struct, frozen=True):
 
 def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importance: Importance = "medium") -> Task:
     """Assign a task to an agent, or to anyone. Raises Refused."""
-    title, notes = parted(words)
+    title, notes = split_task(words)
     new = NewTask(
         title, by.person, by.scope.audience, by.trust, by.agent, notes, priority(importance),
         shared=True, assignee=to, turn=by.turn, message=by.message,
@@ -72,7 +72,7 @@ def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importa
     return task
 
 
-def parted(words: str) -> tuple[str, str]:
+def split_task(words: str) -> tuple[str, str]:
     """Title and notes of a task; a title that is too long continues in the notes. Raises Refused."""
     text = _checked(words, "a task")
     if len(text) <= LONGEST_TITLE:

@@ -74,7 +74,7 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience)
 def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
     """The current text, or the values, of a block."""
     document = open_block(tx, block.id, person_writer(hand.person), hand.now).document
-    found = document.look(parts_of)
+    found = document.read(parts_of)
     if isinstance(block.schema, TextSchema):
         return document.text(), {}
     if found.values[SAVED]:

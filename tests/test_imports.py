@@ -71,7 +71,7 @@ def test_the_prices_of_the_model_are_looked_up_before_the_service_is_loaded(
         return SimpleNamespace(serve=serve)
 
     config = load_config({"CARINA_MODEL": model, "OPENAI_API_KEY": "sk-x"}, tmp_path)
-    monkeypatch.setattr(long_running, "configured", lambda: config)
+    monkeypatch.setattr(long_running, "load_settings", lambda: config)
     monkeypatch.setattr(long_running, "log_to", lambda _config, **_how: None)
     monkeypatch.setattr(long_running, "_serving", serving)
     monkeypatch.setattr(prices, "context_window", order.append)

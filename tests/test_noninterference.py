@@ -20,7 +20,7 @@ from tests.worlds import (
     OLGAS,
     PLACES,
     SQUARE,
-    Ground,
+    Harness,
     World,
     compared,
     lines,
@@ -98,7 +98,7 @@ def test_the_order_of_what_is_found_does_not_tell_what_is_said_elsewhere(secret:
 
 def test_nothing_that_is_said_elsewhere_reaches_a_public_thread() -> None:
     """Not the owner's words either, nor those of a guild: what everybody reads is made of public things."""
-    ground = Ground(aside=tuple(each for each in PLACES if each is not SQUARE))
+    ground = Harness(aside=tuple(each for each in PLACES if each is not SQUARE))
     world = world_of(
         [OLGAS, HALL, CELLAR, BOBS], ("remember", "tell", "note", "add", "keep"), "find", "list", "tell", "keep"
     )

@@ -16,7 +16,7 @@ from tests.obedient_model import ORDERS
 from tests.worlds import (
     ANNS,
     SECRETS,
-    Ground,
+    Harness,
     Line,
     World,
     around,
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder i
 
 
 @pytest.fixture(scope="module")
-def ground() -> Ground:
-    return Ground(embedder=PackagedEmbedder())
+def ground() -> Harness:
+    return Harness(embedder=PackagedEmbedder())
 
 
 def telling_more() -> st.SearchStrategy[tuple[Line, ...]]:
@@ -45,14 +45,16 @@ def telling_more() -> st.SearchStrategy[tuple[Line, ...]]:
 
 @random_worlds(2)
 @given(world=st.builds(World, lines(4), tellings(ANNS), lines(6)))
-def test_what_is_said_to_one_person_alone_changes_nothing_that_is_found_elsewhere(ground: Ground, world: World) -> None:
+def test_what_is_said_to_one_person_alone_changes_nothing_that_is_found_elsewhere(
+    ground: Harness, world: World
+) -> None:
     one, other = compared(world, ground)
     assert one.elsewhere == other.elsewhere
 
 
 @random_worlds(2)
 @given(world=st.builds(World, lines(4), st.tuples(telling_more(), telling_more()), lines(6)))
-def test_nor_does_how_much_is_said(ground: Ground, world: World) -> None:
+def test_nor_does_how_much_is_said(ground: Harness, world: World) -> None:
     one, other = compared(world, ground)
     assert one.elsewhere == other.elsewhere
 
@@ -74,7 +76,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_narrow")
-def test_rows_of_others_take_nobodys_place_among_the_nearest(ground: Ground) -> None:
+def test_rows_of_others_take_nobodys_place_among_the_nearest(ground: Harness) -> None:
     one, other = compared(world(), ground)
     assert one.elsewhere == other.elsewhere
     assert one.secret != other.secret
@@ -101,7 +103,7 @@ class _Remembering(PackagedEmbedder):
 
 
 @pytest.mark.usefixtures("_narrow")
-def test_candidates_of_other_audiences_are_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_of_other_audiences_are_noticed(ground: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = vectors._allowed
 
     def unscoped(question: vectors.Question) -> tuple[str, tuple[Value, ...]]:
@@ -114,5 +116,5 @@ def test_candidates_of_other_audiences_are_noticed(ground: Ground, monkeypatch: 
 
 
 def test_vectors_that_tell_of_other_texts_are_noticed() -> None:
-    one, other = compared(world(), Ground(embedder=_Remembering()))
+    one, other = compared(world(), Harness(embedder=_Remembering()))
     assert one.elsewhere != other.elsewhere

@@ -14,7 +14,7 @@ from bot.agents.mcp.servers import connecting
 from bot.config import load_config
 from bot.config.tables import TOOLS
 from tests.mcp.stage import KEY, Small
-from tests.worlds import ANNS, SECRETS, TOML, Ground, World, compared, lines, random_worlds, tellings, world_of
+from tests.worlds import ANNS, SECRETS, TOML, Harness, World, compared, lines, random_worlds, tellings, world_of
 
 PRIVATE = 'ask = "private"\nread_only = ["forecast"]'
 CALLED: list[list[str]] = []
@@ -41,7 +41,7 @@ async def weather(folder: Path) -> AsyncIterator[tuple[str, Servers]]:
         CALLED.append(small.towns)
 
 
-WITH_SERVER = Ground(mcp=weather)
+WITH_SERVER = Harness(mcp=weather)
 
 
 @random_worlds(5)

@@ -133,7 +133,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Harness:
     """On what a world happens. Nobody but those in the places `aside` may see what was told.
 
     With an `embedder` all that was said is embedded before the next is said. Ann and Anna are `linked` from the
@@ -147,7 +147,7 @@ class Ground:
     mcp: Callable[[Path], AbstractAsyncContextManager[tuple[str, Servers]]] = lambda _: nullcontext((TOML, Servers()))
 
 
-USUAL = Ground()
+USUAL = Harness()
 _APART: tuple[Where, ...] = ("activity", "facts", "tasks", "summaries")
 """What is searched by its name alone."""
 
@@ -223,7 +223,7 @@ class Numbers:
 class Run:
     """A world that happens: its service with what composition would give it, and what is seen."""
 
-    def __init__(self, ground: Ground, model: ScriptedModel, numbers: Numbers) -> None:
+    def __init__(self, ground: Harness, model: ScriptedModel, numbers: Numbers) -> None:
         self.ground, self.model, self.numbers = ground, model, numbers
         self.seen = Seen([], [])
         guarded = GuardedEmbedder(ground.embedder) if ground.embedder is not None else None
@@ -295,7 +295,7 @@ class Run:
         for row in tx.all("SELECT * FROM archival_entries WHERE parent_entry_id IS NULL ORDER BY n"):
             entry = archival.to_entry(row)
             first, last = (Entity(entry.content.split()[at], Kind.THING) for at in (0, -1))
-            if graph.says(entry, triple := Triple(first, "belongs to", last)):
+            if graph.names_both(entry, triple := Triple(first, "belongs to", last)):
                 graph.put(tx, "drm_world", entry, (triple,), self.service.clock())
 
     async def tell(self) -> None:
@@ -386,7 +386,7 @@ def _code(text: str) -> str:
     return found[1]
 
 
-async def live(world: World, told: Iterable[Line], folder: Path, ground: Ground) -> Seen:
+async def live(world: World, told: Iterable[Line], folder: Path, ground: Harness) -> Seen:
     """Run a world once."""
     most = 4000 if ground.embedder is None else 500  # to embed much takes long, and requests are seen whole anyway
     obedient = functools.partial(obey, targets=[place.name or place.id for place in PLACES], most=most)
@@ -418,7 +418,7 @@ async def _say(service: Service, line: Line, number: int) -> None:
         await service.heard(deleted(number, line.place))
 
 
-def compared(world: World, ground: Ground = USUAL) -> tuple[Seen, Seen]:
+def compared(world: World, ground: Harness = USUAL) -> tuple[Seen, Seen]:
     """What is seen of a world in each of its two runs."""
     runs = []
     for told in world.told:

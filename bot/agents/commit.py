@@ -25,7 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId, place_source
 
 
-def heard_at(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
+def answer_place(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
     """The place where a turn's answer is sent: for a patrol, the owner's."""
     return turn_deps.owner.place if is_patrol(turn.place) else turn.place
 
@@ -38,7 +38,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     if material.part is not None:
         end_part(tx, material, material.part, text, now)
         return
-    place = heard_at(turn_deps, turn)
+    place = answer_place(turn_deps, turn)
     if patrol and turn.trust > Trust.WEB:  # words from the web stay apart from the owner's conversation
         place = inbox.conversation_place(tx, place)
     heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
@@ -79,7 +79,7 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
 
 def cancel(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
     """End a turn whose answer nobody wants any more; the agent's next turn in this place is told what was done."""
-    recovery.keep(tx, turn, "cancelled", now)
+    recovery.store_progress(tx, turn, "cancelled", now)
     abandon(tx, broker, turn, now)
 
 

@@ -86,9 +86,9 @@ class DataSources(Struct, frozen=True):
     owner: PersonId
 
     def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(KIND, self.look))
+        kinds.add(WorkJob(KIND, self.check))
 
-    async def look(self, database: Database, firing: DueJob) -> JobResult:
+    async def check(self, database: Database, firing: DueJob) -> JobResult:
         """Check one source; after failures the pauses grow, up to a day."""
         name, now = firing.job.id.partition(":")[2], firing.now
         source = await database.read(lambda rows: data_sources.named(rows, name))

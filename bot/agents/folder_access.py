@@ -19,7 +19,18 @@ from memory import folders
 from memory.folders import AttachedFolder, File, disk
 from memory.folders.disk import parts_of
 from memory.folders.rows import type_of
-from memory.folders.windows import Match, Pattern, TooSlow, Window, binary, blocks_of, compiled, matching, until, window
+from memory.folders.windows import (
+    Match,
+    Pattern,
+    TooSlow,
+    Window,
+    before_deadline,
+    binary,
+    blocks_of,
+    compiled,
+    matching,
+    window,
+)
 from memory.people.audience import OWNER, Trust, may_write_down
 from memory.queue import turns
 from memory.queue.turns import Turn
@@ -119,7 +130,7 @@ class FolderAccess(Struct, frozen=True):
 
         def read() -> FileView:
             with _opened(located, root, content) as (blocks, size):
-                return FileView(window(until(blocks(), deadline), first, count), size, kind, trust)
+                return FileView(window(before_deadline(blocks(), deadline), first, count), size, kind, trust)
 
         return await asyncio.to_thread(read)
 
@@ -258,7 +269,7 @@ def _opened(at: FolderPath, root: Path | None, content: bytes) -> Iterator[tuple
         _require_text(at.path, content)
         yield lambda: blocks_of(content), len(content)
         return
-    with disk.opened(root, at.path) as file:
+    with disk.open_file(root, at.path) as file:
         file.text()
         yield file.blocks, file.seen.size
 
@@ -292,7 +303,7 @@ def _whole(root: Path, path: str) -> bytes:
     """The content of a file; empty if it does not exist."""
     if not disk.exists(root, path):
         return b""
-    with disk.opened(root, path) as file:
+    with disk.open_file(root, path) as file:
         file.text()
         if file.seen.size > disk.MAX_WRITTEN:
             raise Refused("{path} has {size:,} bytes, which is too large to append to", path=path, size=file.seen.size)

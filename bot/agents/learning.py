@@ -30,7 +30,7 @@ _WORKED = ("answer", "stage", "task")
 
 def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now: datetime) -> None:
     """Learn from a turn whose messages are stored, and extend its session."""
-    session = sessions.go_on(tx, material.turn, now)
+    session = sessions.extend(tx, material.turn, now)
     if forgets(material.steps):
         return  # somebody asked to forget: their message would teach it again
     heard = list(_from_people(material, session))

@@ -10,7 +10,7 @@ from typing import Any
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, configured
-from memory.blocks.configured import Common, described
+from memory.blocks.configured import Common, full_description
 from memory.blocks.document import SYSTEM
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.lookup import blocks_described, own_block
@@ -80,7 +80,7 @@ def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about
     return NewBlock(
         owner=owner,
         label=seed["label"],
-        description=described(seed["description"], schema),
+        description=full_description(seed["description"], schema),
         audience=audience,
         trust=Trust.SYSTEM,
         type=BlockType(seed["type"]),

@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 
 from bot.agents import events
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
-from bot.agents.commit import arrivals, begin_again, cancel, end_turn, heard_at, join_arrivals
+from bot.agents.commit import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
 from bot.agents.context.prompt import PromptInputs
@@ -84,7 +84,7 @@ def load_state(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | No
     turn = turns.get(rows, identifier)
     if turn is None:
         raise KeyError(identifier)
-    material = prompt.look(rows, turn, agent or acting(rows, turn))
+    material = prompt.read_turn(rows, turn, agent or acting(rows, turn))
     more = material.part is None and bool(arrivals(rows, material.claimed))
     return material, _move(rows, material, max_steps), more
 
@@ -198,7 +198,7 @@ class TurnRunner:
 
         async def ask(material: PromptInputs, *, compactable: bool) -> Ending:
             await self._note_ran(material)
-            found = await self._gather(material, may_be_cut=not compactable)
+            found = await self._add_inputs(material, may_be_cut=not compactable)
             offered = Offer(()) if move.last else offer(tools, found, move.force)
             request = prompt.render(found, offered.shown, last_step=move.last)
             request = replace(request, named_tools=offered.named, force_tool=move.force)
@@ -213,15 +213,15 @@ class TurnRunner:
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
             return await ask(replace(material, gathered=False), compactable=False)
 
-    async def _gather(self, material: PromptInputs, *, may_be_cut: bool) -> PromptInputs:
+    async def _add_inputs(self, material: PromptInputs, *, may_be_cut: bool) -> PromptInputs:
         """Read the inputs that only a model needs, unless they were read; embed the question if that helps."""
         if not material.gathered:
-            gather = functools.partial(prompt.gather, material=material, may_be_cut=may_be_cut)
+            gather = functools.partial(prompt.add_inputs, material=material, may_be_cut=may_be_cut)
             material = await self._db.read(gather)
-        if not (words := prompt.reminders(material)):
+        if not (words := prompt.recall_texts(material)):
             return material
         meaning = await self._deps.meaning(words)
-        return await self._db.read(functools.partial(prompt.remind, material=material, meaning=meaning))
+        return await self._db.read(functools.partial(prompt.add_recalled, material=material, meaning=meaning))
 
     async def _ask_within_budget(self, request: Request, material: PromptInputs) -> Ending:
         """Ask the model within the budget, and store its answer."""
@@ -243,7 +243,7 @@ class TurnRunner:
         if not kept.concerns(material.agent):
             return Allowance(BudgetLevel.FULL, material.agent)
         if any(isinstance(each.payload, NewsEvent) for each in material.asked):  # unlike a patrol, it needs no tools
-            turn = replace(turn, place=heard_at(self._deps, turn))
+            turn = replace(turn, place=answer_place(self._deps, turn))
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
 
     async def _store_answer(
@@ -348,7 +348,7 @@ class TurnRunner:
 
     def _to_shorten(self, text: str, material: PromptInputs) -> str:
         """Why the model must shorten its answer; empty if it is short enough, or was asked before."""
-        place = heard_at(self._deps, material.turn)
+        place = answer_place(self._deps, material.turn)
         return "" if _was_shortened(material) else self._deps.too_long(place_source(place), text)
 
     async def _finish(self, text: str, material: PromptInputs) -> Ending:
@@ -401,7 +401,7 @@ async def _run_to_end(
     except (DatabaseBusy, DatabaseFull):
         raise
     except Exception as error:
-        _log.exception("part_failed", turn=turn)
+        _log.exception("member_turn_failed", turn=turn)
         status, why = "failed", f"failed ({type(error).__name__})"
     now = turn_deps.clock()
 

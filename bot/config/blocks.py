@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from pydantic import model_validator as validate_model
 
 from bot.config.values import BlockType, Label, Name, Permission, Section, TemplateName
-from memory.blocks.configured import TEMPLATES, beginning
+from memory.blocks.configured import TEMPLATES, initial_text
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.store.errors import StoreError
 from texts import _
@@ -54,7 +54,7 @@ class Block(Section):
         if not isinstance(self.shape, TextSchema) and self.content:
             raise ValueError(_("values, not content: the block has {outline}", outline=outline(self.shape)))
         try:
-            size = len(self.content or beginning(self.shape, self.values))
+            size = len(self.content or initial_text(self.shape, self.values))
         except StoreError as error:
             raise ValueError(_("values that fit: {error}", error=error)) from error
         if size > self.char_limit:

@@ -18,7 +18,7 @@ from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
 from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening, Stream, Taken, Typed
 from bot.interfaces.control import Handler
-from bot.interfaces.group_requests import GroupAnswer, ask_group, said_because
+from bot.interfaces.group_requests import GroupAnswer, answers_of, ask_group
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
@@ -139,7 +139,7 @@ class Chat:
             raise UserError(
                 "I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error
             )
-        said = said_because(rows, row)
+        said = answers_of(rows, row)
         return [shown_as(to_delivery(each)) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
     async def say(self, text: str, external_id: str) -> Taken:

@@ -96,7 +96,7 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
     now = services.front_ends.clock()
 
     def take(tx: Tx) -> str:
-        said = said_because(tx, row)
+        said = answers_of(tx, row)
         for each in said:
             outbox.take(tx, each, f"request-{each.id}", now)
         return "\n\n".join(map(words_of, said))
@@ -104,7 +104,7 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
     return await services.database.write(_TAKE, take)
 
 
-def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:
+def answers_of(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:
     """The messages to a place by the turns that answered a row, in order."""
     if row.turn is None:
         return ()

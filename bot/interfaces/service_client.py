@@ -103,7 +103,7 @@ def holder_of(folder: DataFolder) -> Holder | None:
 
 
 @contextmanager
-def held(folder: DataFolder, then: str) -> Iterator[None]:
+def hold(folder: DataFolder, then: str) -> Iterator[None]:
     """Hold a data folder. Raises FolderLocked, whose text names its user and ends with `then`, the remedy."""
     with ExitStack() as stack:
         try:

@@ -93,7 +93,7 @@ class ChatCompletions:
     def _messages(self, request: Request) -> EncodedPart:
         every = [_said("system", request.system)] if request.system.strip() else []
         before: Message | None = None
-        for message in normalization.mended(request.messages):
+        for message in normalization.repair_calls(request.messages):
             if self.provider == "mistral" and isinstance(before, ToolMessage) and isinstance(message, UserMessage):
                 every.append(_said("assistant", "OK."))  # it accepts no user message right after a result
             every.append(self._message(message))

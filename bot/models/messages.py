@@ -77,7 +77,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
     """People and assistant take turns, and people begin: what one of them said in a row is one message."""
     blocks = [
         ("assistant" if isinstance(message, AssistantMessage) else "user", block)
-        for message in normalization.mended(request.messages)
+        for message in normalization.repair_calls(request.messages)
         for block in _blocks(message)
     ]
     if blocks and blocks[0][0] == "assistant":

@@ -41,7 +41,7 @@ EMPTY = "(empty)"  # some providers refuse blank text
 _UNKNOWN_RESULT = "The result of this call was lost; whether it took effect is not known."
 
 
-def mended(messages: Sequence[Message]) -> list[Message]:
+def repair_calls(messages: Sequence[Message]) -> list[Message]:
     """Every call directly followed by its result, no result without its call, no empty answer."""
     mended: list[Message] = []
     for i, message in enumerate(messages):

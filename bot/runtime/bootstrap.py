@@ -39,12 +39,12 @@ async def configured_constellation(config: Config, constellations: Constellation
     return found
 
 
-async def seeded_routing(config: Config, database: Database, clock: Clock) -> RoutingTable:
+async def seed_routing(config: Config, database: Database, clock: Clock) -> RoutingTable:
     """Create missing agents and groups of the configuration; returns the routing."""
     return await database.write(_SEED, lambda tx: _seed(tx, config, clock))
 
 
-def known_routing(rows: Rows, config: Config) -> RoutingTable:
+def load_routing(rows: Rows, config: Config) -> RoutingTable:
     """The routing from the database and the configuration."""
     groups = {group.name: group.id for group in agents.groups(rows)}
     places = {place: groups[each.name] for each in config.groups if each.name in groups for place in each.places}

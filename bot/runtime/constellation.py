@@ -218,7 +218,7 @@ class ConstellationRuntime:
         try:
             await self._accept([notification])
         except Exception:
-            _log.exception("not_stored", source=notification.source, external_id=notification.external_id)
+            _log.exception("notification_not_stored", source=notification.source, external_id=notification.external_id)
             await tell_lost(self.database, self.notices, notification, self.turn_deps.clock())
 
     async def _accept(self, found: Sequence[Notification]) -> None:

@@ -23,7 +23,7 @@ from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
 from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, RetryPolicy, TurnRetries
-from bot.runtime.turn_start import TurnStart, begin_turn, unattended
+from bot.runtime.turn_start import TurnStart, begin_turn, is_unattended
 from memory import agents, groups
 from memory.queue import inbox, turns
 from memory.queue.inbox import InRow
@@ -331,7 +331,7 @@ class ConversationWorker:
             refused = refuse(tx, self._deps.rates, rows, self._deps.broker.terms.people.selves, now)
         if refused:
             return None
-        if unattended(tx, rows, found, self._notices, self._deps):
+        if is_unattended(tx, rows, found, self._notices, self._deps):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import said_alone
+from bot.agents.agenda.reminders import send_privately
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker
 from memory.people.audience import OWNER, Scope
@@ -301,7 +301,7 @@ class DeliveryWorker:
                 messages.note_delivery(tx, row.message, f"{came}: {reason}")
             if self._deps.broker.lost(tx, row, reason, now) or status is Status.WITHDRAWN:
                 return
-            if status is Status.FAILED and said_alone(tx, row, now):
+            if status is Status.FAILED and send_privately(tx, row, now):
                 return
             if row.kind == "text" and row.place != notices.place:
                 notices.tell_owner(tx, f"outbox/{row.id}", text, now)

@@ -48,7 +48,7 @@ class HaltState:
         """Restore the halt of the last run; call this before the router starts."""
         self._since = await self._constellations.position(_MARK) or ""
         if self._since:
-            _log.warning("halted", since=self._since, hint="`carina halt release`, or /admin halt release, resumes")
+            _log.warning("agents_halted", since=self._since, hint="`carina halt release` or `/admin halt release`")
 
     def hear(self, notification: Notification) -> None:
         """Halt if the owner says the phrase, before anything else happens with the message."""
@@ -66,7 +66,7 @@ class HaltState:
         self._unstored = True
         for stop in self._stopped:
             stop()
-        _log.warning("halted", why=why)
+        _log.warning("agents_halted", why=why)
 
     async def keep(self) -> None:
         """Store a new halt, however long that takes; awaited before its message is stored, so that neither is lost."""

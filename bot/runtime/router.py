@@ -121,7 +121,7 @@ class Router:
         try:
             await self._gate.halt.keep()
         except Exception:
-            _log.exception("not_kept_first")  # waiting messages are stored anyway
+            _log.exception("halt_not_stored")  # waiting messages are stored anyway
         found: dict[ConstellationId, list[Notification]] = {}
         for notification, said in batch:
             for identifier in self._of(notification, said):

@@ -99,7 +99,7 @@ class TurnRetries(Struct, frozen=True):
     def retry_separately(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
         """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
         now = self.deps.clock()
-        recovery.keep(tx, turn, "failed", now)
+        recovery.store_progress(tx, turn, "failed", now)
         turns.separate(tx, turn, again=again)
         turns.end(tx, turn, "failed", now, error)
         outbox.withdraw_pending(tx, turn)
@@ -107,11 +107,11 @@ class TurnRetries(Struct, frozen=True):
 
     def give_up(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
-        recovery.keep(tx, turn, "failed", now)
+        recovery.store_progress(tx, turn, "failed", now)
         turns.separate(tx, turn, self.patience.attempts)
         rows = inbox.of_turn(tx, turn)
         self._tell_asker(tx, rows, now)
-        turns.bury(tx, turn, error, now)
+        turns.give_up(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
         self.deps.broker.withdraw(tx, turn, now)
         if rows:

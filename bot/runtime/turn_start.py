@@ -89,7 +89,7 @@ def begin_turn(
     else:
         plan.keep(tx, found, turn, now)
     for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():
-        turns.hand_uses(tx, wrote, turn.id)
+        turns.pass_on_uses(tx, wrote, turn.id)
     if not alone:
         return TurnStart(turn.id, None if request is None else load_state(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
@@ -98,7 +98,7 @@ def begin_turn(
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
     move = next_step(material, said=False, max_steps=max_steps)
     if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread
-        material = prompt.gather(tx, material)
+        material = prompt.add_inputs(tx, material)
     return TurnStart(turn.id, (material, move, False), first)
 
 
@@ -112,7 +112,7 @@ def _with_blocks(tx: Tx, turn: Turn, rows: list[InRow], found: Team, request: Re
     newest = max((at for at, _ in seen.values()), default=None)
     turn = replace(turn, away_since=newest, blocks=made if asking is None else asking.blocks)
     if not is_patrol(turn.place):  # an agent on patrol still counts as away for people
-        activity.came(tx, turn, seen.get(turn.scope.audience), now)
+        activity.note_begin(tx, turn, seen.get(turn.scope.audience), now)
         turn_log.note_asked(tx, turn, rows, now)
     return turn
 
@@ -143,7 +143,7 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
 # ------------------------------------------------------------------------------------------------- nobody is there
 
 
-def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: TurnDeps) -> bool:
+def is_unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: TurnDeps) -> bool:
     """Whether no agent of the team is there to answer these rows; then they wait for one.
 
     The person is told when the first message of a conversation waits, at the terminal each time, never in public; the

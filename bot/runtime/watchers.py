@@ -52,7 +52,7 @@ class Broadcast:
             try:
                 watch(event)
             except Exception:  # a watcher must not break the turn
-                _log.exception("watch_failed", turn=event.turn, event_kind=type(event).__name__)
+                _log.exception("turn_watcher_failed", turn=event.turn, event_kind=type(event).__name__)
 
     @contextmanager
     def listen(self, watch: Watch) -> Iterator[None]:

@@ -29,7 +29,7 @@ from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
 from bot.config import Config
 from bot.models.catalog import ModelSelection
-from bot.runtime.bootstrap import known_routing, seeded_routing
+from bot.runtime.bootstrap import load_routing, seed_routing
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
@@ -351,10 +351,10 @@ class _Maker:
 
     async def _routing(self) -> RoutingTable:
         """The routing. In the configured constellation, or a new one, what the configuration names is created."""
-        shared, known = self.shared, await self.database.read(lambda rows: known_routing(rows, self.shared.config))
+        shared, known = self.shared, await self.database.read(lambda rows: load_routing(rows, self.shared.config))
         if shared.at_rest or (known.groups and self.constellation.id != shared.configured):
             return known
-        return await seeded_routing(shared.config, self.database, shared.clock)
+        return await seed_routing(shared.config, self.database, shared.clock)
 
     def _jobs(self, approvals: Approvals, deps: TurnDeps) -> "_Jobs":
         """The schedule, with all kinds of jobs. Only the configured constellation backs up the data folder."""

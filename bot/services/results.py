@@ -294,7 +294,7 @@ class ActionReport(Result):
         return self.model_extra or {}
 
 
-def did(sentence: str, /, **values: Any) -> ActionReport:
+def report(sentence: str, /, **values: Any) -> ActionReport:
     return ActionReport.model_validate({"sentence": sentence, **values})
 
 

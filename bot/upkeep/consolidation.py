@@ -243,7 +243,7 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     if answer.triples and not shown:
         raise UnusableAnswer(gettext_noop("the model answered with no usable relation"))
     for each in shown:
-        if graph.says(short[each.source], triple := _triple(each)):
+        if graph.names_both(short[each.source], triple := _triple(each)):
             found.setdefault(each.source, []).append(triple)
     of = len(answer.triples)
     if left := of - sum(map(len, found.values())):

@@ -148,7 +148,7 @@ class Embedding:
         if sqlite.distances.reason:
             _log.warning("vectors_without_extension", reason=sqlite.distances.reason)
         if self.embedder is None:
-            _log.info("no_embedder", reason=self.unusable)
+            _log.info("embedder_missing", reason=self.unusable)
         await asyncio.sleep(_AT_FIRST * self.settle)
         quiet = True
         while True:

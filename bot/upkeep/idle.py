@@ -34,9 +34,9 @@ class IntegrityMonitor(Struct, frozen=True):
     resume: Callable[[], None]
 
     async def run(self) -> None:
-        await repeat("words on damage", self.look, _LOOK_SECONDS_INTEGRITY)
+        await repeat("words on damage", self.check, _LOOK_SECONDS_INTEGRITY)
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Queue a notice for each damage that the owner does not know yet."""
         now = self.clock()
 
@@ -81,16 +81,16 @@ class IdleMonitor(Struct, frozen=True):
     asked: Callable[[], None] = lambda: None
 
     async def run(self) -> None:
-        await repeat("the activity of agents", self.look, _LOOK_SECONDS)
+        await repeat("the activity of agents", self.check, _LOOK_SECONDS)
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Record which agents are idle and what sessions were about, and delete what is too old."""
         now = self.clock()
         oldest = now - self.kept if self.kept is not None else None
 
         def due(rows: Rows) -> tuple[bool, bool, list[SessionId]]:
             old = oldest is not None and activity.any_before(rows, oldest)
-            return activity.any_idle(rows, now), old, sessions.over(rows, now)
+            return activity.any_idle(rows, now), old, sessions.finished(rows, now)
 
         idle, old, over = await self.database.read(due)
         if idle:

@@ -236,7 +236,7 @@ def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) 
     return [quotation("what was said that day", joined(lines)) for lines in parts[-most:]]
 
 
-def so_far(told: DayDigest, rest: PromptText) -> PromptText:
+def next_part(told: DayDigest, rest: PromptText) -> PromptText:
     """The next part of a day, with the summary of the earlier ones."""
     return joined([quotation("what you told of the day so far", told.model_dump_json()), rest], "\n\n")
 

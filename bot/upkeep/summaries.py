@@ -288,11 +288,11 @@ class SummaryJob(Struct, frozen=True):
     async def _day(self, database: Database, due: DuePeriod) -> bool:
         period, agent = due.period, self._for_all()
 
-        def gather(rows: Rows) -> tuple[list[Message], dict[str, str], list[ConstellationSummary]]:
+        def read_day(rows: Rows) -> tuple[list[Message], dict[str, str], list[ConstellationSummary]]:
             found = summaries.said_between(rows, due.audience, period.start, period.end, _DAY_READ)
             return found, summaries.places_of(rows, found), _stored(rows, due.audience, "day", period)
 
-        sources, places, stored = await database.read(gather)
+        sources, places, stored = await database.read(read_day)
         if not sources:
             return False
         if await self.background.thinks(agent):
@@ -360,7 +360,7 @@ class SummaryJob(Struct, frozen=True):
         told: F | None = None
         model = ""
         for text in texts:
-            shown = prompts.so_far(told, text) if isinstance(told, DayDigest) else text
+            shown = prompts.next_part(told, text) if isinstance(told, DayDigest) else text
             said: tuple[UserMessage | AssistantMessage, ...] = (UserMessage(shown),)
             for last in (False, True):
                 request = Request(system, said, max_tokens=_TOKENS, form=schema_of(form))

@@ -106,13 +106,13 @@ TEMPLATES: Mapping[str, Template] = {
 }
 
 
-def described(description: str, schema: Schema) -> str:
+def full_description(description: str, schema: Schema) -> str:
     """A block's description, with its fields."""
     made_of = outline(schema)
     return f"{description}; {made_of}" if description and made_of else description or made_of
 
 
-def beginning(schema: Schema, values: Mapping[str, Any]) -> str:
+def initial_text(schema: Schema, values: Mapping[str, Any]) -> str:
     """The text of a new block with these values. Raises Refused, naming a value that does not fit."""
     if isinstance(schema, TextSchema):
         return ""

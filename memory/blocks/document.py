@@ -154,13 +154,13 @@ class BlockDocument:
     def text(self) -> str:
         """The text; for a structured block, its rendered parts."""
         if self._rendered is None:
-            self._rendered = self.look(containers.text_of)
+            self._rendered = self.read(containers.text_of)
         return self._rendered
 
     @property
     def structured(self) -> bool:
         """Whether it has fields, items or sections instead of one text."""
-        return not isinstance(self.look(containers.schema_of), TextSchema)
+        return not isinstance(self.read(containers.schema_of), TextSchema)
 
     def change(self, edit: containers.Edit) -> None:
         """Apply a function of `memory.blocks.containers` that edits the parts."""
@@ -170,7 +170,7 @@ class BlockDocument:
         with _Guard("changing"):
             edit(self._loro)
 
-    def look(self, read: Callable[[LoroDoc], T]) -> T:
+    def read(self, read: Callable[[LoroDoc], T]) -> T:
         """Call a function of `memory.blocks.containers` that reads the parts."""
         with _Guard("reading the parts"):
             return read(self._loro)

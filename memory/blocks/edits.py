@@ -90,11 +90,11 @@ def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVe
         document.merge(seen, target.name, edit)
     elif document.merged(seen, target.name, edit):  # the edit overlaps later changes, so the intent is unclear
         raise _changed(document, target)
-    containers.fitting(target, document.look(partial(containers.value_of, target=target)))
+    containers.fitting(target, document.read(partial(containers.value_of, target=target)))
 
 
 def _changed(document: BlockDocument, target: Target) -> BlockChanged:
-    now = document.look(partial(containers.value_of, target=target))
+    now = document.read(partial(containers.value_of, target=target))
     if isinstance(now, list):
         fields, _ = containers.items_of(target)
         now, what = rendered(ListSchema(fields=fields), {"": now}), "its items are now"
@@ -135,7 +135,7 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
         if since <= known.own:
             return number  # an item that the writer added
     if place is None or (
-        not since <= known.own and item != document.look(partial(containers.value_of, target=target))[place - 1]
+        not since <= known.own and item != document.read(partial(containers.value_of, target=target))[place - 1]
     ):
         raise _changed(document, target)
     return place

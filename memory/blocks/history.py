@@ -145,7 +145,7 @@ def own_history(document: BlockDocument) -> ChangeLog:
     base, steps = document.base, tuple(document.steps())
     start_values = document.look_at(base.version, parts_of) if base.version and document.structured else _NO_PARTS
     return ChangeLog(
-        base.version, base.text, steps, held=document.look(parts_of), start_values=(base.version, start_values.values)
+        base.version, base.text, steps, held=document.read(parts_of), start_values=(base.version, start_values.values)
     )
 
 

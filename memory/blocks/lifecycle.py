@@ -329,7 +329,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     opened = open_block(tx, block.id, writer, now)
     empty = BlockDocument()
     empty.change(partial(containers.declare, schema=block.schema))
-    before, after = opened.document.look(containers.parts_of).values, empty.look(containers.parts_of).values
+    before, after = opened.document.read(containers.parts_of).values, empty.read(containers.parts_of).values
     if filled := [name for name, value in before.items() if value != after.get(name)]:  # names of fields are no content
         if lost := ", ".join(name for name in filled if name.strip(".")):
             raise Refused(

@@ -91,7 +91,7 @@ def _refusal(block: Block, path: str) -> str:
 
 
 def _written(document: BlockDocument, target: Target) -> str:
-    match document.look(partial(containers.value_of, target=target)):
+    match document.read(partial(containers.value_of, target=target)):
         case None:
             return ""
         case str(text):
@@ -112,12 +112,12 @@ def _line(target: Target, item: Any) -> str:
     return json.dumps(known, ensure_ascii=False)
 
 
-def kept_more(rows: Rows, block: Block, path: str, text: str) -> bool:
+def was_merged(rows: Rows, block: Block, path: str, text: str) -> bool:
     """Whether the saved text or list differs from what was just written because others' changes stayed."""
     target = target_of(block.schema, path)
     if target.kind not in ("text", "list"):
         return False
-    now = load_block(rows, block.id, None).document.look(partial(containers.value_of, target=target))
+    now = load_block(rows, block.id, None).document.read(partial(containers.value_of, target=target))
     return bool((now or None) != (containers.fitting(target, _meant(target, path, text)) or None))
 
 

@@ -36,7 +36,9 @@ from memory.store.logs import Log
 _log = Log(__name__)
 
 
-def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] = frozenset(), but: Audience | None = None) -> int:
+def remove_derived(
+    tx: Tx, old: Message, at: datetime, *, gone: Set[str] = frozenset(), but: Audience | None = None
+) -> int:
     """Remove what agents wrote because of a message that is gone; returns how many blocks changed.
 
     After an edit, `gone` are the words that it removed: only changes with one of them are taken back. Blocks of the
@@ -50,7 +52,7 @@ def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] = frozenset(),
     return changed
 
 
-def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
+def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
     """Remove what agents wrote in turns that answered a person, and what the person wrote by hand.
 
     The history of those blocks is erased, too. Call it during an erasure, before the messages go. Unreadable blocks are

@@ -69,7 +69,7 @@ def samples(rows: Rows, person: PersonId) -> list[str]:
     return own[:MOST_SAMPLES]
 
 
-def telling(rows: Rows, words: Iterable[str]) -> list[str]:
+def distinctive(rows: Rows, words: Iterable[str]) -> list[str]:
     """Those of the words that do not occur in such a file anyway, in its schema or in columns without people's words.
 
     Finding one of the others ("called", "people") would not show that the person's data remains.
@@ -85,7 +85,7 @@ def telling(rows: Rows, words: Iterable[str]) -> list[str]:
     return left
 
 
-def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
+def tables_with(rows: Rows, words: Iterable[str]) -> dict[str, int]:
     """The tables with rows that contain one of these words in a text column, with the number of rows."""
     found: dict[str, int] = {}
     wanted = json.dumps([word.casefold() for word in words])

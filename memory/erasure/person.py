@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory import groups
-from memory.blocks.retraction import turns_of, unwrite_person
+from memory.blocks.retraction import remove_of_person, turns_of
 from memory.erasure import stores
 from memory.people.audience import Audience
 from memory.queue import messages, outbox, turns
@@ -51,7 +51,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
     """Erase a person from this file; for a repeated erasure, erase what came since. Must be durable."""
     before = stores.count_all(tx, person)
     moved = _running(tx)
-    unwrite_person(tx, person, now)
+    remove_of_person(tx, person, now)
     answers = _empty_answers(tx, person, now)
     _strip_names(tx, person)
     for store in stores.STORES:
@@ -156,7 +156,7 @@ _KEPT = (
 """The tables that store what hearers may know: places, running turns, and what waits."""
 
 
-def part(tx: Tx, linked: Callable[[Audience], Collection[Audience]]) -> tuple[TurnId, ...]:
+def separate(tx: Tx, linked: Callable[[Audience], Collection[Audience]]) -> tuple[TurnId, ...]:
     """After accounts were unlinked, limit what hearers of one account may know to what `linked` gives for it now.
 
     Turns that knew more restart, unless they did something that must not happen twice. Returns those turns. Repeating
@@ -170,8 +170,8 @@ def part(tx: Tx, linked: Callable[[Audience], Collection[Audience]]) -> tuple[Tu
     return tuple(changed)
 
 
-def is_to_part(rows: Rows, linked: Callable[[Audience], Collection[Audience]]) -> bool:
-    """Whether `part` would change anything."""
+def must_separate(rows: Rows, linked: Callable[[Audience], Collection[Audience]]) -> bool:
+    """Whether `separate` would change anything."""
     return next(_too_wide(rows, linked), None) is not None
 
 

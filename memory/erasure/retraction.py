@@ -167,8 +167,9 @@ def _learned(tx: Tx, message: MessageId) -> list[Entry]:
 
 
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:
-    """As `memory.blocks.retraction.unwrite`, imported here since most callers that accept messages edit no block."""
-    changed: int = importlib.import_module("memory.blocks.retraction").unwrite(tx, old, at, **more)
+    """As `memory.blocks.retraction.remove_derived`, imported here since most callers that accept messages edit no
+    block."""
+    changed: int = importlib.import_module("memory.blocks.retraction").remove_derived(tx, old, at, **more)
     return changed
 
 

@@ -143,7 +143,7 @@ def checked_root(given: str, data: Path) -> Path:
 
 
 @contextmanager
-def opened(root: Path, path: str) -> Iterator[OpenFile]:
+def open_file(root: Path, path: str) -> Iterator[OpenFile]:
     """Open a file of the directory. Raises `Refused`, also for anything but a regular file."""
     *directories, name = parts_of(path)
     with _directory(root, directories, path) as directory:

@@ -87,7 +87,7 @@ def _differs(seen: DiskFile, known: File | None) -> bool:
 def _read(root: Path, seen: DiskFile) -> NewFile:
     """A file as it is now, with its passages; an unreadable one only with its name and the reason."""
     try:
-        with disk.opened(root, seen.name) as file:
+        with disk.open_file(root, seen.name) as file:
             now = file.seen
             if now.size > MAX_INDEXED:
                 kind = type_of(now.name, is_binary=False)

@@ -195,7 +195,7 @@ def named(rows: Rows, name: str, scope: Scope) -> Folder:
     )
 
 
-def as_it_is(rows: Rows, folder: Folder) -> Folder:
+def current(rows: Rows, folder: Folder) -> Folder:
     """The current row of a folder that was read before. Raises `Refused` if it was removed meanwhile."""
     found = _folder.first(rows, "SELECT * FROM folders WHERE id = ?", (folder.id,))
     if found is None:
@@ -304,7 +304,7 @@ def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
     Raises `Refused` for a file too large for a virtual folder, and for a folder that would become too large or was
     removed meanwhile.
     """
-    folder = as_it_is(tx, folder)
+    folder = current(tx, folder)
     if new.content is not None:
         _require_room(tx, folder, new)
     tx.run("DELETE FROM folder_files WHERE folder_id = ? AND name = ?", (folder.id, new.name))

@@ -88,7 +88,7 @@ def blocks_of(content: bytes) -> Iterator[bytes]:
         yield content[at : at + BLOCK]
 
 
-def until(blocks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
+def before_deadline(blocks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
     """The blocks, until `time.monotonic` reaches the deadline. Raises `TooSlow` after it."""
     for block in blocks:
         if time.monotonic() > deadline:
@@ -159,7 +159,7 @@ def compiled(pattern: str) -> Pattern:
 
 def matching(pattern: Pattern, path: str, blocks: Callable[[], Iterable[bytes]], deadline: float) -> Iterator[Match]:
     """The lines of a file that match a pattern. Raises `TooSlow` at the deadline."""
-    for line in lines(until(blocks(), deadline), kept=SEARCHED_BYTES):
+    for line in lines(before_deadline(blocks(), deadline), kept=SEARCHED_BYTES):
         left = deadline - time.monotonic()
         try:
             # `concurrent` lets others work meanwhile: an expression can be made to search for minutes.

@@ -64,7 +64,7 @@ def key_of(name: str) -> str:
     return " ".join(content_words(name))
 
 
-def says(entry: Entry, triple: Triple) -> bool:
+def names_both(entry: Entry, triple: Triple) -> bool:
     """Whether an entry contains both names, so that the triple adds nothing that it does not say."""
     said = f" {key_of(entry.content)} "
     return all(entity.key and f" {entity.key} " in said for entity in (triple.subject, triple.object))
@@ -94,7 +94,7 @@ def carry(tx: Tx, run: str, entry: Entry, sources: Sequence[Entry], now: datetim
     found = {
         (row["subject_key"], row["relation_key"], row["object_key"]): _triple(row) for row in tx.all(sql, (named,))
     }
-    return put(tx, run, entry, [each for each in found.values() if says(entry, each)], now)
+    return put(tx, run, entry, [each for each in found.values() if names_both(entry, each)], now)
 
 
 def forget_run(tx: Tx, run: str) -> int:

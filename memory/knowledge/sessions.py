@@ -24,7 +24,7 @@ KEPT = 30
 """Summarized sessions kept per agent and audience."""
 
 
-def go_on(tx: Tx, turn: Turn, now: datetime) -> SessionId:
+def extend(tx: Tx, turn: Turn, now: datetime) -> SessionId:
     """Add a finished turn to the current session, or begin one, from its stored messages."""
     sql = f"""UPDATE sessions SET last_at = ?, trust = min(trust, ?), end_position =
                 (SELECT max(ifnull(max(id), 0), end_position) FROM messages WHERE batch_id = ?)
@@ -67,7 +67,7 @@ class Session(Struct, frozen=True):
     last_at: datetime
 
 
-def over(rows: Rows, now: datetime) -> list[SessionId]:
+def finished(rows: Rows, now: datetime) -> list[SessionId]:
     """Sessions that are over and have no summary yet, oldest first."""
     sql = "SELECT id FROM sessions WHERE ended = 0 AND last_at <= ? ORDER BY last_at LIMIT 20"
     return [SessionId(row["id"]) for row in rows.all(sql, (now - GAP,))]

@@ -72,7 +72,7 @@ def remove(tx: Tx, template: Template) -> None:
     items.remove(tx, [template.item])
 
 
-def use(tx: Tx, template: Template, new: NewTask, now: datetime) -> list[Task]:
+def create_tasks(tx: Tx, template: Template, new: NewTask, now: datetime) -> list[Task]:
     """Create the tasks of a template: `new` says whose they are, and the first task's title and parent."""
     first = tasks.add(tx, replace(new, notes=template.outline.notes, priority=template.outline.priority), now)
     made = [first]

@@ -54,7 +54,7 @@ class PairingRequest(Struct, frozen=True):
     expires_at: datetime
 
 
-def ruled(rows: Rows) -> list[AccessDecision]:
+def rules(rows: Rows) -> list[AccessDecision]:
     """Every decision in force, newest first. For those who decide, and for the check of incoming messages."""
     return _ruled.all(rows, "SELECT * FROM people_rules ORDER BY decided_at DESC, subject")
 
@@ -96,7 +96,7 @@ def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | N
     return found
 
 
-def asking(rows: Rows, person: PersonId) -> PairingRequest | None:
+def open_request(rows: Rows, person: PersonId) -> PairingRequest | None:
     """A stranger's undecided request, until it is forgotten; their code may have expired before."""
     return _request.first(rows, "SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
 

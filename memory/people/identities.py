@@ -42,7 +42,7 @@ def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
     return {person: frozenset(found) for found in by_user.values() if len(found) > 1 for person in found}
 
 
-def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | None = None) -> bool:
+def issue_code(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | None = None) -> bool:
     """Give an account a new code in place of its old one; False if too many are open, or if somebody has this code."""
     tx.run("DELETE FROM link_codes WHERE person_id = ? OR expires_at <= ?", (person, now))
     if tx.number("SELECT count(*) FROM link_codes") >= MOST_OPEN:
@@ -51,7 +51,7 @@ def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | 
     return tx.insert("link_codes", {**values, "expires_at": now + CODE_LIFE}, ignore=True)
 
 
-def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> HalfLink | Link | None:
+def redeem_code(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> HalfLink | Link | None:
     """An account enters a code that another account got; None if there is no such code for it.
 
     The first code proves one account and turns `code` into the second; the second one links them. Each works once.
@@ -62,7 +62,7 @@ def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> HalfLi
     other = PersonId(row["person_id"])
     tx.run("DELETE FROM link_codes WHERE code = ?", (said,))
     if row["other_id"] is None:
-        return HalfLink(other, code) if offer(tx, person, code, now, other) else None
+        return HalfLink(other, code) if issue_code(tx, person, code, now, other) else None
     return Link(other) if _link(tx, person, other, now) else None
 
 

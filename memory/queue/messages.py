@@ -228,7 +228,7 @@ def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
     return list(_read(rows, f"batch_id = ? AND {condition} ORDER BY id", turn, *parameters))
 
 
-def said_in(
+def newest_in(
     rows: Rows, place: PlaceId, scope: Scope, limit: int, words: str = "", around: int | None = None
 ) -> list[Message]:
     """The newest `limit` messages of a place, oldest first, archived ones too: all, those with `words`, or those around
@@ -247,7 +247,7 @@ def said_in(
     return [to_message(row) for row in reversed(rows.all(sql, given))]
 
 
-def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Reasoning]:
+def reasoning(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Reasoning]:
     """The reasoning of models in a turn, by the time of the answer; empty until the turn is over."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT source_metadata AS found FROM messages WHERE batch_id = ? AND {condition}

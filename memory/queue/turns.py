@@ -233,7 +233,7 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
     tx.run(sql, {**values, "blocks": json.dumps(list(blocks)), "entries": json.dumps(list(entries))})
 
 
-def hand_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
+def pass_on_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
     """What a member's turn used also counts as used by the whole turn's answer."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT ?, kind, row_id, audience FROM turn_uses
              WHERE turn_id = ? ON CONFLICT DO NOTHING"""
@@ -371,7 +371,7 @@ def separate(tx: Tx, turn: TurnId, tried: int | None = None, *, again: datetime 
     tx.run(sql, {"turn": turn, "tried": tried, "most": MOST_STARTS, "again": again})
 
 
-def bury(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
+def give_up(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
     """Give up the rows of a turn; `revive` undoes that for one row."""
     sql = """UPDATE inbox SET status = 'dead', last_error = ?, done_at = ?
              WHERE turn_id = ? AND status = 'claimed'"""

@@ -4,7 +4,7 @@ import logging
 
 
 class Log:
-    """Logs under a name: `log.warning("late", seconds=3)`. The fields are the record's `fields`."""
+    """Logs under a name: `log.warning("job_late", seconds=3)`. The fields are the record's `fields`."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)

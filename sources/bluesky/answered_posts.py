@@ -74,7 +74,7 @@ class AnsweredPosts:
         answer = await self._session.query("app.bsky.feed.getPosts", {"uris": list(uris)})
         return {each.uri: each for view in items(answer.get("posts")) if (each := post(view)) is not None}
 
-    async def look(self, deliver: Deliver) -> None:
+    async def poll(self, deliver: Deliver) -> None:
         """Deliver deletions since the last check. Raises CallFailed."""
         if not self._loaded:
             await self._load()

@@ -160,7 +160,7 @@ class DirectMessages:
 
     # ------------------------------------------------------------------ hearing
 
-    async def look(self, deliver: Deliver) -> None:
+    async def poll(self, deliver: Deliver) -> None:
         """Read new messages. Errors are kept in `trouble` and affect nothing else."""
         now = time.monotonic()
         if not self._settings.direct_messages or now < self._next:

@@ -42,7 +42,7 @@ class Engagement:
         self._next = 0.0
         self._noted: deque[float] = deque()
 
-    async def look(self) -> None:
+    async def poll(self) -> None:
         """Record what is new. Raises CallFailed."""
         now = time.monotonic()
         if now < self._next:

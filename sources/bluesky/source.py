@@ -160,8 +160,8 @@ class BlueskySource:
 
     async def _turn(self, deliver: Deliver) -> float:
         """One look; returns the seconds to wait before the next. An unexpected error does not affect other parts."""
-        hearing = (functools.partial(each, deliver) for each in (self.look, self._watched.look, self.direct.look))
-        looks: tuple[Callable[[], Awaitable[None]], ...] = (self.session.open, *hearing, self._engagement.look)
+        hearing = (functools.partial(each, deliver) for each in (self.poll, self._watched.poll, self.direct.poll))
+        looks: tuple[Callable[[], Awaitable[None]], ...] = (self.session.open, *hearing, self._engagement.poll)
         failed, asked = "", None
         for look in looks:
             try:
@@ -193,7 +193,7 @@ class BlueskySource:
         self.trouble = reason
         return self._pace.failed(asked)
 
-    async def look(self, deliver: Deliver) -> None:
+    async def poll(self, deliver: Deliver) -> None:
         """Read what is new, and deliver the posts to be heard. Raises CallFailed."""
         newest = await self._newest()
         fully = newest is None or newest != self._top or time.monotonic() - self._read_at > FULLY

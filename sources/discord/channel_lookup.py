@@ -10,7 +10,7 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import PlaceKind
-from sources.discord.notifications import Author, admitted
+from sources.discord.notifications import Author, is_admitted
 from sources.discord.outcomes import REFUSED
 from sources.discord.payloads import author_of, said_by_a_person
 from sources.discord.places import ChannelInfo, channel_info, person_id
@@ -77,7 +77,7 @@ class ChannelLookup:
         if not info.direct or info.person != user.id or self._state.wiring.ignored(person_id(user.id)):
             return ()
         shared = await self._shared(info)
-        return shared if admitted(author_of(user), info, self._settings, shares_guild=bool(shared)) else ()
+        return shared if is_admitted(author_of(user), info, self._settings, shares_guild=bool(shared)) else ()
 
     def _spot(self, channel: Any, person: int | None) -> ChannelInfo:
         """The channel as plain values; a thread has the id of its first message, which may be ours."""

@@ -188,7 +188,7 @@ class GatewayListener:
             return
         heard = heard_of(message, self._state, author)
         info, shared = await self.lookup.locate(message.channel, message.author.id)
-        if not notifications.admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
+        if not notifications.is_admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
             self._note_unknown(heard.author, info, shared)
             return
         answer = notifications.is_answered(heard, info, self._settings)
@@ -248,7 +248,7 @@ class GatewayListener:
         author = await self.lookup.author(message, always=False)
         if author is None or self._state.wiring.ignored(person_id(author.id)):
             return
-        if not notifications.admitted(author, info, self._settings, shares_guild=False):
+        if not notifications.is_admitted(author, info, self._settings, shares_guild=False):
             return
         heard = heard_of(message, self._state, author)
         if message.id > self._listens_from and notifications.is_answered(heard, info, self._settings):
@@ -276,7 +276,7 @@ class GatewayListener:
         """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
         heard = heard_of(message, self._state, author)
         info, shared = await self.lookup.locate(message.channel, message.author.id)
-        if heard.edited_at is None or not notifications.admitted(
+        if heard.edited_at is None or not notifications.is_admitted(
             heard.author, info, self._settings, shares_guild=bool(shared)
         ):
             return
@@ -297,7 +297,7 @@ class GatewayListener:
         channel = self.lookup.partial(event.channel_id, event.guild_id)
         info, shared = await self.lookup.locate(channel, event.user_id)
         off = not info.direct and self._settings.mode(info.chain) is Mode.OFF
-        if off or not notifications.admitted(author, info, self._settings, shares_guild=bool(shared)):
+        if off or not notifications.is_admitted(author, info, self._settings, shares_guild=bool(shared)):
             return
         key = (event.message_id, event.user_id, str(event.emoji))
         count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)

@@ -54,11 +54,11 @@ class DiscordMessage(Struct, frozen=True):
         return self.calls_us or (self.quoted is not None and self.quoted.by_us)
 
 
-def admitted(author: Author, info: ChannelInfo, settings: DiscordSettings, *, shares_guild: bool) -> bool:
+def is_admitted(author: Author, info: ChannelInfo, settings: DiscordSettings, *, shares_guild: bool) -> bool:
     """Whether this person may talk here at all. The owner always may."""
     if author.id == settings.owner_id:
         return True
-    if shut_out(author, info, settings):
+    if is_shut_out(author, info, settings):
         return False
     allow = settings.allow
     if info.direct:
@@ -75,14 +75,14 @@ def admitted(author: Author, info: ChannelInfo, settings: DiscordSettings, *, sh
     return not (allow.persons or allow.roles) or _approved(author, settings)
 
 
-def shut_out(author: Author, info: ChannelInfo, settings: DiscordSettings) -> bool:
+def is_shut_out(author: Author, info: ChannelInfo, settings: DiscordSettings) -> bool:
     """Whether nothing that this person writes there is heard."""
     return settings.shuts_out(author.id, author.roles, info.guild)
 
 
 def may_ask_in(author: Author, info: ChannelInfo, settings: DiscordSettings) -> bool:
     """Whether a person who is not admitted here is told how to be let in."""
-    return info.direct and settings.direct is Direct.PAIR and not shut_out(author, info, settings)
+    return info.direct and settings.direct is Direct.PAIR and not is_shut_out(author, info, settings)
 
 
 def _approved(author: Author, settings: DiscordSettings) -> bool:

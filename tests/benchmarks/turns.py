@@ -88,7 +88,7 @@ def _watched(spans: Spans) -> Iterator[None]:
     places = [
         (conversation, "begin_turn", "begin"),
         (turn_start, "ensure_blocks", "begin:ensure"),
-        (prompt, "gather", "gather"),
+        (prompt, "add_inputs", "gather"),
         (prompt, "_history", "gather:history"),
         (bot_turn, "arrivals", "arrivals"),
         (Toolset, "specs", "specs"),

@@ -1,7 +1,7 @@
 """The constellation of a configuration as the service makes it, for tests that run no service."""
 
 from bot.config import Config
-from bot.runtime.bootstrap import configured_constellation, seeded_routing
+from bot.runtime.bootstrap import configured_constellation, seed_routing
 from bot.runtime.group_routing import RoutingTable
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -13,4 +13,4 @@ async def seeded(config: Config, constellations: Constellations) -> tuple[Conste
     """Make it, with its agents and groups."""
     found = await configured_constellation(config, constellations, PERSON)
     async with constellations.use(found.id) as database:
-        return found.id, await seeded_routing(config, database, utc_now)
+        return found.id, await seed_routing(config, database, utc_now)

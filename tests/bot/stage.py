@@ -28,7 +28,7 @@ from bot.agents.tools.base import Tool, Toolset
 from bot.config import Config, load_config
 from bot.config.tables import TOOLS
 from bot.models.base import Model, Request
-from bot.runtime.bootstrap import configured_constellation, seeded_routing
+from bot.runtime.bootstrap import configured_constellation, seed_routing
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
@@ -292,7 +292,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         @asynccontextmanager
         async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
             async with constellations.use(identifier) as file:
-                routing = await seeded_routing(configs.get(identifier, configs[default]), file, made.clock)
+                routing = await seed_routing(configs.get(identifier, configs[default]), file, made.clock)
                 await choices.follow(file)
                 notices = Notices(OWNERS_PLACE.id)
                 answering = AnswerDeps(routing, turn_deps, notices, endpoints)

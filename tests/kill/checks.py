@@ -11,7 +11,7 @@ from memory.store.sqlite import connect
 from sources.discord.endpoint import PREFIX_ROOM
 from sources.discord.markup import units
 from sources.text import sendable, split_text
-from tests.kill.ground import Case
+from tests.kill.harness import Case
 from tests.kill.scenarios import Question, Scenario
 from tests.wire.discord import Channel
 from tests.wire.discord.messages import DEFAULT, REPLY

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.kill.checks import check, settled
-from tests.kill.ground import LATE, Case, Ground, Restart
+from tests.kill.harness import LATE, Case, Harness, Restart
 from tests.kill.lives import Life, check_death, living
 from tests.kill.points import BY_CLOCK, EXEMPT
 from tests.kill.scenarios import Scenario
@@ -118,7 +118,7 @@ class Play:
                 self._log.extend(life.lines[-12:])
 
 
-async def play(ground: Ground, scenario: Scenario, kill: Kill | None) -> Played:
+async def play(ground: Harness, scenario: Scenario, kill: Kill | None) -> Played:
     case = await ground.case(scenario.name, fresh=scenario.fresh)
     case.home.environment |= scenario.variables
     if scenario.question is not None:
@@ -157,20 +157,20 @@ def kills(scenario: Scenario, reached: Iterable[str]) -> list[Kill]:
     ]
 
 
-class Grounds:
+class Harnesses:
     """A few places for one case at a time, each with a ground for every configuration."""
 
     def __init__(self, folder: Path, stack: AsyncExitStack) -> None:
         self._folder = folder
         self._stack = stack
-        self._made: dict[tuple[int, str], Ground] = {}
+        self._made: dict[tuple[int, str], Harness] = {}
         self._free: asyncio.Queue[int] = asyncio.Queue()
         for number in range(AT_ONCE):
             self._free.put_nowait(number)
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, folder: Path) -> "AsyncIterator[Grounds]":
+    async def start(cls, folder: Path) -> "AsyncIterator[Harnesses]":
         async with AsyncExitStack() as stack:
             yield cls(folder, stack)
 
@@ -179,7 +179,7 @@ class Grounds:
         number = await self._free.get()
         try:
             if (number, scenario.toml) not in self._made:
-                starting = Ground.start(self._folder / f"{number}-{len(self._made)}", scenario.toml)
+                starting = Harness.start(self._folder / f"{number}-{len(self._made)}", scenario.toml)
                 self._made[number, scenario.toml] = await self._stack.enter_async_context(starting)
             return await play(self._made[number, scenario.toml], scenario, kill)
         finally:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.kill.checks import Store, settled
-from tests.kill.ground import SOON, TOML, Case, Ground
+from tests.kill.harness import SOON, TOML, Case, Harness
 from tests.kill.lives import Life, living
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Request, text_of
@@ -175,7 +175,7 @@ def _variables() -> dict[str, str]:
 
 async def play(folder: Path, count: int, seed: int) -> Tally:
     """So many rounds; the same seed has the same plan, though not the same moments."""
-    async with Ground.start(folder, f"{UNLIMITED}{TOML}") as ground:
+    async with Harness.start(folder, f"{UNLIMITED}{TOML}") as ground:
         case = await ground.case("rounds", fresh=False)
         case.server.nonce_window = SOON.nonce_window
         return await Rounds(case, random.Random(seed)).run(count)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from bot.runtime.turn_retries import GIVEN_UP
-from tests.kill.ground import LATE, SOON, TOML, Restart
+from tests.kill.harness import LATE, SOON, TOML, Restart
 from tests.kill.script import (
     Act,
     Rule,

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from tests.kill.ground import Case
+from tests.kill.harness import Case
 from tests.wire.discord import Impossible, Message, Upload
 from tests.wire.model import Answer, Call, Calls, Reply, Request, Slow
 

@@ -13,9 +13,9 @@ import pytest
 import pytest_asyncio
 
 from tests.kill import terminal
-from tests.kill.ground import LATE, LIVED_SECONDS, SOON, TOML, Ground
+from tests.kill.harness import LATE, LIVED_SECONDS, SOON, TOML, Harness
 from tests.kill.lives import Home, check_death
-from tests.kill.playing import AT_ONCE, Grounds, Kill
+from tests.kill.playing import AT_ONCE, Harnesses, Kill
 from tests.kill.points import BY_CLOCK, EXEMPT, all_points
 from tests.kill.scenarios import ALL, GROUPS
 from tests.wire.model import ModelServer
@@ -50,8 +50,8 @@ BY_ANOTHER = "kill(os.getpid(), signal.SIGKILL)"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def grounds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grounds]:
-    async with Grounds.start(tmp_path_factory.mktemp("kill")) as grounds:
+async def grounds(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Harnesses]:
+    async with Harnesses.start(tmp_path_factory.mktemp("kill")) as grounds:
         yield grounds
 
 
@@ -83,7 +83,7 @@ async def test_a_death_counts_at_its_fault_whatever_another_thread_reaches_meanw
 
 
 async def test_a_folder_that_has_lived_is_made_anew_before_its_talk_counts_as_over(tmp_path: Path) -> None:
-    async with Ground.start(tmp_path, TOML) as ground:
+    async with Harness.start(tmp_path, TOML) as ground:
         made = []
         for _ in range(3):
             await ground.case("aged", fresh=False)
@@ -95,7 +95,7 @@ async def test_a_folder_that_has_lived_is_made_anew_before_its_talk_counts_as_ov
 
 
 @pytest.mark.timeout(300)
-async def test_a_few_deaths(grounds: Grounds) -> None:
+async def test_a_few_deaths(grounds: Harnesses) -> None:
     named = {scenario.name: scenario for scenario in ALL}
     played = await asyncio.gather(*(grounds.play_all(named[name], [kill]) for name, kill in SAMPLE))
     wrong = [line for lines in played for line in lines]
@@ -105,7 +105,7 @@ async def test_a_few_deaths(grounds: Grounds) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("group", GROUPS)
-async def test_kill_at_each_point(grounds: Grounds, group: str) -> None:
+async def test_kill_at_each_point(grounds: Harnesses, group: str) -> None:
     played = await asyncio.gather(*map(grounds.kill_at_each, GROUPS[group]))
     wrong = [line for lines in played for line in lines]
     assert not wrong, "\n".join(wrong)

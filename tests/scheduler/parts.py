@@ -30,7 +30,7 @@ class Clock:
 
 
 @dataclass
-class Ground:
+class Harness:
     """One constellation, its runner, and what ran."""
 
     constellations: Constellations
@@ -109,7 +109,7 @@ SECRET = "hunter2-hunter2"
 
 
 @asynccontextmanager
-async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Ground]:
+async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Harness]:
     """The ground in a folder; again in the same folder, it is another process's."""
     clock = clock or Clock()
     async with Constellations.open(folder, clock) as constellations:
@@ -117,7 +117,7 @@ async def ground(folder: Path, clock: Clock | None = None) -> AsyncIterator[Grou
         kinds = JobKinds()
         opening = alike(constellations, kinds)
         runner = Runner(constellations, opening, clock, lambda _id: None, lambda text: text.replace(SECRET, "[secret]"))
-        made = Ground(constellations, home.id, runner, kinds, clock)
+        made = Harness(constellations, home.id, runner, kinds, clock)
         kinds.add(QueueJob("note", made.note))
         kinds.add(WorkJob("work", made.work))
         yield made

@@ -17,13 +17,13 @@ from scheduler.jobs import DueJob, JobResult, QueueJob, WorkJob
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import CronTrigger, DateTrigger, IntervalTrigger
 from tests.captured_logs import capture_logs
-from tests.scheduler.parts import NOON, PUT, SECRET, Clock, Ground, ground
+from tests.scheduler.parts import NOON, PUT, SECRET, Clock, Harness, ground
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)
 
 
 @pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+async def here(tmp_path: Path) -> AsyncIterator[Harness]:
     async with ground(tmp_path) as made:
         yield made
 
@@ -35,7 +35,7 @@ def quietly() -> Iterator[None]:
         yield
 
 
-async def test_26_hours_and_then_three_days_away(here: Ground) -> None:
+async def test_26_hours_and_then_three_days_away(here: Harness) -> None:
     await here.put("hourly", IntervalTrigger(HOUR, NOON))
     await here.put("daily", CronTrigger("0 4 * * *"))
     await here.put("once", DateTrigger(NOON + 5 * HOUR))
@@ -54,7 +54,7 @@ async def test_26_hours_and_then_three_days_away(here: Ground) -> None:
     assert (await here.job("daily")).next_at == datetime(2026, 3, 7, 4, tzinfo=UTC)
 
 
-async def test_what_is_too_late_is_skipped_and_says_so(here: Ground) -> None:
+async def test_what_is_too_late_is_skipped_and_says_so(here: Harness) -> None:
     await here.put("patrol", CronTrigger("0 9 * * *"), grace=HOUR)
     await here.pass_by(3 * DAY, 3 * DAY)
     assert here.fired == []
@@ -66,7 +66,7 @@ async def test_what_is_too_late_is_skipped_and_says_so(here: Ground) -> None:
     assert (await here.job("patrol")).last_detail == "skipped the due time 2026-03-06 09:00 UTC: too late"
 
 
-async def test_a_job_that_is_once_and_too_late_is_over_and_still_there(here: Ground) -> None:
+async def test_a_job_that_is_once_and_too_late_is_over_and_still_there(here: Harness) -> None:
     await here.put("once", DateTrigger(NOON + HOUR), grace=HOUR)
     await here.pass_by(3 * DAY, 3 * DAY)
     job = await here.job("once")
@@ -106,7 +106,7 @@ async def test_work_that_was_cut_off_is_done_again_when_its_lease_is_over(tmp_pa
 @pytest.mark.parametrize("error", [ValueError, EntryNotFound])
 @pytest.mark.parametrize("kind", ["note", "work"])
 async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
-    here: Ground, kind: str, error: type[Exception]
+    here: Harness, kind: str, error: type[Exception]
 ) -> None:
     here.fail = error("no such thing")
     await here.put("daily", IntervalTrigger(DAY, NOON), kind)
@@ -126,7 +126,7 @@ async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
 
 
 @pytest.mark.parametrize("kind", ["note", "work"])
-async def test_what_is_kept_of_a_failure_holds_no_secret(here: Ground, kind: str) -> None:
+async def test_what_is_kept_of_a_failure_holds_no_secret(here: Harness, kind: str) -> None:
     here.fail = ValueError(f"https://example.org/?key={SECRET} was refused")
     await here.put("once", DateTrigger(NOON), kind)
     for _ in range(MAX_ATTEMPTS):
@@ -135,14 +135,14 @@ async def test_what_is_kept_of_a_failure_holds_no_secret(here: Ground, kind: str
         assert "[secret] was refused" in job.last_detail
 
 
-async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Ground) -> None:
+async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Harness) -> None:
     here.fail = ValueError("no such thing")
     await here.put("once", DateTrigger(NOON))
     await here.pass_by(6 * HOUR, MINUTE)
     assert (await here.job("once")).status is Status.FAILED
 
 
-async def test_a_job_whose_data_is_damaged_fails_alone(here: Ground) -> None:
+async def test_a_job_whose_data_is_damaged_fails_alone(here: Harness) -> None:
     def about(_tx: Tx, firing: DueJob) -> JobResult:
         return JobResult(firing.job.read(EntryDue).entry)
 
@@ -156,7 +156,7 @@ async def test_a_job_whose_data_is_damaged_fails_alone(here: Ground) -> None:
     assert (await here.job("sound")).last_outcome == "run"
 
 
-async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
+async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Harness) -> None:
     await here.put("strange", DateTrigger(NOON), "of another version")
     await here.runner.tick()
     job = await here.job("strange")
@@ -168,7 +168,7 @@ async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
 
 
 @pytest.mark.parametrize("kind", ["note", "work"])
-async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> None:
+async def test_a_handler_may_want_to_be_asked_again(here: Harness, kind: str) -> None:
     here.again = NOON + 3 * HOUR
     await here.put("quiet", DateTrigger(NOON), kind)
     await here.runner.tick()
@@ -183,7 +183,7 @@ async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> 
     assert (firing.now, firing.due) == (NOON + 3 * HOUR, NOON)
 
 
-async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Ground) -> None:
+async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Harness) -> None:
     await here.put("hourly", IntervalTrigger(HOUR, NOON + HOUR))
     async with here.constellations.use(here.home) as database:
         await database.write(PUT, lambda tx: jobs.pause(tx, "hourly"))
@@ -198,7 +198,7 @@ async def test_a_paused_job_runs_only_when_it_is_asked_for(here: Ground) -> None
     assert (job.status, job.asked_at, job.last_outcome) == (Status.PAUSED, None, "run")
 
 
-async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here: Ground) -> None:
+async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here: Harness) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
     runs: list[str] = []
 
@@ -222,7 +222,7 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
     assert (await here.job("w")).last_detail == "worked"
 
 
-async def test_a_clock_that_is_adjusted_repeats_nothing(here: Ground) -> None:
+async def test_a_clock_that_is_adjusted_repeats_nothing(here: Harness) -> None:
     await here.put("daily", CronTrigger("0 12 * * *"))
     await here.runner.tick()
     here.clock.now -= timedelta(seconds=5)
@@ -257,7 +257,7 @@ async def test_a_file_that_cannot_be_read_at_a_start_is_opened_instead(
 
 
 async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
-    here: Ground, monkeypatch: pytest.MonkeyPatch
+    here: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await here.put("far", DateTrigger(NOON + 30 * DAY))
     await here.runner.tick()
@@ -274,7 +274,7 @@ async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     assert opened == []
 
 
-async def test_a_deleted_constellation_is_looked_at_no_more(here: Ground) -> None:
+async def test_a_deleted_constellation_is_looked_at_no_more(here: Harness) -> None:
     await here.put("soon", DateTrigger(NOON + HOUR))
     assert await here.runner.tick() == NOON + HOUR
     await here.constellations.remove(here.home)
@@ -282,12 +282,12 @@ async def test_a_deleted_constellation_is_looked_at_no_more(here: Ground) -> Non
     assert await here.runner.tick() is None
 
 
-def test_a_kind_is_known_once(here: Ground) -> None:
+def test_a_kind_is_known_once(here: Harness) -> None:
     with pytest.raises(ValueError, match="already"):
         here.kinds.add(QueueJob("note", here.note))
 
 
-async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
+async def test_what_is_made_while_it_sleeps_wakes_it(here: Harness) -> None:
     here.clock.now = datetime.now(tz=UTC)
     task = asyncio.create_task(here.runner.run())
     await asyncio.sleep(0)

@@ -37,7 +37,7 @@ async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) 
     async with live_service(tmp_path) as t:
         await t.service.start()
         assert {event["front_end"] for event in t.service.logged_events("ready")} == {"terminal", "discord"}
-        unset = {event["part"]: event["setting"] for event in t.service.logged_events("not_configured")}
+        unset = {event["part"]: event["setting"] for event in t.service.logged_events("part_not_configured")}
         assert unset["language model"] == "CARINA_MODEL"
         assert "discord" not in unset
         await t.service.stop()

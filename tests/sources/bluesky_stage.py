@@ -56,7 +56,7 @@ class Memory:
 
 
 @dataclass
-class Ground:
+class Harness:
     server: BlueskyServer
     bot: User
     ana: User
@@ -155,37 +155,37 @@ class Ground:
     def mention(self, text: str, by: User | None = None, **more: Any) -> Post:
         return (by or self.ana).post(f"@{self.bot.handle} {text}", mentions=(self.bot,), **more)
 
-    async def look(self, source: BlueskySource, times: int = 1) -> None:
+    async def poll(self, source: BlueskySource, times: int = 1) -> None:
         for _ in range(times):
-            await source.look(self.deliver)
+            await source.poll(self.deliver)
 
 
 # ------------------------------------------------------------------ what somebody may do who wants nothing of us
 
 
-def opts_out(here: Ground, user: User) -> None:
+def opts_out(here: Harness, user: User) -> None:
     here.memory.opted[person_id(user.did)] = True
 
 
-def denies(here: Ground, user: User) -> None:
+def denies(here: Harness, user: User) -> None:
     here.memory.denied.add(person_id(user.did))
 
 
-def blocks(here: Ground, user: User) -> None:
+def blocks(here: Harness, user: User) -> None:
     user.blocks.add(here.bot.did)
 
 
-def mutes(here: Ground, user: User) -> None:
+def mutes(here: Harness, user: User) -> None:
     """The bot's account does."""
     here.bot.muted.add(user.did)
 
 
-def hides(_here: Ground, user: User) -> None:
+def hides(_here: Harness, user: User) -> None:
     """Only who has signed in is to read."""
     user.labels.append("!no-unauthenticated")
 
 
-Away: TypeAlias = Callable[[Ground, User], None]
+Away: TypeAlias = Callable[[Harness, User], None]
 AWAY: list[Away] = [opts_out, blocks, mutes, hides]
 
 
@@ -195,10 +195,10 @@ def delivery(place: PlaceId, text: str, reply_to: str = "", **more: Any) -> Deli
 
 
 @contextlib.asynccontextmanager
-async def ground(folder: Path) -> AsyncIterator[Ground]:
+async def ground(folder: Path) -> AsyncIterator[Harness]:
     async with BlueskyServer.start() as server:
         users = (server.user("carina.test", "Carina"), server.user("ana.test", "Ana"), server.user("bob.test"))
-        made = Ground(server, *users, folder)
+        made = Harness(server, *users, folder)
         try:
             yield made
         finally:

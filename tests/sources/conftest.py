@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.bluesky_stage import Ground, ground
+from tests.sources.bluesky_stage import Harness, ground
 from tests.wire.conftest import find_openapi
 from tests.wire.discord.server import DiscordServer
 
@@ -20,7 +20,7 @@ async def server() -> AsyncIterator[DiscordServer]:
 
 
 @pytest.fixture
-async def here(tmp_path: Path) -> AsyncIterator[Ground]:
+async def here(tmp_path: Path) -> AsyncIterator[Harness]:
     """A Bluesky of our own."""
     async with ground(tmp_path) as made:
         yield made

@@ -11,7 +11,7 @@ from memory.store.ids import PersonId, PlaceId, RequestId
 from memory.store.records import replace
 from sources.base import Buttons, DeliveryFailed, DeliveryUnclear, PlaceKind
 from sources.bluesky.source import BlueskySource
-from tests.sources.bluesky_stage import Ground, delivery
+from tests.sources.bluesky_stage import Harness, delivery
 from tests.wire.bluesky import User
 
 
@@ -23,19 +23,19 @@ def place(user: User) -> PlaceId:
     return PlaceId(f"bluesky:user:{user.did}")
 
 
-async def begun(here: Ground, **settings: Any) -> BlueskySource:
+async def begun(here: Harness, **settings: Any) -> BlueskySource:
     """A source that looked once; Ana is the owner, and asked again at once."""
     source = here.source(owner=here.ana.did, poll_seconds=0.0, **settings)
     await look(here, source)
     return source
 
 
-async def look(here: Ground, source: BlueskySource) -> None:
+async def look(here: Harness, source: BlueskySource) -> None:
     await source.session.open()
-    await source.direct.look(here.deliver)
+    await source.direct.poll(here.deliver)
 
 
-async def test_the_owner_is_heard_alone_and_once(here: Ground) -> None:
+async def test_the_owner_is_heard_alone_and_once(here: Harness) -> None:
     here.server.chat.say(here.ana, here.bot, "from before")
     source = await begun(here)
     here.server.chat.say(here.bot, here.ana, "what we said ourselves")
@@ -55,7 +55,7 @@ async def test_the_owner_is_heard_alone_and_once(here: Ground) -> None:
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-async def test_others_are_heard_when_the_owner_let_them_in(here: Ground, allowed: bool) -> None:
+async def test_others_are_heard_when_the_owner_let_them_in(here: Harness, allowed: bool) -> None:
     source = await begun(here)
     if allowed:
         here.memory.allowed.add(person(here.bob))
@@ -68,7 +68,7 @@ async def test_others_are_heard_when_the_owner_let_them_in(here: Ground, allowed
         assert each.place.within == ()
 
 
-async def test_who_says_stop_there_is_not_heard_nor_written_to(here: Ground) -> None:
+async def test_who_says_stop_there_is_not_heard_nor_written_to(here: Harness) -> None:
     source = await begun(here)
     here.server.chat.say(here.bob, here.bot, "Stop!")
     await look(here, source)
@@ -84,7 +84,7 @@ async def test_who_says_stop_there_is_not_heard_nor_written_to(here: Ground) -> 
     assert here.memory.opted == {person(here.bob): False}
 
 
-async def test_what_is_not_stored_is_delivered_again_but_not_for_ever(here: Ground) -> None:
+async def test_what_is_not_stored_is_delivered_again_but_not_for_ever(here: Harness) -> None:
     source = await begun(here)
     here.memory.stores = False
     here.server.chat.say(here.ana, here.bot, "one")
@@ -94,7 +94,7 @@ async def test_what_is_not_stored_is_delivered_again_but_not_for_ever(here: Grou
     assert here.why == ["unfit"]
 
 
-async def test_what_stands_before_a_deleted_message_is_heard(here: Ground) -> None:
+async def test_what_stands_before_a_deleted_message_is_heard(here: Harness) -> None:
     source = await begun(here)
     here.server.chat.say(here.ana, here.bot, "one")
     here.server.chat.delete(here.server.chat.say(here.ana, here.bot, "two"))
@@ -102,7 +102,7 @@ async def test_what_stands_before_a_deleted_message_is_heard(here: Ground) -> No
     assert here.texts == ["one"]
 
 
-async def test_old_messages_are_not_news_when_conversations_come_back(here: Ground) -> None:
+async def test_old_messages_are_not_news_when_conversations_come_back(here: Harness) -> None:
     old = here.server.chat.say(here.ana, here.bot, "from long ago")
     old["sentAt"] = "2020-01-01T00:00:00.000Z"
     here.server.chat.say(here.bob, here.bot, "newer")
@@ -117,7 +117,7 @@ async def test_old_messages_are_not_news_when_conversations_come_back(here: Grou
     assert here.heard == []
 
 
-async def test_a_service_that_was_there_and_says_nothing_leaves_it_unclear(here: Ground) -> None:
+async def test_a_service_that_was_there_and_says_nothing_leaves_it_unclear(here: Harness) -> None:
     endpoint = (source := await begun(here)).endpoint
     here.server.chat.there = False
     await look(here, source)
@@ -126,7 +126,7 @@ async def test_a_service_that_was_there_and_says_nothing_leaves_it_unclear(here:
         await endpoint.send(delivery(place(here.ana), "psst"))
 
 
-async def test_a_question_is_answered_by_a_word_and_a_number(here: Ground) -> None:
+async def test_a_question_is_answered_by_a_word_and_a_number(here: Harness) -> None:
     source = await begun(here)
     for text in ("yes 7", "No #8.", "always 7", "yes, of course 7"):
         here.server.chat.say(here.ana, here.bot, text)
@@ -140,7 +140,7 @@ async def test_a_question_is_answered_by_a_word_and_a_number(here: Ground) -> No
     assert here.server.chat.texts(here.bot, here.ana) == ["There is no such request."]
 
 
-async def test_a_bare_yes_decides_nothing_says_what_waits_and_is_heard(here: Ground) -> None:
+async def test_a_bare_yes_decides_nothing_says_what_waits_and_is_heard(here: Harness) -> None:
     source = await begun(here)
     here.server.chat.say(here.ana, here.bot, "yes")
     await look(here, source)
@@ -155,7 +155,7 @@ async def test_a_bare_yes_decides_nothing_says_what_waits_and_is_heard(here: Gro
     assert here.server.chat.texts(here.bot, here.bob) == [here.memory.waiting]
 
 
-async def test_a_question_says_how_it_is_answered_and_what_came_of_it(here: Ground) -> None:
+async def test_a_question_says_how_it_is_answered_and_what_came_of_it(here: Harness) -> None:
     endpoint = (await begun(here)).endpoint
     asked = replace(
         delivery(place(here.ana), "May I? " + "x" * 2_000),
@@ -171,7 +171,7 @@ async def test_a_question_says_how_it_is_answered_and_what_came_of_it(here: Grou
     assert here.server.chat.texts(here.bot, here.ana)[1:] == ["Allowed once by you"]
 
 
-async def test_what_may_have_been_said_is_looked_for_before_it_is_said_again(here: Ground) -> None:
+async def test_what_may_have_been_said_is_looked_for_before_it_is_said_again(here: Harness) -> None:
     endpoint = (await begun(here)).endpoint
     row = replace(delivery(place(here.ana), "psst"), created_at=utc_now())
     here.server.chat.lost_answers = 1
@@ -186,11 +186,11 @@ async def test_what_may_have_been_said_is_looked_for_before_it_is_said_again(her
     assert here.server.chat.texts(here.bot, here.ana) == ["psst", "psst"]
 
 
-async def test_where_there_are_none_it_is_said_and_nothing_else_suffers(here: Ground) -> None:
+async def test_where_there_are_none_it_is_said_and_nothing_else_suffers(here: Harness) -> None:
     here.server.chat.there = False
     source = await begun(here)
     here.mention("hello")
-    await here.look(source)
+    await here.poll(source)
     await source._turn(here.deliver)
     assert source.trouble == ""
     assert "not served: Bluesky answered 500" in source.direct.words
@@ -199,7 +199,7 @@ async def test_where_there_are_none_it_is_said_and_nothing_else_suffers(here: Gr
         await source.endpoint.send(delivery(place(here.ana), "psst"))
 
 
-async def test_they_can_be_switched_off(here: Ground) -> None:
+async def test_they_can_be_switched_off(here: Harness) -> None:
     source = await begun(here, direct_messages=False)
     assert here.server.count("chat.bsky.convo.listConvos") == 0
     assert "switched off" in source.direct.words

@@ -8,7 +8,7 @@ from memory.queue.message_files import Image
 from memory.store.ids import PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from sources.base import DeliveryFailed, DeliveryUnclear
-from tests.sources.bluesky_stage import Away, Ground, blocks, delivery, denies, mutes, opts_out
+from tests.sources.bluesky_stage import Away, Harness, blocks, delivery, denies, mutes, opts_out
 from tests.wire.bluesky import Post, User
 
 CREATE = "com.atproto.repo.createRecord"
@@ -23,7 +23,7 @@ def message(post: Post) -> str:
     return f"{post.uri}#{post.cid}"
 
 
-async def test_an_answer_goes_on_from_what_it_answers_and_the_next_from_the_answer(here: Ground) -> None:
+async def test_an_answer_goes_on_from_what_it_answers_and_the_next_from_the_answer(here: Harness) -> None:
     began = here.ana.post("began")
     asked = here.mention("hi", reply_to=began, langs=("de", "en"))
     endpoint = here.source().endpoint
@@ -35,7 +35,7 @@ async def test_an_answer_goes_on_from_what_it_answers_and_the_next_from_the_answ
     assert one.record["langs"] == two.record["langs"] == ["de", "en"]
 
 
-async def test_a_post_hides_nothing(here: Ground) -> None:
+async def test_a_post_hides_nothing(here: Harness) -> None:
     asked = here.mention("hi")
     evil = "https://evil.example/x"
     said = f"a\u202eb\x1b [good.example]({evil})"
@@ -44,7 +44,7 @@ async def test_a_post_hides_nothing(here: Ground) -> None:
     assert here.source().endpoint.split(said) == [f"ab good.example ({evil})"]
 
 
-async def test_a_later_piece_without_the_one_before_answers_nobody(here: Ground) -> None:
+async def test_a_later_piece_without_the_one_before_answers_nobody(here: Harness) -> None:
     began = here.bob.post("Bob never spoke to us")
     asked = here.mention("hi", reply_to=began)
     lost = delivery(place(asked), "two", turn=TurnId(7), later=True)
@@ -56,7 +56,7 @@ async def test_a_later_piece_without_the_one_before_answers_nobody(here: Ground)
 
 
 @pytest.mark.parametrize("fault", ["after", 500, 502])
-async def test_the_same_row_is_the_same_record_however_often_it_is_tried(here: Ground, fault: int | str) -> None:
+async def test_the_same_row_is_the_same_record_however_often_it_is_tried(here: Harness, fault: int | str) -> None:
     asked = here.mention("hi")
     row = delivery(place(asked), "once", message(asked))
     here.server.fail(CREATE, fault)
@@ -71,7 +71,7 @@ async def test_the_same_row_is_the_same_record_however_often_it_is_tried(here: G
     assert await here.source().endpoint.find((row, delivery(row.place, "never"))) == {row.id: said[-1]}
 
 
-async def test_too_many_requests_are_waited_for_and_nothing_is_counted_as_said(here: Ground) -> None:
+async def test_too_many_requests_are_waited_for_and_nothing_is_counted_as_said(here: Harness) -> None:
     asked = here.mention("hi")
     endpoint, row = here.source().endpoint, delivery(place(asked), "later", message(asked))
     here.server.fail(CREATE, 429, headers={"retry-after": "30"})
@@ -83,21 +83,21 @@ async def test_too_many_requests_are_waited_for_and_nothing_is_counted_as_said(h
     assert len(here.bot.posts) == 1
 
 
-def of_the_author(act: Away) -> Callable[[Ground, Post], None]:
+def of_the_author(act: Away) -> Callable[[Harness, Post], None]:
     return lambda here, asked: act(here, asked.author)
 
 
-def gates(_here: Ground, asked: Post) -> None:
+def gates(_here: Harness, asked: Post) -> None:
     asked.gate = True
 
 
-def deletes(_here: Ground, asked: Post) -> None:
+def deletes(_here: Harness, asked: Post) -> None:
     asked.delete()
 
 
 @pytest.mark.parametrize("meanwhile", [gates, deletes, *map(of_the_author, (blocks, mutes, opts_out, denies))])
 async def test_what_is_not_wanted_any_more_is_not_posted(
-    here: Ground, meanwhile: Callable[[Ground, Post], None]
+    here: Harness, meanwhile: Callable[[Harness, Post], None]
 ) -> None:
     asked = here.mention("hi")
     source = here.source()
@@ -108,13 +108,13 @@ async def test_what_is_not_wanted_any_more_is_not_posted(
     assert here.server.count(CREATE) == 0
 
 
-def excludes(_here: Ground, _user: User) -> None:
+def excludes(_here: Harness, _user: User) -> None:
     """Bob, by the configuration of the source below."""
 
 
 @pytest.mark.parametrize("act", ["like", "repost", "quote", "reply", "follow"])
 @pytest.mark.parametrize("why", [blocks, mutes, opts_out, excludes, denies])
-async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(here: Ground, act: str, why: Away) -> None:
+async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(here: Harness, act: str, why: Away) -> None:
     post = (here.bob if why is excludes else here.ana).post("look")
     endpoint = here.source({"exclude_dids": frozenset({here.bob.did})}).endpoint
     target = post.author.did if act == "follow" else post.uri
@@ -129,7 +129,7 @@ async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(here: Gro
 
 
 @pytest.mark.parametrize("act", ["like", "repost", "follow"])
-async def test_an_act_stands_once_and_is_possible_again_when_it_was_undone_by_hand(here: Ground, act: str) -> None:
+async def test_an_act_stands_once_and_is_possible_again_when_it_was_undone_by_hand(here: Harness, act: str) -> None:
     post = here.ana.post("look")
     target = post.author.did if act == "follow" else post.uri
     endpoint = here.source().endpoint
@@ -148,7 +148,7 @@ async def test_an_act_stands_once_and_is_possible_again_when_it_was_undone_by_ha
     assert len(here.bot.records) == 1
 
 
-async def test_what_a_server_shows_late_is_looked_up_on_our_own(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_a_server_shows_late_is_looked_up_on_our_own(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     post = here.ana.post("look")
     gone = f"at://{here.bot.did}/app.bsky.feed.like/3kgone"
     monkeypatch.setattr(here.server, "acted", lambda *_: {"like": gone})
@@ -160,13 +160,13 @@ async def test_what_a_server_shows_late_is_looked_up_on_our_own(here: Ground, mo
     assert len(here.bot.records) == 1
 
 
-async def test_the_account_does_not_follow_itself(here: Ground) -> None:
+async def test_the_account_does_not_follow_itself(here: Harness) -> None:
     with pytest.raises(DeliveryFailed, match="cannot follow itself"):
         await here.source().endpoint.send(delivery(ACCOUNT, "so it is", act="follow", target=here.bot.did))
     assert here.server.count(CREATE) == 0
 
 
-async def test_a_reply_elsewhere_goes_on_from_its_post_in_its_language(here: Ground) -> None:
+async def test_a_reply_elsewhere_goes_on_from_its_post_in_its_language(here: Harness) -> None:
     began = here.bob.post("began")
     found = here.ana.post("wer weiß das?", reply_to=began, langs=("de",))
     row = delivery(ACCOUNT, "Ich.", act="reply", target=found.uri)
@@ -177,7 +177,7 @@ async def test_a_reply_elsewhere_goes_on_from_its_post_in_its_language(here: Gro
     assert said.record["langs"] == ["de"]
 
 
-async def test_a_reply_elsewhere_is_not_said_where_it_is_not_wanted(here: Ground) -> None:
+async def test_a_reply_elsewhere_is_not_said_where_it_is_not_wanted(here: Harness) -> None:
     closed, robot = here.ana.post("only friends"), here.server.user("beep.test", labels=("bot",)).post("beep")
     closed.gate = True
     for target, why in ((closed, "does not let the bot reply"), (robot, "a bot"), (here.bot.post("mine"), "own posts")):
@@ -189,7 +189,7 @@ async def test_a_reply_elsewhere_is_not_said_where_it_is_not_wanted(here: Ground
 @pytest.mark.parametrize("act", ["quote", "reply"])
 @pytest.mark.parametrize("fault", [None, 502, "after"])
 async def test_pictures_go_with_a_post_once_each_with_its_words(
-    here: Ground, act: str, fault: int | str | None
+    here: Harness, act: str, fault: int | str | None
 ) -> None:
     target = here.ana.post("look")
     pictures = (Image("image/png", "a cat", "Y2F0"), Image("image/jpeg", "a dog", "ZG9n"))
@@ -210,13 +210,13 @@ async def test_pictures_go_with_a_post_once_each_with_its_words(
         assert embed["record"]["record"] == target.reference
 
 
-async def test_nothing_is_answered_to_ourselves(here: Ground) -> None:
+async def test_nothing_is_answered_to_ourselves(here: Harness) -> None:
     own = here.bot.post("my own")
     with pytest.raises(DeliveryFailed, match="own posts"):
         await here.source().endpoint.send(delivery(place(own), "hello me", message(own)))
 
 
-async def test_only_who_is_answered_is_woken(here: Ground) -> None:
+async def test_only_who_is_answered_is_woken(here: Harness) -> None:
     asked = here.mention("hi")
     row = delivery(place(asked), "@ana.test ask @bob.test", message(asked))
     await here.source().endpoint.send(replace(row, may_mention=(PersonId(f"bluesky:{here.ana.did}"),)))
@@ -224,7 +224,7 @@ async def test_only_who_is_answered_is_woken(here: Ground) -> None:
     assert facet["features"][0]["did"] == here.ana.did
 
 
-async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Ground) -> None:
+async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Harness) -> None:
     endpoint = here.source().endpoint
     asked = here.mention("hi")
     may = (PersonId(f"bluesky:{here.ana.did}"),)
@@ -235,7 +235,7 @@ async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Ground) ->
     assert (first, second) == ([0], [11])
 
 
-async def test_an_answer_has_no_languages_that_a_server_would_refuse(here: Ground) -> None:
+async def test_an_answer_has_no_languages_that_a_server_would_refuse(here: Harness) -> None:
     asked = here.ana.post("salut", langs=("not one!", "x" * 500, "", "fr", "pt-BR"))
     await here.source().endpoint.send(delivery(place(asked), "ah", message(asked)))
     asked = here.ana.post("?", langs=("not one!",))
@@ -243,7 +243,7 @@ async def test_an_answer_has_no_languages_that_a_server_would_refuse(here: Groun
     assert [post.record["langs"] for post in here.bot.posts] == [["fr", "pt-BR"], ["en"]]
 
 
-async def test_a_post_of_ours_can_be_taken_back(here: Ground) -> None:
+async def test_a_post_of_ours_can_be_taken_back(here: Harness) -> None:
     asked = here.mention("hi")
     endpoint = here.source().endpoint
     said = await endpoint.send(delivery(place(asked), "oops", message(asked)))
@@ -253,7 +253,7 @@ async def test_a_post_of_ours_can_be_taken_back(here: Ground) -> None:
         await endpoint.withdraw(place(asked), message(asked))
 
 
-async def test_a_post_of_our_own_answers_nobody_and_can_be_deleted(here: Ground) -> None:
+async def test_a_post_of_our_own_answers_nobody_and_can_be_deleted(here: Harness) -> None:
     endpoint = here.source().endpoint
     await endpoint.send(delivery(ACCOUNT, "See https://example.com today.", act="post"))
     (post,) = here.bot.posts
@@ -268,7 +268,7 @@ async def test_a_post_of_our_own_answers_nobody_and_can_be_deleted(here: Ground)
     assert here.ana.posts == [theirs]
 
 
-async def test_a_like_and_a_follow_are_taken_back_whoever_made_them(here: Ground) -> None:
+async def test_a_like_and_a_follow_are_taken_back_whoever_made_them(here: Harness) -> None:
     endpoint = here.source().endpoint
     post = here.ana.post("nice")
     here.bot.like(post)  # by hand

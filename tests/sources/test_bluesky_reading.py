@@ -4,15 +4,15 @@ import pytest
 
 from sources.bluesky.failures import CallRefused, NoAnswer
 from sources.bluesky.lookups import BlueskyReader
-from tests.sources.bluesky_stage import AWAY, Away, Ground, opts_out
+from tests.sources.bluesky_stage import AWAY, Away, Harness, opts_out
 
 
-def reader(here: Ground) -> BlueskyReader:
+def reader(here: Harness) -> BlueskyReader:
     filters = {"exclude_dids": frozenset({"did:plc:nobody"}), "exclude_keywords": ("spoiler",)}
     return here.source(filters).endpoint.reader
 
 
-async def test_no_more_posts_are_shown_than_were_asked_for_and_no_post_is_endless(here: Ground) -> None:
+async def test_no_more_posts_are_shown_than_were_asked_for_and_no_post_is_endless(here: Harness) -> None:
     for number in range(5):
         here.ana.post(f"ferry {number} " + "x" * 250, langs=("en",))
     found = await reader(here).search("ferry", 3)
@@ -21,7 +21,7 @@ async def test_no_more_posts_are_shown_than_were_asked_for_and_no_post_is_endles
 
 
 @pytest.mark.parametrize("away", AWAY)
-async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Ground, away: Away) -> None:
+async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Harness, away: Away) -> None:
     theirs = here.bob.post("my ferry")
     here.ana.post("also a ferry", quotes=theirs)
     before = await reader(here).search("ferry", 5)
@@ -37,7 +37,7 @@ async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Ground, away:
 
 
 @pytest.mark.parametrize("away", AWAY)
-async def test_a_thread_is_shown_in_order_without_them(here: Ground, away: Away) -> None:
+async def test_a_thread_is_shown_in_order_without_them(here: Harness, away: Away) -> None:
     began = here.ana.post("began")
     asked = here.ana.post("and then", reply_to=began)
     here.bob.post("I was there", reply_to=asked)
@@ -48,7 +48,7 @@ async def test_a_thread_is_shown_in_order_without_them(here: Ground, away: Away)
     assert found.lines[-1].startswith("you (")
 
 
-async def test_a_thread_with_somebody_excluded_is_not_read(here: Ground) -> None:
+async def test_a_thread_with_somebody_excluded_is_not_read(here: Harness) -> None:
     began = here.ana.post("began")
     here.bob.post("me too", reply_to=began)
     excluding = here.source({"exclude_dids": frozenset({here.bob.did})}).endpoint.reader
@@ -56,7 +56,7 @@ async def test_a_thread_with_somebody_excluded_is_not_read(here: Ground) -> None
         await excluding.thread(began.uri)
 
 
-async def test_a_profile_says_what_is_public(here: Ground) -> None:
+async def test_a_profile_says_what_is_public(here: Harness) -> None:
     here.bob.labels.append("bot")
     found = await reader(here).profile("bob.test")
     assert f"DID: {here.bob.did}" in found.lines
@@ -64,7 +64,7 @@ async def test_a_profile_says_what_is_public(here: Ground) -> None:
     assert not any("Last seen" in line for line in found.lines)
 
 
-async def test_what_does_not_exist_and_servers_in_trouble_are_told_apart(here: Ground) -> None:
+async def test_what_does_not_exist_and_servers_in_trouble_are_told_apart(here: Harness) -> None:
     with pytest.raises(CallRefused):
         await reader(here).profile("nobody.test")
     here.server.fail("app.bsky.feed.searchPosts", 502)
@@ -72,7 +72,7 @@ async def test_what_does_not_exist_and_servers_in_trouble_are_told_apart(here: G
         await reader(here).search("ferry", 5)
 
 
-async def test_a_feed_a_list_a_person_and_who_is_followed_are_read_newest_first(here: Ground) -> None:
+async def test_a_feed_a_list_a_person_and_who_is_followed_are_read_newest_first(here: Harness) -> None:
     here.ana.post("first of Ana")
     here.bob.post("of Bob")
     here.ana.post("second of Ana")

@@ -17,20 +17,20 @@ from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import PollPace
-from tests.sources.bluesky_stage import Away, Ground, delivery, hides, mutes, opts_out
+from tests.sources.bluesky_stage import Away, Harness, delivery, hides, mutes, opts_out
 from tests.wire.bluesky import User
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"
 LOGIN = "com.atproto.server.createSession"
 
 
-async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(here: Ground) -> None:
+async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(here: Harness) -> None:
     here.mention("before")
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     asked = here.mention("now")
-    await here.look(source, 3)
-    await here.look(here.source(), 2)
+    await here.poll(source, 3)
+    await here.poll(here.source(), 2)
     assert here.texts == ["now"]
     (heard,) = here.heard
     assert (heard.place.id, heard.place.audience) == (f"bluesky:{asked.uri}", PUBLIC)
@@ -40,104 +40,104 @@ async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(h
     assert here.why == ["before"]
 
 
-async def test_a_mark_in_the_future_loses_nothing_of_what_comes_now(here: Ground) -> None:
+async def test_a_mark_in_the_future_loses_nothing_of_what_comes_now(here: Harness) -> None:
     here.memory.marks["bluesky.mark"] = "2999-01-01T00:00:00.000Z"
     here.server.page = 2
     for number in range(6):
         here.mention(f"question {number}")
     source = here.source()
-    await here.look(source, 2)
+    await here.poll(source, 2)
     assert here.texts == [f"question {number}" for number in range(6)]
     assert here.memory.marks["bluesky.mark"] < "2999"
 
 
 @pytest.mark.parametrize("created", ["9999-12-31T00:00:00.000Z", "tomorrow", "", "2020-01-01T00:00:00.000Z"])
-async def test_nobody_posts_in_the_future(here: Ground, created: str) -> None:
+async def test_nobody_posts_in_the_future(here: Harness, created: str) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     asked = here.mention("hi")
     asked.record["createdAt"] = created
-    await here.look(source)
+    await here.poll(source)
     (heard,) = here.heard
     assert to_text(heard.at) <= asked.indexed_at
     assert heard.at.year == (2020 if created.startswith("2020") else 1970 if created == "tomorrow" else heard.at.year)
 
 
-async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Ground) -> None:
+async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     posts = [here.mention(f"number {number}") for number in range(3)]
     told = here.server.told[here.bot.did]
     told += [*told[::-1], *told]
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["number 0", "number 1", "number 2"]
     assert len({each.external_id for each in here.heard}) == len(posts)
 
 
-async def test_what_was_not_stored_is_heard_again(here: Ground) -> None:
+async def test_what_was_not_stored_is_heard_again(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.memory.stores = False
     here.mention("lost by a crash")
-    await here.look(source)
+    await here.poll(source)
     here.memory.stores = True
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["lost by a crash"] * 2, "though it was the newest"
-    await here.look(here.source())
+    await here.poll(here.source())
     assert len(here.heard) == 2
 
 
-async def test_posts_of_one_thread_are_answered_together(here: Ground) -> None:
+async def test_posts_of_one_thread_are_answered_together(here: Harness) -> None:
     source = here.source(batch_seconds=3_600)
-    await here.look(source)
+    await here.poll(source)
     began = here.bot.post("I begin")
     for number in range(40):
         (here.ana, here.bob)[number % 2].post(f"reply {number}", reply_to=began)
         if number == 0:
-            await here.look(source)
-    await here.look(source)
+            await here.poll(source)
+    await here.poll(source)
     assert here.texts == ["reply 0"]
     for batch in source._waiting.values():  # the time is over
         batch.due = 0
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == [f"reply {number}" for number in range(40)]
     assert [each.text for each in here.heard if each.answer] == ["reply 0", "reply 39"]
 
 
-async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Ground) -> None:
+async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.server.user("shy.test", labels=("!no-unauthenticated",)).post("hm")
     began = here.ana.post("the first of all")
     shy = next(each for each in here.server.users.values() if each.handle == "shy.test")
     hidden = shy.post("not for everybody", reply_to=here.bot.post("our word", reply_to=began))
     here.server.told[here.bot.did].clear()  # else it is heard itself
     here.mention("and you?", here.bob, reply_to=hidden, quotes=began)
-    await here.look(source)
+    await here.poll(source)
     (heard,) = [each for each in here.heard if each.answer]
     assert heard.background == ("Ana: the first of all", "you: our word", "(1 post is not shown)")
     assert heard.quoted is None
     assert [block.label for block in heard.blocks] == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
 
 
-def is_seen(_here: Ground, _user: User) -> None:
+def is_seen(_here: Harness, _user: User) -> None:
     """Nothing is against it."""
 
 
 @pytest.mark.parametrize("excluded", [True, False])
 @pytest.mark.parametrize("how", [opts_out, mutes, hides, is_seen])
 async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
-    here: Ground, how: Away, excluded: bool
+    here: Harness, how: Away, excluded: bool
 ) -> None:
     source = here.source({"exclude_dids": frozenset({here.ana.did} if excluded else ())})
-    await here.look(source)
+    await here.poll(source)
     quoted = here.ana.post("Quetzal")
     how(here, here.ana)
     began = here.bob.post("look at this", quotes=quoted)
     above = here.bob.post("and at this", quotes=quoted, reply_to=began)
     asked = here.mention("what is it?", here.bob, reply_to=above)
     here.bob.post("below", quotes=quoted, reply_to=asked)
-    await here.look(source)
+    await here.poll(source)
     heard = next(each for each in here.heard if each.answer)
     line = "" if excluded or how is not is_seen else "(quotes Ana: Quetzal)"
     assert heard.background[0] == f"bob.test: look at this {line}".strip()
@@ -147,24 +147,24 @@ async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
     assert ("Quetzal" in repr(here.heard)) is bool(line)
 
 
-async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Ground) -> None:
+async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.mention("stop")
-    await here.look(source)
+    await here.poll(source)
     here.mention("hello?")
-    await here.look(source)
+    await here.poll(source)
     here.mention("opt in")
-    await here.look(source)
+    await here.poll(source)
     here.mention("hello again")
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["hello again"]
     assert here.why == ["opting", "opted_out", "opting"]
     assert here.memory.opted == {PersonId(f"bluesky:{here.ana.did}"): False}
 
 
-async def test_stop_counts_however_old_it_is_and_nothing_else_does(here: Ground) -> None:
-    await here.look(here.source())
+async def test_stop_counts_however_old_it_is_and_nothing_else_does(here: Harness) -> None:
+    await here.poll(here.source())
     here.server.page = 3
     here.mention("stop")
     here.mention("too late", here.bob)
@@ -174,26 +174,26 @@ async def test_stop_counts_however_old_it_is_and_nothing_else_does(here: Ground)
     for number in range(4):
         here.mention(f"news {number}", here.bob)
     here.mention("hello?")
-    await here.look(here.source())
+    await here.poll(here.source())
     assert here.memory.opted == {PersonId(f"bluesky:{here.ana.did}"): True}
     assert here.texts == [f"news {number}" for number in range(4)]
     assert here.why == ["opting", "too_old", "opted_out"]
 
 
 @pytest.mark.parametrize(("most", "answered", "heard"), [(0, 0, 0), (2, 1, 1), (2, 2, 0)])
-async def test_another_bot_is_answered_as_often_as_allowed(here: Ground, most: int, answered: int, heard: int) -> None:
+async def test_another_bot_is_answered_as_often_as_allowed(here: Harness, most: int, answered: int, heard: int) -> None:
     source = here.source(bot_answers_per_day=most)
-    await here.look(source)
+    await here.poll(source)
     here.memory.answers = answered
     here.mention("beep", here.server.user("beep.test", labels=("bot",)))
-    await here.look(source)
+    await here.poll(source)
     assert len(here.heard) == heard
 
 
-async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Ground) -> None:
+async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Harness) -> None:
     eve = here.server.user("eve.test")
     source = here.source({"exclude_dids": frozenset({eve.did})})
-    await here.look(source)
+    await here.poll(source)
     here.bot.blocks.add(here.bob.did)
     here.mention("blocked", here.bob)
     gated = here.ana.post("for friends")
@@ -201,34 +201,34 @@ async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Gr
     here.mention("gated", reply_to=gated)
     began = eve.post("Eve was here")
     here.mention("below", reply_to=began)
-    await here.look(source)
+    await here.poll(source)
     assert sorted(here.why) == ["blocked", "closed", "vacated"]
     here.server.fail(THREAD, 502)
     lost = here.mention("gone")
-    await here.look(source)
+    await here.poll(source)
     lost.delete()
     here.memory.paused = True
     here.mention("paused")
-    await here.look(source)
+    await here.poll(source)
     assert here.heard == []
     assert "paused" in here.why
 
 
 async def test_of_a_thread_everything_is_shown_with_each_answer_but_what_stands_in_the_conversation(
-    here: Ground,
+    here: Harness,
 ) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     last = here.bob.post("began")
     for number in range(3):
         last = here.bob.post(f"old {number}", reply_to=last)
     last = here.mention("first?", reply_to=last)
-    await here.look(source)
+    await here.poll(source)
     for number in range(4):
         last = here.bob.post(f"new {number}", reply_to=last)
     last = here.mention("second?", reply_to=last)
     here.mention("third?", reply_to=last)
-    await here.look(source)
+    await here.poll(source)
     first, _, third = here.heard
     old = ("bob.test: began", "bob.test: old 0", "bob.test: old 1")
     assert first.background == old
@@ -237,9 +237,9 @@ async def test_of_a_thread_everything_is_shown_with_each_answer_but_what_stands_
     assert third.background == (*old, "bob.test: old 2", *new)
 
 
-async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_be_somebody_elses(here: Ground) -> None:
+async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_be_somebody_elses(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     gone = here.ana.post("gone")
     below = here.bob.post("below", reply_to=gone)
     gone.delete()
@@ -248,7 +248,7 @@ async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_b
     theirs = eve.post("theirs")
     here.memory.opted[PersonId(f"bluesky:{eve.did}")] = True
     here.mention("here?", reply_to=theirs)
-    await here.look(source)
+    await here.poll(source)
     for each, root in zip(here.heard, (gone, theirs), strict=True):
         assert each.place.name == "a thread on Bluesky"
         profile = each.blocks[0].profile.splitlines()
@@ -256,9 +256,9 @@ async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_b
         assert "Evelyn" not in str(each)
 
 
-async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_out(here: Ground) -> None:
+async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_out(here: Harness) -> None:
     source = here.source({"exclude_keywords": ("lottery",)})
-    await here.look(source)
+    await here.poll(source)
     eve = here.server.user("eve.test", "Evelyn")
     began = here.ana.post("what do you all think?")
     away = here.bob.post("of tea?", reply_to=began)
@@ -270,7 +270,7 @@ async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_o
     asked = here.mention("and you?", reply_to=way)
     here.ana.post("x" * 290, reply_to=way)
     here.bob.post("below", reply_to=asked)
-    await here.look(source)
+    await here.poll(source)
     assert here.heard[-1].background == (
         "Ana: what do you all think?",
         "beside it, in other branches of the thread, the nearest first:",
@@ -286,35 +286,35 @@ async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_o
     for number in range(12):
         here.bob.post(f"beside {number}", reply_to=way)
     here.mention("again?", reply_to=way)
-    await here.look(source)
+    await here.poll(source)
     beside = [f"bob.test (to bob.test): beside {number}" for number in reversed(range(4, 12))]
     assert list(here.heard[-1].background[2:]) == [*beside, "(11 posts are not shown)"]
 
 
 async def test_a_thread_whose_other_branches_cannot_be_read_is_heard_without_them_unless_somebody_is_excluded(
-    here: Ground,
+    here: Harness,
 ) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     began = here.ana.post("what do you all think?")
     here.bob.post("beside", reply_to=began)
     here.mention("and you?", reply_to=began)
     here.server.fail(THREAD, "", 502)
-    await here.look(source)
+    await here.poll(source)
     (heard,) = here.heard
     assert (heard.background, heard.quoted and heard.quoted.text) == ((), "what do you all think?")
     strict = here.source({"exclude_dids": frozenset({"did:plc:somebody"})})
     here.mention("and now?", reply_to=began)
     here.server.fail(THREAD, "", 502)
-    await here.look(strict)
+    await here.poll(strict)
     assert here.texts == ["and you?"]
 
 
 @pytest.mark.parametrize("blocks", [False, True])
-async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Ground, blocks: bool) -> None:
+async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Harness, blocks: bool) -> None:
     eve = here.server.user("eve.test")
     source = here.source({"exclude_dids": frozenset({eve.did})})
-    await here.look(source)
+    await here.poll(source)
     began = here.ana.post("what do you all think?")
     beside = here.bob.post("hm", reply_to=began)
     for number in range(8):
@@ -323,47 +323,47 @@ async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Grou
     if blocks:
         eve.blocks.add(here.bot.did)
     here.mention("and you?", reply_to=began)
-    await here.look(source)
+    await here.poll(source)
     assert (here.heard, here.why) == ([], ["vacated"])
     here.mention("elsewhere", reply_to=here.ana.post("without her"))
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["elsewhere"]
 
 
-async def test_a_post_that_is_deleted_meanwhile_is_told(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_post_that_is_deleted_meanwhile_is_told(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.0)
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     asked = here.mention("wait")
-    await here.look(source)
+    await here.poll(source)
     asked.delete()
-    await source._watched.look(here.deliver)
+    await source._watched.poll(here.deliver)
     assert [(each.kind, each.subject) for each in here.heard[1:]] == [(Kind.DELETE, here.heard[0].external_id)]
 
 
-async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(here: Ground) -> None:
+async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.mention("mine", alts=("a cat", ""))
     theirs = here.bob.post("theirs", alts=("a dog",))
     here.mention("look", quotes=theirs)
-    await here.look(source)
+    await here.poll(source)
     first, second = here.texts
     assert first.splitlines() == ["mine", "(image: a cat)", "(image without a description)"]
     assert second.splitlines() == ["look", "(quotes bob.test: theirs (image: a dog))"]
 
 
-async def test_of_many_that_wait_each_is_looked_for(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_many_that_wait_each_is_looked_for(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.answered_posts._AT_ONCE", 2)
     monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.3)
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     asked = [here.mention(f"number {number}") for number in range(4)]
-    await here.look(source)
+    await here.poll(source)
     asked[3].delete()
     async with asyncio.timeout(5):
         while len(here.heard) < 5:
-            await source._watched.look(here.deliver)
+            await source._watched.poll(here.deliver)
             await asyncio.sleep(0)
     assert here.heard[4].subject == here.heard[3].external_id
 
@@ -371,19 +371,19 @@ async def test_of_many_that_wait_each_is_looked_for(here: Ground, monkeypatch: p
 # -------------------------------------------------------------------------------------------- likes and follows
 
 
-async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here: Ground) -> None:
+async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here: Harness) -> None:
     mine = here.bot.post("mine")
     here.ana.like(mine)
     source = here.source(poll_seconds=0.0)
-    await source._engagement.look()
+    await source._engagement.poll()
     assert here.memory.acts == []  # what was there before is not new
     here.bob.like(mine)
     here.bob.like(mine, "repost")
     here.ana.follow(here.bot)
     here.ana.like(here.bob.post("not ours"))
     for _ in range(2):
-        await source._engagement.look()
-        await here.source(poll_seconds=0.0)._engagement.look()
+        await source._engagement.poll()
+        await here.source(poll_seconds=0.0)._engagement.poll()
     assert [(each.person, each.words) for each in here.memory.acts] == [
         (PersonId(f"bluesky:{here.bob.did}"), f"liked your post {mine.uri} on Bluesky (bob.test (@bob.test))"),
         (PersonId(f"bluesky:{here.bob.did}"), f"reposted your post {mine.uri} on Bluesky (bob.test (@bob.test))"),
@@ -393,11 +393,11 @@ async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here
 
 
 @pytest.mark.parametrize("why", ["opted", "denied", "excluded", "blocked", "muted", "shy", "paused"])
-async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Ground, why: str) -> None:
+async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Harness, why: str) -> None:
     excluded = frozenset({here.ana.did}) if why == "excluded" else frozenset()
     source = here.source({"exclude_dids": excluded}, poll_seconds=0.0)
     mine = here.bot.post("mine")
-    await source._engagement.look()
+    await source._engagement.poll()
     match why:
         case "opted":
             here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
@@ -412,35 +412,35 @@ async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Ground, why: str
         case "paused":
             here.memory.paused = True
     here.ana.like(mine)
-    await source._engagement.look()
+    await source._engagement.poll()
     here.memory.paused = False
     here.bob.like(mine)
-    await source._engagement.look()
+    await source._engagement.poll()
     assert [each.person for each in here.memory.acts] == [PersonId(f"bluesky:{here.bob.did}")]
 
 
-async def test_of_a_storm_of_likes_only_some_are_noted(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_a_storm_of_likes_only_some_are_noted(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.engagement._PER_HOUR", 5)
     source = here.source(poll_seconds=0.0)
     mine = here.bot.post("mine")
-    await source._engagement.look()
+    await source._engagement.poll()
     for _ in range(2):
         for _ in range(4):
             here.ana.like(mine)
-        await source._engagement.look()
+        await source._engagement.poll()
     assert len(here.memory.acts) == 5
 
 
-async def test_who_is_shut_out_by_command_is_neither_shown_nor_quoted(here: Ground) -> None:
+async def test_who_is_shut_out_by_command_is_neither_shown_nor_quoted(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.memory.denied.add(PersonId(f"bluesky:{here.bob.did}"))
     began = here.ana.post("began")
     said = here.bob.post("Quetzal", reply_to=began)
     here.mention("look", quotes=said)
     here.mention("and here", reply_to=said)
     here.mention("from bob", here.bob)
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["look", "and here"]
     assert "Quetzal" not in str(here.heard)
     assert here.why == ["excluded_person"]
@@ -449,18 +449,18 @@ async def test_who_is_shut_out_by_command_is_neither_shown_nor_quoted(here: Grou
 # --------------------------------------------------------------------------------------------------- the server
 
 
-async def test_a_session_lasts_over_restarts_for_its_owner_alone(here: Ground) -> None:
+async def test_a_session_lasts_over_restarts_for_its_owner_alone(here: Harness) -> None:
     for _ in range(3):
-        await here.look(here.source())
+        await here.poll(here.source())
     assert here.server.count(LOGIN) == 1
     assert stat.S_IMODE((here.folder / "bluesky.session").stat().st_mode) == 0o600
 
 
-def is_heard(here: Ground, text: str) -> bool:
+def is_heard(here: Harness, text: str) -> bool:
     return text in here.texts
 
 
-async def test_a_source_that_ended_by_an_error_hears_again_when_it_is_begun_anew(here: Ground) -> None:
+async def test_a_source_that_ended_by_an_error_hears_again_when_it_is_begun_anew(here: Harness) -> None:
     source = here.source(poll_seconds=0.01)
     for number in range(2):
         task = asyncio.create_task(source.run(here.deliver))
@@ -474,43 +474,43 @@ async def test_a_source_that_ended_by_an_error_hears_again_when_it_is_begun_anew
     assert here.server.count(LOGIN) == 1
 
 
-async def test_a_token_that_ran_out_by_the_servers_clock_is_renewed_without_a_login(here: Ground) -> None:
+async def test_a_token_that_ran_out_by_the_servers_clock_is_renewed_without_a_login(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.server.expire()
     here.mention("still there?")
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["still there?"]
     assert here.server.count(LOGIN) == 1
-    await here.look(here.source())
+    await here.poll(here.source())
     assert here.server.count(LOGIN) == 1
 
 
 async def test_a_revoked_session_is_begun_anew_but_not_over_and_over(
-    here: Ground, monkeypatch: pytest.MonkeyPatch
+    here: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.server.revoke()
     with pytest.raises(RateLimited) as asked:  # the first login was a moment ago
-        await here.look(source)
+        await here.poll(source)
     assert 0 < asked.value.seconds <= LOGIN_PAUSE
     monkeypatch.setattr("sources.bluesky.session.LOGIN_PAUSE", 0.0)
-    await here.look(source)
+    await here.poll(source)
     assert here.server.count(LOGIN) == 2
 
 
-async def test_429_waits_as_long_as_the_server_says(here: Ground) -> None:
+async def test_429_waits_as_long_as_the_server_says(here: Harness) -> None:
     source = here.source()
     here.server.fail(LIST, 429, headers={"ratelimit-reset": str(int(time.time()) + 90)})
     with pytest.raises(RateLimited) as asked:
-        await here.look(source)
+        await here.poll(source)
     assert 80 < asked.value.seconds <= 91
     assert await source._turn(here.deliver) < 60  # the next one is answered
 
 
 async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_other_from_being_read(
-    here: Ground, monkeypatch: pytest.MonkeyPatch
+    here: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, looked = here.source(), list[str]()
     assert not source.readiness.ready
@@ -524,8 +524,8 @@ async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_oth
         looked.append("direct messages")
 
     with monkeypatch.context() as patched:
-        patched.setattr(source._watched, "look", broken)
-        patched.setattr(source.direct, "look", direct)
+        patched.setattr(source._watched, "poll", broken)
+        patched.setattr(source.direct, "poll", direct)
         here.mention("hello")
         await source._turn(here.deliver)
     assert (here.texts, looked) == (["hello"], ["direct messages"])
@@ -539,38 +539,38 @@ async def test_it_is_ready_while_it_reads_and_one_thing_that_breaks_keeps_no_oth
 
 @pytest.mark.parametrize("fault", [500, 503, "hang"])
 async def test_servers_in_trouble_are_given_up_and_asked_again(
-    here: Ground, monkeypatch: pytest.MonkeyPatch, fault: int | str
+    here: Harness, monkeypatch: pytest.MonkeyPatch, fault: int | str
 ) -> None:
     if fault == "hang":
         monkeypatch.setattr("sources.bluesky.session.SECONDS", 0.1)
         monkeypatch.setattr("sources.bluesky.session.CONNECT_SECONDS", 0.1)
     source = here.source()
     here.mention("before")
-    await here.look(source)
+    await here.poll(source)
     here.mention("hello")
     here.server.fail(LIST, fault)
     with pytest.raises(NoAnswer):
-        await here.look(source)
-    await here.look(source)
+        await here.poll(source)
+    await here.poll(source)
     assert here.texts == ["hello"]
 
 
-async def test_a_thread_that_cannot_be_read_holds_up_no_other(here: Ground) -> None:
+async def test_a_thread_that_cannot_be_read_holds_up_no_other(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.mention("first")
     here.mention("second")
     here.server.fail(THREAD, 500)
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["second"]
     batch = next(iter(source._waiting.values()))
     batch.due = 0
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["second", "first"]
 
 
 @pytest.mark.parametrize("answer", ["501", "404", "401", "page", "json"])
-async def test_a_server_that_is_none_of_blueskys_is_named_and_no_password_blamed(here: Ground, answer: str) -> None:
+async def test_a_server_that_is_none_of_blueskys_is_named_and_no_password_blamed(here: Harness, answer: str) -> None:
     async def any_answer(_request: web.Request) -> web.Response:
         return (
             web.json_response({"hi": 1})
@@ -585,56 +585,56 @@ async def test_a_server_that_is_none_of_blueskys_is_named_and_no_password_blamed
     async with TestServer(app) as other:
         url = f"http://127.0.0.1:{other.port}"
         with pytest.raises(NoAnswer, match=rf"^{re.escape(url)} did not open a session .*check BLUESKY_SERVICE\.$"):
-            await here.look(here.source(service=url))
+            await here.poll(here.source(service=url))
 
 
-async def test_an_hour_without_the_server_loses_nothing(here: Ground) -> None:
-    await here.look(here.source())
+async def test_an_hour_without_the_server_loses_nothing(here: Harness) -> None:
+    await here.poll(here.source())
     away = here.source(service="http://127.0.0.1:9")
     (here.folder / "bluesky.session").unlink()
     with pytest.raises(ServerUnreachable, match=r"^http://127\.0\.0\.1:9 cannot be reached\. .*BLUESKY_SERVICE"):
-        await here.look(away)
+        await here.poll(away)
     for number in range(3):
         here.mention(f"meanwhile {number}")
     assert [away._pace.failed() for _ in range(8)][-1] <= 60
-    await here.look(here.source())
+    await here.poll(here.source())
     assert here.texts == ["meanwhile 0", "meanwhile 1", "meanwhile 2"]
 
 
-async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(here: Ground) -> None:
+async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(here: Harness) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     post = here.mention("Tell me a long and winding story about the sea and all the fish that live in it, please.")
     for number in range(6):
-        await here.look(source)
+        await here.poll(source)
         post = here.bot.post(f"Part {number} of the story.", reply_to=post)
         post = here.ana.post(
             f"That was part {number} of a really good story, and I want to hear the next.", reply_to=post
         )
     heard = len(here.heard)
-    await here.look(source)
+    await here.poll(source)
     here.ana.post("That was another part of a really good story, and I want to hear the next.", reply_to=post)
-    await here.look(source, 2)
+    await here.poll(source, 2)
     assert heard < 7
     assert len(here.heard) == heard
     assert "machine" in here.why
     assert {name for _, name in here.memory.suspected} == {"Ana"}
     here.mention("a new thread")
-    await here.look(source)
+    await here.poll(source)
     assert len(here.heard) == heard + 1
 
 
-async def test_what_follows_an_answer_is_heard_at_once(here: Ground) -> None:
+async def test_what_follows_an_answer_is_heard_at_once(here: Harness) -> None:
     source = here.source(batch_seconds=300)
-    await here.look(source)
+    await here.poll(source)
     asked = here.mention("one")
-    await here.look(source)
+    await here.poll(source)
     here.ana.post("@carina.test and this", reply_to=asked, mentions=(here.bot,))
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["one"]  # its answer is being made
     heard = here.heard[0]
     await source.endpoint.send(delivery(heard.place.id, "Yes.", heard.external_id))
-    await here.look(source)
+    await here.poll(source)
     assert here.texts == ["one", "and this"]
 
 
@@ -646,15 +646,15 @@ def test_nobody_waits_longer_than_the_setting_says_for_a_look() -> None:
     assert pace.next(9_000.0) == 2.0
 
 
-async def test_a_page_is_asked_for_only_when_something_is_new(here: Ground) -> None:
+async def test_a_page_is_asked_for_only_when_something_is_new(here: Harness) -> None:
     source = here.source()
     here.mention("before")
-    await here.look(source, 2)
+    await here.poll(source, 2)
     here.server.limits.clear()
-    await here.look(source, 5)
+    await here.poll(source, 5)
     assert here.server.limits == [1] * 5
     here.mention("one")
     here.mention("two")
-    await here.look(source, 2)
+    await here.poll(source, 2)
     assert here.server.limits[5:] == [1, 50, 1]
     assert here.texts == ["one", "two"]

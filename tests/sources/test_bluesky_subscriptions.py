@@ -12,26 +12,26 @@ import pytest_asyncio
 from sources.base import Kind
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.subscriptions import Subscription
-from tests.sources.bluesky_stage import AWAY, Away, Ground, ground
+from tests.sources.bluesky_stage import AWAY, Away, Harness, ground
 
 THREAD = "app.bsky.feed.getPostThread"
 
 
 @pytest_asyncio.fixture
-async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ground]:
+async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Harness]:
     monkeypatch.setattr("sources.bluesky.subscriptions._SAVE_SECONDS", -1.0)
     monkeypatch.setattr("sources.bluesky.subscriptions._FIRST_WAIT", 0.01)
     async with ground(tmp_path) as made:
         yield made
 
 
-def source(here: Ground, filters: dict[str, Any] | None = None, **more: Any) -> BlueskySource:
+def source(here: Harness, filters: dict[str, Any] | None = None, **more: Any) -> BlueskySource:
     given = {"follow_dids": frozenset({here.ana.did}), "poll_seconds": 0.05, **more}
     return here.source(filters, jetstream=f"{here.server.url.replace('http', 'ws')}/xrpc", **given)
 
 
 @contextlib.asynccontextmanager
-async def running(here: Ground, made: BlueskySource) -> AsyncIterator[BlueskySource]:
+async def running(here: Harness, made: BlueskySource) -> AsyncIterator[BlueskySource]:
     before = len(here.server.jetstream.asked)
     task = asyncio.create_task(made.run(here.deliver))
     try:
@@ -49,12 +49,12 @@ async def until(true: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def settled(here: Ground) -> None:
+async def settled(here: Harness) -> None:
     """Until everything that was made so far was seen by the source."""
     await until(lambda: here.memory.marks.get("bluesky.stream") == str(len(here.server.jetstream.events) + 1))
 
 
-async def test_an_event_that_nobody_foresaw_does_not_end_it(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_event_that_nobody_foresaw_does_not_end_it(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     really, failed = Subscription._event, list[object]()
 
     def odd(self: Subscription, told: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ async def test_an_event_that_nobody_foresaw_does_not_end_it(here: Ground, monkey
         await until(lambda: "the ferry is here" in here.texts)
 
 
-async def test_what_nobody_looks_for_leaves_nothing_and_asks_nothing(here: Ground) -> None:
+async def test_what_nobody_looks_for_leaves_nothing_and_asks_nothing(here: Harness) -> None:
     filters = {"exclude_keywords": ("spoiler",), "languages": frozenset({"en"})}
     async with running(here, source(here, filters, follow_keywords=("ferry",))):
         here.bob.post("trains only")
@@ -88,7 +88,7 @@ async def test_what_nobody_looks_for_leaves_nothing_and_asks_nothing(here: Groun
     assert "dids" not in here.server.jetstream.asked[0]
 
 
-async def test_members_of_lists_are_followed(here: Ground) -> None:
+async def test_members_of_lists_are_followed(here: Harness) -> None:
     uri = "at://did:plc:x/app.bsky.graph.list/1"
     here.server.page = 1
     here.server.lists[uri] = [here.ana, here.bob]
@@ -99,7 +99,7 @@ async def test_members_of_lists_are_followed(here: Ground) -> None:
 
 
 @pytest.mark.parametrize("away", AWAY)
-async def test_who_wants_nothing_of_us_is_not_heard(here: Ground, away: Away) -> None:
+async def test_who_wants_nothing_of_us_is_not_heard(here: Harness, away: Away) -> None:
     away(here, here.ana)
     async with running(here, source(here)):
         here.ana.post("hello world")
@@ -107,7 +107,7 @@ async def test_who_wants_nothing_of_us_is_not_heard(here: Ground, away: Away) ->
     assert here.heard == []
 
 
-async def test_a_post_that_speaks_to_us_comes_once_and_is_answered(here: Ground) -> None:
+async def test_a_post_that_speaks_to_us_comes_once_and_is_answered(here: Harness) -> None:
     made = source(here, poll_seconds=600.0)
     async with running(here, made):
         here.mention("you there?")
@@ -116,7 +116,7 @@ async def test_a_post_that_speaks_to_us_comes_once_and_is_answered(here: Ground)
     assert [(each.text, each.answer) for each in here.heard] == [("you there?", True)]
 
 
-async def test_what_a_followed_person_deletes_is_taken_back(here: Ground) -> None:
+async def test_what_a_followed_person_deletes_is_taken_back(here: Harness) -> None:
     async with running(here, source(here)):
         said = here.ana.post("oops")
         await until(lambda: here.texts == ["oops"])
@@ -128,7 +128,7 @@ async def test_what_a_followed_person_deletes_is_taken_back(here: Ground) -> Non
     assert (second.kind, second.subject, second.place.id) == (Kind.DELETE, first.external_id, first.place.id)
 
 
-async def test_broken_connections_leave_no_gap(here: Ground) -> None:
+async def test_broken_connections_leave_no_gap(here: Harness) -> None:
     async with running(here, source(here)) as made:
         here.ana.post("one")
         await until(lambda: here.texts == ["one"])
@@ -147,7 +147,7 @@ async def test_broken_connections_leave_no_gap(here: Ground) -> None:
     assert here.texts == ["one", "two", "three"]
 
 
-async def test_what_was_not_stored_is_read_again_after_a_restart(here: Ground) -> None:
+async def test_what_was_not_stored_is_read_again_after_a_restart(here: Harness) -> None:
     here.server.fail(THREAD, *[500] * 3)
     async with running(here, source(here)):
         here.ana.post("one")
@@ -161,7 +161,7 @@ async def test_what_was_not_stored_is_read_again_after_a_restart(here: Ground) -
 
 
 @pytest.mark.parametrize("cursor", ["999", "1"])
-async def test_a_cursor_that_the_server_does_not_have_is_given_up(here: Ground, cursor: str) -> None:
+async def test_a_cursor_that_the_server_does_not_have_is_given_up(here: Harness, cursor: str) -> None:
     here.bob.post("long ago")
     here.bob.post("and then")
     here.server.jetstream.floor = 2
@@ -175,7 +175,7 @@ async def test_a_cursor_that_the_server_does_not_have_is_given_up(here: Ground, 
         await settled(here)
 
 
-async def test_garbage_in_the_stream_is_passed_by(here: Ground) -> None:
+async def test_garbage_in_the_stream_is_passed_by(here: Harness) -> None:
     stream = here.server.jetstream
     async with running(here, source(here)):
         for record in ({}, {"text": 7}, {"text": "x", "facets": [None], "reply": "y", "embed": []}, None):
@@ -188,7 +188,7 @@ async def test_garbage_in_the_stream_is_passed_by(here: Ground) -> None:
     assert here.texts == ["fine"]
 
 
-async def test_a_flood_is_cut(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_is_cut(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.subscriptions._PER_MINUTE", 5)
     async with running(here, source(here)) as made:
         for number in range(40):

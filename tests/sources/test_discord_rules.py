@@ -23,7 +23,7 @@ from sources.discord.notifications import (
     Author,
     DiscordMessage,
     MessageContext,
-    admitted,
+    is_admitted,
     is_answered,
     readable,
     to_notification,
@@ -182,7 +182,7 @@ LET_IN, SHUT_OUT = decided(person_id(ANA)), decided(person_id(ANA), Rule.DENY)
     ],
 )
 def test_who_may_talk(author: Author, where: ChannelInfo, changes: dict[str, object], shares: bool, may: bool) -> None:
-    assert admitted(author, where, settings(**changes), shares_guild=shares) is may
+    assert is_admitted(author, where, settings(**changes), shares_guild=shares) is may
 
 
 def test_trust_is_stamped_from_ids_only() -> None:

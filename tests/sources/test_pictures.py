@@ -9,7 +9,7 @@ from bot.models.catalog import open_models
 from sources.base import Notification
 from tests.bot.parts import MovableClock, ScriptedModel
 from tests.bot.stage import Setting, running
-from tests.sources.bluesky_stage import Ground
+from tests.sources.bluesky_stage import Harness
 from tests.sources.running import connected, home
 from tests.wire.discord.messages import Upload
 from tests.wire.discord.server import DiscordServer
@@ -55,9 +55,9 @@ async def test_a_picture_on_discord_reaches_a_model_that_sees(server: DiscordSer
     assert await seen(tmp_path, heard) == [said.attachments[0].url]
 
 
-async def test_a_picture_on_bluesky_reaches_a_model_that_sees(here: Ground, tmp_path: Path) -> None:
+async def test_a_picture_on_bluesky_reaches_a_model_that_sees(here: Harness, tmp_path: Path) -> None:
     source = here.source()
-    await here.look(source)
+    await here.poll(source)
     here.mention("what is it?", alts=("a boat",))
-    await here.look(source)
+    await here.poll(source)
     assert await seen(tmp_path / "service", here.heard[0]) == ["https://pictures.test/small/1"]

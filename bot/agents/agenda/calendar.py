@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, clock_text, lateness, repetition, require_speaking_later
-from bot.agents.agenda.tasks import the_one
+from bot.agents.agenda.tasks import find_one
 from memory import jobs
 from memory.agenda import calendar
 from memory.agenda.calendar import Event, NewEvent
@@ -109,7 +109,7 @@ def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
     jobs.put(tx, job, now)
 
 
-def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[datetime, Event]]:
+def upcoming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[datetime, Event]]:
     """The events within so many days, with their times, the next first; a repeating one with its next time."""
     until = now + timedelta(days=days)
     timed = [(triggers.next_run(triggers.load(each.trigger), now), each) for each in found]
@@ -146,9 +146,9 @@ def _until(at: datetime, event: Event, name: str) -> str:
     return f"–{ends.astimezone(zone):%H:%M}" if same else _(" to {clock}", clock=clock_words(ends, name))
 
 
-def meant(found: list[Event], which: str) -> Event:
+def find(found: list[Event], which: str) -> Event:
     """The event that a text refers to. Raises Refused."""
-    return the_one(
+    return find_one(
         found,
         which,
         lambda event: event.title,

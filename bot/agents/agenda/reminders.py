@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from bot.agents.agenda.tasks import the_one
+from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
 from memory import jobs
 from memory.agenda import reminders
@@ -165,9 +165,9 @@ def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
     _show(tx, reminder, "✗ ", now)
 
 
-def meant(found: list[Reminder], which: str) -> Reminder:
+def find(found: list[Reminder], which: str) -> Reminder:
     """The reminder that a text refers to. Raises Refused."""
-    return the_one(
+    return find_one(
         found,
         which,
         lambda reminder: reminder.text,
@@ -176,7 +176,7 @@ def meant(found: list[Reminder], which: str) -> Reminder:
     )
 
 
-def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
+def split_request(text: str, now: datetime, zone: str) -> tuple[str, str]:
     """Split a text into what to be reminded of, and when. Raises Refused if one is missing."""
     found = find_when(text, now, zone)
     what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
@@ -209,7 +209,7 @@ def lines(found: list[ListedReminder], zone: str) -> list[str]:
     return [f"- {each.reminder.text} ({_state(each, zone)}) `{each.reminder.id}`" for each in found]
 
 
-def stand(listed: ListedReminder) -> str:
+def status_words(listed: ListedReminder) -> str:
     """The status of a reminder, in words; empty if it just waits for its time."""
     if listed.paused:
         return _("paused")
@@ -298,7 +298,7 @@ class ReminderJob(Struct, frozen=True):
         return own_place(person), OWNER if audience == OWNER else person_audience(person), False
 
 
-def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
+def send_privately(tx: Tx, row: OutRow, now: datetime) -> bool:
     """Send a message to its person alone if its place refuses it; False if there is nothing to do."""
     what, _slash, rest = row.key.partition("/")
     if what not in (REMIND, ANNOUNCED) or not isinstance(row.detail, outbox.TextDetail) or not row.detail.mentions:
@@ -370,5 +370,5 @@ def on_clocks(moment: datetime | None, zone: str) -> str:
 def _state(each: ListedReminder, zone: str) -> str:
     reminder = each.reminder
     due = "" if each.next_at is None else clock_words(each.next_at, zone)
-    how = stand(each)
+    how = status_words(each)
     return "; ".join(filter(None, (due, repetition(reminder.trigger), how, _("urgent") if reminder.urgent else "")))

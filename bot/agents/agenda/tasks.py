@@ -44,9 +44,9 @@ class TaskChanges(Struct, frozen=True):
         if self.due:
             found["due_at"] = None if self.due == NONE else _due(self.due, now, zone)
         if self.under:
-            found["parent_id"] = None if self.under == NONE else meant(among, self.under).id
+            found["parent_id"] = None if self.under == NONE else find_task(among, self.under).id
         if self.after:
-            found["needs"] = "[]" if self.after == NONE else tasks.needing(tx, task, meant(among, self.after))
+            found["needs"] = "[]" if self.after == NONE else tasks.needing(tx, task, find_task(among, self.after))
         if self.fields:
             found["fields"] = tasks.with_fields(task, self.fields)
         return found
@@ -57,7 +57,7 @@ class HasId(Protocol):
     def id(self) -> int: ...
 
 
-def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
+def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
     """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 
     The message also lists what there is.
@@ -73,17 +73,17 @@ def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str
     listed = "; ".join(f"{code(each.id, ids)}: {words(each)[:60]}" for each in fitting[:10])
     if fitting:
         raise Refused(_(several, which=repr(which), listed=listed))
-    raise Refused(_(none, which=repr(which)) + there_are([words(each)[:60] for each in found[:10]], "; "))
+    raise Refused(_(none, which=repr(which)) + list_known([words(each)[:60] for each in found[:10]], "; "))
 
 
-def there_are(known: Sequence[str], between: str = ", ") -> str:
+def list_known(known: Sequence[str], between: str = ", ") -> str:
     """A sentence that lists what there is, to follow an error about what there is not; empty if there is nothing."""
     return _(" There are: {known}.", known=between.join(known)) if known else ""
 
 
-def meant(found: Sequence[Task], which: str) -> Task:
+def find_task(found: Sequence[Task], which: str) -> Task:
     """The task that a text refers to. Raises Refused."""
-    return the_one(
+    return find_one(
         found,
         which,
         lambda task: task.title,

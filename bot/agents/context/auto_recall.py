@@ -37,7 +37,7 @@ class RecalledEntry(Struct, frozen=True):
     linked: bool = False
 
 
-def recalled(
+def recall_entries(
     rows: Rows,
     turn: Turn,
     agent: AgentId,

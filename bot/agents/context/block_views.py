@@ -45,7 +45,7 @@ class BlockLayout(Struct, frozen=True):
         return (*self.above, *self.below)
 
 
-def placed(
+def lay_out(
     rows: Rows, turn: Turn, known: Iterable[Block], history: Sequence[messages.Message], steps: Sequence[Step]
 ) -> BlockLayout:
     """Where the known blocks stand in the prompt of a turn with that conversation in view."""

@@ -38,7 +38,7 @@ _BEGINNING = 60  # characters of our message that a reply quotes
 _LANDMARK = 16  # one in so many messages is a possible start of a cut conversation
 
 
-def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.Message]:
+def fitting(agent: Agent, history: Sequence[messages.Message]) -> list[messages.Message]:
     """The newest messages that fit the budget."""
     budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
     kept: list[messages.Message] = []
@@ -49,7 +49,7 @@ def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.
         kept.append(message)
     rows = list(reversed(kept))
     if len(rows) < len(history):
-        rows = rows[beginning(rows) :]
+        rows = rows[cut_point(rows) :]
     while rows and rows[0].role in ("assistant", "tool") and rows[0].agent in (None, agent.id):
         rows.pop(0)
     return rows
@@ -58,7 +58,7 @@ def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.
 _weight = functools.lru_cache(maxsize=1_000)(estimate_tokens)  # the same texts are in every prompt of a conversation
 
 
-def beginning(rows: Sequence[messages.Message]) -> int:
+def cut_point(rows: Sequence[messages.Message]) -> int:
     """Where a cut conversation begins: at the best landmark of its first quarter.
 
     Landmarks are chosen by message ids only, so the beginning, and with it the provider's prompt cache, stays the same
@@ -116,7 +116,7 @@ def _met(row: messages.Message) -> UserMessage | ToolMessage:
     said = row.text if row.role == "user" else ""
     answer = row.role == "assistant"
     return UserMessage(
-        heard(row, overheard=overheard), said, row.created_at, row.speaker, overheard=overheard, answer=answer
+        render_message(row, overheard=overheard), said, row.created_at, row.speaker, overheard=overheard, answer=answer
     )
 
 
@@ -126,7 +126,7 @@ def _said(row: messages.Message) -> str:
     return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {line(failed)}]" if failed else "")
 
 
-def heard(row: messages.Message, *, overheard: bool = False) -> PromptText:
+def render_message(row: messages.Message, *, overheard: bool = False) -> PromptText:
     """A message under a line with its speaker; `overheard` if it was not addressed to an agent."""
     if row.role == "system" and row.source != agent_messages.SOURCE:
         if row.trust is Trust.WEB:
@@ -150,7 +150,7 @@ def _when(at: datetime) -> str:
     return at.isoformat(" ", "minutes")[:16] + " UTC"
 
 
-def carried(came: Extras, answers: PromptText) -> Iterable[PromptText]:
+def render_extras(came: Extras, answers: PromptText) -> Iterable[PromptText]:
     """What came with a message: its quote, earlier lines of the place, its files."""
     if came.background:
         yield quotation("earlier in this place", joined(map(line, came.background)))
@@ -173,7 +173,9 @@ def carried(came: Extras, answers: PromptText) -> Iterable[PromptText]:
             )
 
 
-def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]) -> PromptText:
+def find_quoted(
+    rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]
+) -> PromptText:
     """Which message in view is the quoted one, so that it is not shown twice; empty if unknown."""
     if quoted.by_us:
         sent = outbox.said_by_us(rows, asked.source, quoted.external_id)

@@ -13,9 +13,17 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from bot.agents.context import recovery
-from bot.agents.context.auto_recall import RecalledEntry, recalled, recalled_lines
-from bot.agents.context.block_views import BlockLayout, placed, readers, render_block
-from bot.agents.context.history import answered, beginning, carried, conversation, earlier, heard, in_view
+from bot.agents.context.auto_recall import RecalledEntry, recall_entries, recalled_lines
+from bot.agents.context.block_views import BlockLayout, lay_out, readers, render_block
+from bot.agents.context.history import (
+    conversation,
+    cut_point,
+    earlier,
+    find_quoted,
+    fitting,
+    render_extras,
+    render_message,
+)
 from bot.agents.context.known_facts import Knowledge, knowledge, knowledge_parts
 from bot.agents.context.quotes import (
     NOTHING,
@@ -115,24 +123,24 @@ class PromptInputs(Struct, frozen=True):
     kept: Inventory | None = None
     """An overview of working memory; None if there is nothing in it."""
     situation: Situation | None = None
-    """Other agents, events and open work; None before `gather`."""
+    """Other agents, events and open work; None before `add_inputs`."""
     known: Knowledge = field(default_factory=Knowledge)
     """Learned facts."""
     stopped: WorkState | None = None
     """The turn's progress before it was resumed after a crash or failure."""
     recovery: str | None = None
-    """A note about that, or about earlier unfinished work in this place; None before `gather`."""
+    """A note about that, or about earlier unfinished work in this place; None before `add_inputs`."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """The last calls, in earlier turns, of tools whose rules need that."""
     remembers: bool = True
-    """Whether the agent has entries that may be recalled; not known before `gather`."""
+    """Whether the agent has entries that may be recalled; not known before `add_inputs`."""
     part: Part | None = None
     """The turn's task in its group, if it does not answer people itself."""
     gathered: bool = False
     """Whether the inputs that only a model needs were read."""
 
 
-def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
+def read_turn(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
     """Read the state of a turn: what it answers and has done, without memory and history. Raises RowUnreadable."""
     part = None if turn.parent is None else groups.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
@@ -169,7 +177,7 @@ def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs
         steps=recovery.without_notes(stored),
         used=_used(rows, turn, agent),
         part=part,
-        stopped=recovery.stopped(stored, wordings),
+        stopped=recovery.interrupted_work(stored, wordings),
     )
 
 
@@ -181,7 +189,7 @@ def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
     return messages.last_used(rows, agent.id, tools, since, turn.scope)
 
 
-def reminders(material: PromptInputs) -> str:
+def recall_texts(material: PromptInputs) -> str:
     """The texts for which entries are recalled; empty if nothing can be."""
     if not material.remembers or is_patrol(material.turn.place):
         return ""
@@ -192,8 +200,8 @@ def _said_to_us(material: PromptInputs) -> list[str]:
     return [each.message.text for each in material.asked if each.message.role == "user" and each.message.text]
 
 
-def gather(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> PromptInputs:
-    """Add the other inputs for a model; recalled entries, too, unless `reminders` are embedded for that.
+def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> PromptInputs:
+    """Add the other inputs for a model; recalled entries, too, unless `recall_texts` are embedded for that.
 
     `may_be_cut`: the older half of the conversation may be left out later, so that no block may rely on it.
     """
@@ -203,7 +211,7 @@ def gather(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> P
     own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
     named = namespaces(rows, turn, material.agent)
     view, alone = turn_view(rows, turn, named), is_patrol(turn.place)
-    history = [] if alone else in_view(material.agent, _history(rows, material, view))
+    history = [] if alone else fitting(material.agent, _history(rows, material, view))
     shown = [*history, *[each.message for each in material.asked]]
     found = replace(
         material,
@@ -211,7 +219,7 @@ def gather(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> P
         place_name=view.place_name,
         zone=view.zone,
         remembers=view.remembers,
-        placed=placed(rows, turn, known, () if may_be_cut else history, material.steps),
+        placed=lay_out(rows, turn, known, () if may_be_cut else history, material.steps),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),
@@ -219,26 +227,26 @@ def gather(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> P
         compacted=view.compacted,
         kept=inventory(turn, named, view.items[Kind.WORKING]),
         known=knowledge(rows, turn, view.items),
-        recovery=recovery.told(rows, turn, material.stopped, view.items[Kind.WORK]),
+        recovery=recovery.recovery_note(rows, turn, material.stopped, view.items[Kind.WORK]),
         situation=None if alone else load_situation(rows, turn),  # that is for people's turns
         gathered=True,
     )
-    return found if reminders(found) else remind(rows, found)
+    return found if recall_texts(found) else add_recalled(rows, found)
 
 
 def _with_what_came(rows: Rows, turn: Turn, asked: PromptMessage, shown: Iterable[messages.Message]) -> PromptMessage:
     came = asked.payload if isinstance(asked.payload, Extras) else Extras()
-    answers = NOTHING if came.quoted is None else answered(rows, asked.message, came.quoted, shown)
+    answers = NOTHING if came.quoted is None else find_quoted(rows, asked.message, came.quoted, shown)
     pictures = message_files.pictures(rows, asked.message.id, turn.scope) if came.attachments else ()
     return replace(asked, answers=answers, pictures=pictures)
 
 
-def remind(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
-    """Add recalled entries; `meaning` is that of `reminders`; None searches by words only."""
+def add_recalled(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
+    """Add recalled entries; `meaning` is that of `recall_texts`; None searches by words only."""
     if not material.remembers or is_patrol(material.turn.place):
         return material
     asking, turn = _said_to_us(material), material.turn
-    found = recalled(rows, turn, material.agent.id, asking, material.history, meaning)
+    found = recall_entries(rows, turn, material.agent.id, asking, material.history, meaning)
     return replace(material, recalled=tuple(found))
 
 
@@ -263,7 +271,7 @@ def _history(rows: Rows, material: PromptInputs, view: TurnView) -> list[message
         newest = [each for each in newest if not compacted.hides(each)]
         newest = [*(messages.by_ids(rows, older, turn.scope) if older else ()), *newest]
     if len(newest) == HISTORY_ROWS:
-        newest = newest[beginning(newest) :]
+        newest = newest[cut_point(newest) :]
     if view.unshown:
         everywhere = turn.scope.audience == PUBLIC
         newest = [each for each in newest if each.person not in view.unshown or not (everywhere or each.batch is None)]
@@ -367,7 +375,7 @@ def _render_asked(material: PromptInputs, asked: PromptMessage) -> UserMessage:
         return _render_event(material, asked)
     newest = asked is _newest(material)
     came = asked.payload if isinstance(asked.payload, Extras) else Extras()
-    parts = [_around_turn(material) if newest else "", *carried(came, asked.answers), heard(row)]
+    parts = [_around_turn(material) if newest else "", *render_extras(came, asked.answers), render_message(row)]
     text = "\n\n".join(filter(None, parts))
     images, files = (*came.images, *asked.pictures), bool(came.attachments or came.images)
     return UserMessage(text, row.text, row.created_at, row.speaker, images, files=files)
@@ -381,15 +389,15 @@ def _render_event(material: PromptInputs, asked: PromptMessage) -> UserMessage:
         told = instructions(asked.message.text, payload.task, keeps=TOOL in material.agent.tools)
         return UserMessage("\n\n".join([_around_turn(material), told]), event=event)
     if isinstance(payload, NewsEvent):
-        parts = [_around_turn(material), heard(asked.message), passage(payload.told)]
+        parts = [_around_turn(material), render_message(asked.message), passage(payload.told)]
         return UserMessage("\n\n".join(filter(None, parts)), event=event)
     if isinstance(payload, LetterEvent):
         told = agent_messages.instructions(asked.message.speaker, payload.to, readers(material.turn.scope.audience))
-        return UserMessage("\n\n".join([_around_turn(material), heard(asked.message), told]), event=event)
+        return UserMessage("\n\n".join([_around_turn(material), render_message(asked.message), told]), event=event)
     if edited is None or edited.deleted_at is not None:
-        return UserMessage("\n\n".join([_around_turn(material), heard(asked.message)]), event=event)
+        return UserMessage("\n\n".join([_around_turn(material), render_message(asked.message)]), event=event)
     task = "Store again what should be remembered of it as it is now. An empty final text stays silent."
-    text = "\n\n".join([_around_turn(material), f"{heard(asked.message)} {task}", heard(edited)])
+    text = "\n\n".join([_around_turn(material), f"{render_message(asked.message)} {task}", render_message(edited)])
     return UserMessage(text, edited.text, edited.created_at, edited.speaker, event=event)
 
 

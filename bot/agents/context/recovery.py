@@ -149,7 +149,7 @@ def _take_up(
     turns.add_step(tx, turn, TakenUp(state, wordings), now)
 
 
-def stopped(steps: Sequence[Step], wordings: Wordings) -> WorkState | None:
+def interrupted_work(steps: Sequence[Step], wordings: Wordings) -> WorkState | None:
     """What a turn was doing when it was resumed; None if the messages it answers have changed since."""
     found = [step.body for step in steps if isinstance(step.body, TakenUp)]
     return found[-1].recovery if found and found[-1].of == wordings else None
@@ -160,7 +160,7 @@ def without_notes(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if not isinstance(step.body, TakenUp))
 
 
-def told(rows: Rows, turn: Turn, state: WorkState | None, left: Sequence[Item]) -> str:
+def recovery_note(rows: Rows, turn: Turn, state: WorkState | None, left: Sequence[Item]) -> str:
     """The note for a turn: about itself, else about what was left unfinished; empty if there was nothing."""
     if state is None and not left:
         return ""
@@ -169,7 +169,7 @@ def told(rows: Rows, turn: Turn, state: WorkState | None, left: Sequence[Item]) 
     return recovery_text(found, last[0] if last else None)
 
 
-def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
+def store_progress(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
     """Store a turn's progress before its steps are deleted. Retracted text is not kept."""
     turn = turns.get(tx, identifier)
     if turn is None:

@@ -55,7 +55,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
         unasked = models[-1:] == [OFFLINE]
         status, text = "failed", _("got no answer from its model") if unasked else _("gave nothing")
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
-    turns.hand_uses(tx, part.turn, part.asked_by)
+    turns.pass_on_uses(tx, part.turn, part.asked_by)
     mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)
     if mine is not None and asking is not None and part.kind != "observe":
         turns.lower_trust(tx, asking, mine.trust)  # its result contains what it read

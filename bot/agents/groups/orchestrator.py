@@ -69,7 +69,7 @@ class GroupFailed(TextError):
     """No member gave a result; the text is for the operator."""
 
 
-def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> TurnState | None:
+def read_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> TurnState | None:
     """The state of a turn that a single agent answers; None if a group's pattern makes the answer."""
     run = groups.run(rows, turn)
     return None if run is not None and run.conducted else load_state(rows, turn, turn_deps.limits.max_steps)
@@ -80,10 +80,10 @@ async def run_turn(
 ) -> bool:
     """Run a turn alone or as a group; False if it was stopped before its end.
 
-    `seen` is the result of `look_alone`, if it was called just before.
+    `seen` is the result of `read_alone`, if it was called just before.
     """
     if seen is None:
-        seen = await database.read(lambda rows: look_alone(rows, turn_deps, turn))
+        seen = await database.read(lambda rows: read_alone(rows, turn_deps, turn))
     if seen is None:
         return await Orchestrator(database, turn_deps, turn, control).run()
     return await TurnRunner(database, turn_deps, turn, control, seen).run()
@@ -127,7 +127,7 @@ class Orchestrator:
         turn, run = turns.get(rows, self._turn), groups.run(rows, self._turn)
         if turn is None or run is None:
             raise KeyError(self._turn)
-        material = prompt.look(rows, turn, agents.agent(rows, turn.agent))
+        material = prompt.read_turn(rows, turn, agents.agent(rows, turn.agent))
         live = [each.message.text for each in material.asked if each.message.deleted_at is None]
         # Delegated tasks belong to the part that gave them, not to the run's own steps.
         own = tuple(part for part in groups.parts(rows, turn.id) if part.asked_by == run.id)
@@ -175,7 +175,7 @@ class Orchestrator:
 
         def work(tx: Tx) -> bool:
             turns.require_current(tx, turn)
-            fresh = prompt.look(tx, turn, material.agent)
+            fresh = prompt.read_turn(tx, turn, material.agent)
             again = turn.restarts < steps.MAX_RESTARTS and not groups.acted(tx, turn.id)
             if steps.changed(fresh) and again:  # members worked on the old messages
                 begin_again(tx, self._deps.broker, fresh, now)

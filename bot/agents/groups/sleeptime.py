@@ -68,7 +68,7 @@ class FiredTrigger(Struct, frozen=True):
     why: str
 
 
-def holding(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[FiredTrigger]:
+def active(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[FiredTrigger]:
     """The triggers that hold now, most urgent first."""
     rested = [each for each in triggers if not _cools(each, facts)]
     found = [FiredTrigger(each, why) for each in rested if (why := _why(each, facts, custom))]
@@ -177,19 +177,19 @@ _FRESH = timedelta(hours=24)
 _log = Log("bot.agents.groups.sleeptime")
 
 
-def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
+def check_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """Check every sleeptime group that is due; returns what fired, as "group: trigger".
 
     `zone` is the service's, for the groups' quiet hours. The resulting turns wait in the inbox: the caller must call
     `Router.resume`.
     """
-    predicates = offered()
+    predicates = installed()
     sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
     fired = [f"{group.name}: {name}" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
     return list(dict.fromkeys(fired))  # a trigger may fire in several places
 
 
-def offered() -> dict[str, Predicate]:
+def installed() -> dict[str, Predicate]:
     """The predicates of installed packages, by name; one that fails to load is skipped and logged."""
     found: dict[str, Predicate] = {}
     for point in entry_points(group="carina.triggers"):
@@ -213,7 +213,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
             continue
         place = inbox.conversation_place(tx, PlaceId(name))
         facts = _facts(tx, found, settings, own, (now, _scope(tx, place)))
-        fired = [] if own.checked is None else holding(settings.triggers, facts, predicates)
+        fired = [] if own.checked is None else active(settings.triggers, facts, predicates)
         if fired and _is_quiet(settings, fired, zone, now):
             continue  # nothing is recorded: what holds still holds after the quiet hours
         since, times = now if fired else facts.since, {**own.fired, **{each.trigger.name: now for each in fired}}

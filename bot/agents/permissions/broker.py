@@ -82,7 +82,7 @@ class Broker:
         """
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
-        given = cards.given(asking.call.arguments, asking.bound)
+        given = cards.call_arguments(asking.call.arguments, asking.bound)
         found = requests.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
@@ -117,7 +117,7 @@ class Broker:
             arguments=asking.call.arguments,
             digest=requests.digest_of(asking.call.name, asking.call.arguments),
             covers=tuple(sorted(covers)),
-            pattern=dict(cards.given(asking.call.arguments, asking.bound).bound),
+            pattern=dict(cards.call_arguments(asking.call.arguments, asking.bound).bound),
             reason=need.reason,
             place=turn.place,
             person=turn.person,
@@ -203,7 +203,7 @@ class Broker:
         if source:
             if person == PERSON:
                 return person_called(rows, person, request.hearers) or _("the owner")
-            return cards.named(person, source, self._handles.get(person, ""))
+            return cards.person_name(person, source, self._handles.get(person, ""))
         if person == request.person:
             return "the person you are talking to"
         return "the owner" if person in self.terms.people.owner else "an admin"
@@ -245,7 +245,7 @@ class Broker:
             place=request.place,
             person=request.person,
             group=request.group,
-            text=cards.told_agent(request, words),
+            text=cards.agent_notice(request, words),
             hearers=request.hearers,
             trust=request.trust,
             payload=DecisionEvent(request.id, request.status.value, reply_to, about),

@@ -55,7 +55,7 @@ def offers(request: Request) -> tuple[Verdict, ...]:
 
 def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, source: str = "") -> Card:
     """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments."""
-    exact = exactly(request.arguments)
+    exact = visible_text(request.arguments)
     shown, attached = exact, ""
     if len(exact) > _INLINE:
         shown, attached = f"{exact[:_INLINE]}…", exact
@@ -125,7 +125,7 @@ def _short(value: Any) -> str:
     return f"`{''.join(map(_visible, text[:_NAMED]))}{'…' * (len(text) > _NAMED)}`"
 
 
-def exactly(arguments: str) -> str:
+def visible_text(arguments: str) -> str:
     """Arguments with every character visible and none that ends their code block; still the same JSON."""
     try:
         laid_out = json.dumps(json.loads(arguments or "{}"), indent=1, ensure_ascii=False)
@@ -174,7 +174,7 @@ _ALLOWED = {
 }
 
 
-def named(person: PersonId, source: str, handle: str = "") -> str:
+def person_name(person: PersonId, source: str, handle: str = "") -> str:
     """A person's name in a place of that source; on Discord a mention without a notification."""
     home, _, identifier = person.partition(":")
     if home == source == "discord":
@@ -182,7 +182,7 @@ def named(person: PersonId, source: str, handle: str = "") -> str:
     return f"{person} ({handle})" if handle else person
 
 
-def which(asking: Sequence[Request], among: Iterable[int]) -> str:
+def which_request(asking: Sequence[Request], among: Iterable[int]) -> str:
     """The question to a person whose answer does not say which request it is for."""
     ids = list(among)
     found = [f"{code(each.id, ids)} ({each.tool}: {one_line(_(each.reason), _REASON)})" for each in asking[:_LISTED]]
@@ -196,7 +196,7 @@ def which(asking: Sequence[Request], among: Iterable[int]) -> str:
     )
 
 
-def told_agent(request: Request, words: str) -> str:
+def agent_notice(request: Request, words: str) -> str:
     if request.hearers.audience == PUBLIC:
         return f"Your call of {request.tool} is made now. {_TOLD_NOBODY}"
     about = f"Request {request.id} (your call of {request.tool}): {words}."
@@ -225,7 +225,7 @@ def waiting(request: Request) -> str:
     )
 
 
-def given(arguments: str, bound: tuple[str, ...] | None) -> CallArguments:
+def call_arguments(arguments: str, bound: tuple[str, ...] | None) -> CallArguments:
     """The arguments of a call, and those that a lasting approval fixes: the tool's choice, or all."""
     every = parsed(arguments)
     return CallArguments(every, every if bound is None else {name: every[name] for name in bound if name in every})

@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import on_clocks
-from bot.agents.agenda.tasks import TaskChanges, meant, tree
+from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.permissions.policy import Caution
@@ -106,12 +106,12 @@ class TasksTool(AgendaTool[TaskArguments]):
                     say("task {id} is written down: {task}", id=task.id, task=task_line(task, zone)), _task_data(task)
                 )
             case "update":
-                task = self._changed(tx, context, arguments, meant(found, arguments.which), found, zone)
+                task = self._changed(tx, context, arguments, find_task(found, arguments.which), found, zone)
                 return Outcome(say("changed: {task}", task=task_line(task, zone)), _task_data(task))
             case operation:
                 status = {"status": _MOVES[operation]}
-                task, _before = tasks.change(tx, meant(found, arguments.which), status, scope, context.now)
-                return Outcome(moved(task), _task_data(task))
+                task, _before = tasks.change(tx, find_task(found, arguments.which), status, scope, context.now)
+                return Outcome(state_words(task), _task_data(task))
 
     def _changed(
         self, tx: Tx, context: ToolContext, arguments: TaskArguments, task: Task, among: list[Task], zone: str
@@ -126,7 +126,7 @@ class TasksTool(AgendaTool[TaskArguments]):
         return tasks.change(tx, task, columns, context.turn.scope, context.now)[0]
 
 
-def moved(task: Task) -> PromptText:
+def state_words(task: Task) -> PromptText:
     """What is said of a task whose state changed."""
     status = task.status.value.replace("_", " ")
     waits = "" if not task.waits_for else f", but it waits for {', '.join(task.waits_for)}"
@@ -181,10 +181,10 @@ class EventsTool(AgendaTool[EventArguments]):
             return Outcome(say("written down: {event}", event=planned), _event_data(event.starts_at, event, event.zone))
         found = appointments.listing(tx, turn.scope, people)
         if arguments.operation == "cancel":
-            event = calendar.meant(found, arguments.which)
+            event = calendar.find(found, arguments.which)
             appointments.cancel(tx, event, context.now)
             return Outcome(say("cancelled: {title}", title=event.title), {"id": str(event.id), "text": event.title})
-        comes = calendar.coming(found, context.now, arguments.days)
+        comes = calendar.upcoming(found, context.now, arguments.days)
         zone = self._clocks(tx, people)
         data = [_event_data(at, each, zone) for at, each in comes]
         shown = joined(map(line, calendar.lines(comes, zone))) or say("Nothing is planned that may be spoken of here.")
@@ -242,7 +242,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
                 "They have no reminders that may be spoken of here."
             )
             return Outcome(text, {"reminders": [_listed(each, zone) for each in found]})
-        reminder = reminding.meant([each.reminder for each in found], arguments.which)
+        reminder = reminding.find([each.reminder for each in found], arguments.which)
         match arguments.operation:
             case "snooze":
                 at = reminding.snooze(tx, reminder, timedelta(minutes=arguments.minutes), context.now)
@@ -272,7 +272,7 @@ def _reminder_data(reminder: Reminder) -> dict[str, Any]:
 
 
 def _listed(each: ListedReminder, zone: str) -> dict[str, Any]:
-    how = reminding.stand(each)
+    how = reminding.status_words(each)
     when = ", ".join(filter(None, (on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how)))
     return _timed(each.reminder, each.next_at) | {"when": when}
 

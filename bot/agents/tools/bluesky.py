@@ -60,14 +60,14 @@ def picture(rows: Rows, context: ToolContext, path: str) -> tuple[str, bytes, Au
         raise Refused("there is no file {path}; `file` lists them", path=path)
     if len(held) > MOST_BYTES:
         raise ToolError(f"{path} is larger than {MOST_BYTES:,} bytes, and Bluesky takes no larger picture.")
-    return *bare(held, path), folder.audience
+    return *without_metadata(held, path), folder.audience
 
 
 def encoded(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def bare(content: bytes, path: str) -> tuple[str, bytes]:
+def without_metadata(content: bytes, path: str) -> tuple[str, bytes]:
     """The type of a picture and its bytes without what says where and when it was taken. Raises ToolError."""
     try:
         if content.startswith(_PNG):
@@ -109,7 +109,7 @@ def _bare_jpeg(content: bytes) -> bytes:
 def _on_disk(root: Path, database: Path, inside: str) -> bytes:
     if root in database.parents:
         raise Refused("that folder now contains Carina's own data and cannot be opened")
-    with disk.opened(root, inside) as file:
+    with disk.open_file(root, inside) as file:
         if file.seen.size > MOST_BYTES:
             return bytes(MOST_BYTES + 1)  # too large, whatever is in it
         return b"".join(file.blocks())[: MOST_BYTES + 1]

@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.agents.agenda.tasks import TaskChanges, meant
+from bot.agents.agenda.tasks import TaskChanges, find_task
 from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.agenda import AgendaTool, Fields, moved
+from bot.agents.tools.agenda import AgendaTool, Fields, state_words
 from bot.agents.tools.base import Arguments, Outcome, ToolContext
 from bot.errors import ToolError
 from memory import activity, agents, coordination
@@ -76,7 +76,7 @@ class CoordTool(AgendaTool[CoordArguments]):
             case "change" | "complete":
                 task, columns = self._changes(tx, by, arguments)
                 task, _before = coordination.change(tx, by, task, columns)
-                told = moved(task) if "status" in columns else say("changed: {task}", task=task_line(task))
+                told = state_words(task) if "status" in columns else say("changed: {task}", task=task_line(task))
                 return Outcome(told, noted=True)
             case "handoff":
                 to = find_agent(tx, arguments.agent)
@@ -100,12 +100,12 @@ class CoordTool(AgendaTool[CoordArguments]):
 
     def _changes(self, tx: Tx, by: By, arguments: CoordArguments) -> tuple[Task, dict[str, Value]]:
         done = arguments.operation == "complete"
-        task = meant(tasks.shared(tx, by.scope, done=done or arguments.state == "open"), arguments.task)
+        task = find_task(tasks.shared(tx, by.scope, done=done or arguments.state == "open"), arguments.task)
         if done:
             return task, {"status": Status.DONE}
         columns = self._columns(tx, by, arguments, task)
         if arguments.content.strip():
-            columns["title"], columns["notes"] = coordination.parted(arguments.content)
+            columns["title"], columns["notes"] = coordination.split_task(arguments.content)
         if arguments.agent.strip():
             columns["assignee_id"] = _named(find_agent(tx, arguments.agent))[0]
         if arguments.importance:

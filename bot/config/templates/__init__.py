@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 from bot.config.tables import Agent
-from memory.blocks.configured import TEMPLATES, described
+from memory.blocks.configured import TEMPLATES, full_description
 
 
 @cache
@@ -14,5 +14,5 @@ def beginning_texts() -> str:
     """What agents, their blocks and groups say that come with the program, in lower case: no words of any person."""
     files = [file.read_text("utf-8") for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
     starters = [json.dumps(tomllib.loads(text), ensure_ascii=False) for text in files]
-    templates = [described(template.description, template.schema) for template in TEMPLATES.values()]
+    templates = [full_description(template.description, template.schema) for template in TEMPLATES.values()]
     return "\n".join([Agent().model_dump_json(by_alias=True), *starters, *templates]).casefold()

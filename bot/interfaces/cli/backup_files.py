@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.service_client import held
+from bot.interfaces.service_client import hold
 from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
@@ -89,7 +89,7 @@ class BackupFiles(Struct, frozen=True):
             raise UserError(backups.damaged(folder.path).get(name, none))
         if not from_replica:
             caller.confirm(_(_QUESTION, name=name))
-        with held(folder, _("Stop it, then restore.")):
+        with hold(folder, _("Stop it, then restore.")):
             again, newer = backups.restore(folder.path, backup)
             left = await _erase_again(folder)
         waiting = again if left is None else left
@@ -110,7 +110,7 @@ class BackupFiles(Struct, frozen=True):
             raise UserError("There is no replica. Set litestream and replica under [backup].")
         try:
             folder.prepare()
-            with held(folder, _("Stop it, then restore.")):
+            with hold(folder, _("Stop it, then restore.")):
                 made, missing = await replica.fetch(utc_now())
                 return made.name, tuple(map(str, missing))
         except StoreError as error:

@@ -152,7 +152,7 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
             ascii=not streams.says_everything(),
             locale=language(),
             constellation=constellation,
-            attended=streams.attended(),
+            attended=streams.is_interactive(),
         )
         perform(entry, arguments, view)
 

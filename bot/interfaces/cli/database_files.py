@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.service_client import held
+from bot.interfaces.service_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, Param, operation
 from bot.services.results import Lines, Listing, Markup, Row
@@ -156,7 +156,7 @@ class DatabaseFiles(Struct, frozen=True):
             return Lines.of(map(PendingMigrations.of, _mendable(self.config)), _nothing(folder))
         rows: list[MigratedFile] = []
         if _files(self.config):
-            with held(
+            with hold(
                 folder, _("Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.")
             ):
                 rows = [_migrated(file, self.config.home) for file in _mendable(self.config)]

@@ -22,7 +22,7 @@ from bot.interfaces.diagnostics import (
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.results import ActionReport, did
+from bot.services.results import ActionReport, report
 from bot.services.status_results import Findings
 from memory.agents import models_named
 from memory.store.clock import from_text, utc_now
@@ -75,7 +75,7 @@ class Installation(Struct, frozen=True):
         for _look in range(_LOOKS):
             await asyncio.sleep(_LOOK_SECONDS)
             if (started := await _started(folder)) not in ("", before):
-                return did(_("The service restarted at {started}."), started=from_text(started))
+                return report(_("The service restarted at {started}."), started=from_text(started))
         raise UserError(
             "The service did not come back within {seconds} seconds. Check its log.",
             seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",

@@ -26,7 +26,7 @@ NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; this 
 """Beside what is promised for later."""
 
 
-def configured(*, beginning: bool = False) -> Config:
+def load_settings(*, beginning: bool = False) -> Config:
     """The configuration of this process, with its fault point armed. Raises ConfigError."""
     config = load_here(beginning=beginning)
     if config.fault:
@@ -74,7 +74,7 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
     `by` is the class that does it without a service; if it is empty, the services are opened here.
     """
     try:
-        config = configured(beginning=name == BEGINNING)
+        config = load_settings(beginning=name == BEGINNING)
         if by and view.constellation:
             config = in_constellation(config, view.constellation)
         log_to(config, level="error")

@@ -18,7 +18,7 @@ from bot.config import Config
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, loaded
-from bot.interfaces.cli.local_operations import configured, log_to
+from bot.interfaces.cli.local_operations import load_settings, log_to
 from bot.interfaces.exit_codes import EXPECTED, UNEXPECTED, exit_code
 from bot.interfaces.service_client import holder_of
 from bot.interfaces.version import version
@@ -30,7 +30,7 @@ from texts import _, error_text
 def main(arguments: Sequence[str]) -> int:
     """Run one of them and return the exit code. Expected errors are printed."""
     try:
-        with explained():
+        with print_error():
             commands.main(list(arguments), "carina")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
@@ -43,8 +43,8 @@ def commands(context: click.Context) -> None:
     """Without a command: chat when somebody sits there and no front end is configured, else serve."""
     if context.invoked_subcommand is not None:
         return
-    config = configured()
-    if streams.attended() and not config.sources:
+    config = load_settings()
+    if streams.is_interactive() and not config.sources:
         _talk(config, dashboard=True)
     else:
         _serve()
@@ -54,7 +54,7 @@ def commands(context: click.Context) -> None:
 @click.option("--log-json", is_flag=True, help=_("Log one JSON object per line."))
 def run(log_json: bool) -> None:
     if log_json:
-        with logged():
+        with log_error():
             _serve(as_json=True)
     else:
         _serve()
@@ -66,7 +66,7 @@ def run(log_json: bool) -> None:
 def chat(once: str | None, constellation: str) -> None:
     if once is not None and not once.strip():
         raise CallError('--once: give a message to send, such as --once "what do you know about me?"')
-    config = configured()
+    config = load_settings()
     if once is None:
         _talk(config, constellation)
     else:
@@ -108,7 +108,7 @@ def demo() -> None:
 
 
 def _serve(*, as_json: bool = False) -> None:
-    config = configured()
+    config = load_settings()
     log_to(config, as_json=as_json)
     if ":" in config.model.default:  # before all else is loaded, which takes up what the tables of prices leave
         loaded("bot.models.prices").context_window(config.model.default)
@@ -116,7 +116,7 @@ def _serve(*, as_json: bool = False) -> None:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def print_error() -> Iterator[None]:
     """Print an expected error as text, and exit; an unexpected one keeps its traceback."""
     try:
         yield
@@ -127,7 +127,7 @@ def explained() -> Iterator[None]:
 
 
 @contextmanager
-def logged() -> Iterator[None]:
+def log_error() -> Iterator[None]:
     """The same for a JSON log: an event with the reason, then `stopped` with the exit code."""
     logs.setup_logs(Redactor(), as_json=True)  # until the configuration is known, whose words hold no secret
     logging.captureWarnings(capture=True)
@@ -152,7 +152,7 @@ def _log_end(error: BaseException) -> int:
     if isinstance(error, EXPECTED):
         logs.log.error("startup_failed", reason=str(error), exit_code=code)
     else:
-        logs.log.error("crashed", exit_code=code, exc_info=error)
+        logs.log.error("service_crashed", exit_code=code, exc_info=error)
     logs.stopped(exit_code=code)
     return code
 

@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
         arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in manifest().by_hand:  # without a command: a chat, or the service
         manifest.cache_clear()  # a service needs none of it: it takes a MiB
-        with streams.unechoed() if arguments[:1] in ([], ["chat"]) else nullcontext():
+        with streams.without_echo() if arguments[:1] in ([], ["chat"]) else nullcontext():
             return int(loaded("bot.interfaces.cli.long_running").main(list(arguments)))
     try:
         code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
@@ -102,7 +102,7 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 
 def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     """Run an operation and print the result. Raises Failed, UserError, Exit (with a code)."""
-    if entry.name == "init" and streams.attended() and not {*arguments} - {"starter"}:
+    if entry.name == "init" and streams.is_interactive() and not {*arguments} - {"starter"}:
         wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
         given, starts = wizard.asked(arguments)
         perform(entry, given, view)
@@ -129,7 +129,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
         if reply.text:
             _print(reply.text if view.as_json else streams.wrapped(reply.text))
         ours = entry.name in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
-        if ours and streams.attended() and not view.as_json:
+        if ours and streams.is_interactive() and not view.as_json:
             loaded("webbrowser").open(reply.text)  # where there is none it says no
         code = reply.code
     if code:
@@ -147,7 +147,7 @@ def _look(view: View, name: str, **arguments: Any) -> Any:
 
 def _ask(entry: Entry, question: str) -> None:
     """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
-    if not streams.attended():
+    if not streams.is_interactive():
         words = entry.name.replace(".", " ")
         text = _(
             "{command}: {question} There is no terminal to ask at; --yes confirms it.", command=words, question=question
@@ -155,7 +155,7 @@ def _ask(entry: Entry, question: str) -> None:
         raise CallError(text)
     sure, question = None, streams.wrapped(_("{question} [y/N]", question=question))
     while sure is None:
-        sure = streams.meant(click.prompt(question, default="n", show_default=False))
+        sure = streams.parse_yes(click.prompt(question, default="n", show_default=False))
     if not sure:
         raise UserError("Nothing was done.")
 

@@ -17,7 +17,7 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.service_client import held
+from bot.interfaces.service_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.registry import Arguments, Options, Param, operation
@@ -159,7 +159,7 @@ class CarFiles(Struct, frozen=True):
         else:
             done = _("Imported")
             folder.prepare()
-            with held(folder, _("Stop it, then import.")):
+            with hold(folder, _("Stop it, then import.")):
                 new = await self._take(taken, arguments.rename)
         if not new:
             done = _("This file was already imported, so nothing was changed")
@@ -248,7 +248,7 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
             said = file.read_text("utf-8").strip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             raise UserError("{path} cannot be read: {error}.", path=file, error=error) from error
-    elif streams.attended():
+    elif streams.is_interactive():
         said = str(click.prompt(_("Passphrase"), hide_input=True, confirmation_prompt=twice))
     else:
         raise CallError("A passphrase is needed, and there is no terminal to ask at. Use --passphrase-file.")

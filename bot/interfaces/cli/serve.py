@@ -47,7 +47,7 @@ async def serve(config: Config) -> None:
 
         async def until_stopped() -> None:
             for part, setting in config.unset().items():
-                logs.log.info("not_configured", part=part, setting=setting)
+                logs.log.info("part_not_configured", part=part, setting=setting)
             await report_differences(app.services.registry)
             logs.ready("terminal")
             aside = [asyncio.create_task(each) for each in (_invite(app.web), report_alive(manager))]
@@ -60,14 +60,14 @@ async def serve(config: Config) -> None:
         await app.run(until_stopped)
     logs.stopped()
     if app.restart.wanted.is_set() and not stop.is_set():
-        logs.log.info("restarting")
+        logs.log.info("service_restarting")
         manager.tell(f"WATCHDOG_USEC={_BEGINNING}")  # a migration may take long
         begin_anew()
 
 
 async def _invite(web: WebServer) -> None:
     """Print at a terminal how to open the dashboard, until somebody has signed in."""
-    if not streams.attended():
+    if not streams.is_interactive():
         return
     try:
         if url := await web.first_link():
@@ -89,7 +89,7 @@ async def report_differences(registry: Registry) -> None:
     try:
         found = await registry.call("config.diff", owner_at_terminal(), {})
         for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
-            logs.log.warning("differs_from_file", what=line, do="`carina config apply` applies the file")
+            logs.log.warning("agents_differ_from_file", what=line, do="`carina config apply` applies the file")
     except UserError as error:
         logs.log.warning("configuration_not_compared", reason=str(error))
     except Exception:  # what is only said at the start is no reason to end the service
@@ -134,7 +134,7 @@ async def show_demo() -> None:
                 url = (await call("dashboard.open", owner_at_terminal(), {})).data()["url"]
                 click.echo(url)
                 click.echo(_("All of its data is made up and is deleted when you press Ctrl-C."), err=True)
-                if streams.attended():
+                if streams.is_interactive():
                     webbrowser.open(url)
                 await stop.wait()
 

@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.service_manager import runs_for_account
 from bot.errors import UserError
-from bot.interfaces.service_client import held
+from bot.interfaces.service_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, operation
 from memory.store.folder import DataFolder
@@ -295,7 +295,7 @@ class Removal(Struct, frozen=True):
                 ]
             )
         )
-        with held(folder, _("Stop it, then uninstall.")):
+        with hold(folder, _("Stop it, then uninstall.")):
             for path in folder.own_files():
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
         left = sorted(path.name for path in folder.path.iterdir())

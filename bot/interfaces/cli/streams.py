@@ -21,14 +21,14 @@ def typed() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def attended() -> bool:
+def is_interactive() -> bool:
     """Whether a person reads and types at a terminal."""
     return typed() and sys.stdout is not None and sys.stdout.isatty()
 
 
 def wrapped(text: str) -> str:
     """For a terminal, with long lines broken at spaces, so that it breaks no word."""
-    if not attended():
+    if not is_interactive():
         return text
     width = shutil.get_terminal_size().columns
     return "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.split("\n"))
@@ -44,9 +44,9 @@ def _wrapped(line: str, width: int) -> str:
 
 
 @contextmanager
-def unechoed() -> Iterator[None]:
+def without_echo() -> Iterator[None]:
     """What is typed before the line editor has started is kept for it and not shown. Ctrl-C works meanwhile."""
-    if sys.platform == "win32" or not attended():
+    if sys.platform == "win32" or not is_interactive():
         yield
         return
     before = termios.tcgetattr(sys.stdin)
@@ -59,7 +59,7 @@ def unechoed() -> Iterator[None]:
         termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 
-def meant(said: str) -> bool | None:
+def parse_yes(said: str) -> bool | None:
     """Whether an answer in any of our languages means yes or no; None if it is neither."""
     word = said.strip().casefold()
     return True if word in ("y", "yes", "j", "ja", "はい") else False if word in ("n", "no", "nein", "いいえ") else None

@@ -80,7 +80,7 @@ async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
     return shared
 
 
-def barred(
+def refusal(
     interaction: discord.Interaction[Any],
     settings: DiscordSettings,
     ignored: Callable[[PersonId], bool],
@@ -127,8 +127,8 @@ def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> 
     if interaction.guild is None:
         info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
         shared = bool(getattr(interaction.user, "mutual_guilds", ()))
-        return notifications.admitted(author, info, settings, shares_guild=shared)
-    return notifications.admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
+        return notifications.is_admitted(author, info, settings, shares_guild=shared)
+    return notifications.is_admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
 
 
 def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:

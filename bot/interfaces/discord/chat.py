@@ -28,7 +28,7 @@ _TALK = {"agent": gettext_noop("Talk to an agent by name"), "group": gettext_noo
 _SHOWN = 1_700  # characters of what was said that are repeated in the place
 
 
-def install_talking(tree: Tree, served: ServedConstellations, settings: DiscordSettings) -> None:
+def install_chat(tree: Tree, served: ServedConstellations, settings: DiscordSettings) -> None:
     group = app_commands.Group(name="chat", description=gettext_noop("Talk to an agent or group by name"))
     for kind in ("agent", "group"):
         group.add_command(_chat(kind, served, settings))
@@ -73,7 +73,7 @@ def _context(interaction: Interaction, settings: DiscordSettings) -> MessageCont
         raise UserError("I am not a member of this server, so I cannot answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()
-    if not notifications.admitted(author, info, settings, shares_guild=bool(shared)):
+    if not notifications.is_admitted(author, info, settings, shares_guild=bool(shared)):
         raise UserError("You are not allowed to talk to me here. The person who runs me can change that.")
     if not info.direct and settings.mode(info.chain or (info.id,)) is Mode.OFF:
         raise UserError("I do not read or answer anything in this channel.")

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
 from bot.interfaces.discord.components import OpenForm, OpenQuestion, Questions, hear_button, hear_choice
-from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, suggests, tell, text_file
+from bot.interfaces.discord.responses import Interaction, Tree, defer, suggests, tell, text_file, without_secrets
 from bot.interfaces.discord.responses import shown as shown_text
 from bot.interfaces.discord.row_actions import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
@@ -205,7 +205,7 @@ class Commands(Struct, frozen=True):
         file, items, footer = None, list[discord.ui.Item[Any]](), ""
         if document := "\n".join(filter(None, (each.document for each in found))):
             file = text_file(interaction, document, declared.file_name)
-            if cleaned(interaction, document) != document:
+            if without_secrets(interaction, document) != document:
                 lines.append(_("Secrets are left out; the terminal shows them."))
         if declared.name in self.items:
             items += self.items[declared.name](found[-1])

@@ -9,8 +9,8 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.callers import barred
-from bot.interfaces.discord.chat import install_talking
+from bot.interfaces.discord.callers import refusal
+from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.components import OpenForm, install_approvals, operation_buttons
 from bot.interfaces.discord.help import install_help
@@ -80,7 +80,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
             install=lambda tree: _install(tree, served, services.registry.operations, settings),
             synced=functools.partial(front_ends.mark, _MARK),
             note=functools.partial(front_ends.set_mark, _MARK),
-            barred=lambda interaction: barred(interaction, settings, ignored, keeps),
+            barred=lambda interaction: refusal(interaction, settings, ignored, keeps),
             language=lambda interaction: places.accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
         ),
@@ -131,7 +131,7 @@ def _install(
     tree.client.add_dynamic_items(*operation_buttons(registry, settings, served.shared.configured))
     install_why(tree, commands)
     install_settings(tree, commands)
-    install_talking(tree, served, settings)
+    install_chat(tree, served, settings)
 
 
 def _persons(rules: Mapping[str, Rule], rule: Rule) -> list[int]:

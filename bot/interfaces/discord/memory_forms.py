@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
-from bot.interfaces.discord.responses import Interaction, Tree, answer, cleaned, defer
+from bot.interfaces.discord.responses import Interaction, Tree, answer, defer, without_secrets
 from bot.services.memory.block_results import FormContents
 from bot.services.registry import Registry
 from bot.services.results import Markdown
@@ -72,7 +72,7 @@ def _form(interaction: Interaction, found: FormContents) -> discord.ui.Modal:
     what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
     title = _("Edit a field of a block") if found.field else _("Edit a block")
     longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
-    entry = Entry("text", _("What it should say"), longest, cleaned(interaction, found.text), lines=True)
+    entry = Entry("text", _("What it should say"), longest, without_secrets(interaction, found.text), lines=True)
     return modal(title, f"carina:memory:edit:{what}:{found.id}", entry)
 
 

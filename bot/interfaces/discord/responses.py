@@ -45,19 +45,19 @@ async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:
     return True
 
 
-def cleaned(interaction: Interaction, text: str) -> str:
+def without_secrets(interaction: Interaction, text: str) -> str:
     """What is shown, without secrets: configuration and files may hold some, and Discord keeps what it is given."""
     return str(interaction.client.tree.cleaned(text))
 
 
 def shown(interaction: Interaction, text: str) -> str:
     """What is shown in a message: also without what nobody sees, and with links that say where they lead."""
-    return outgoing(cleaned(interaction, text))
+    return outgoing(without_secrets(interaction, text))
 
 
 def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
     """A text to be sent as a file, without secrets; packed where it is large. Raises UserError where that is no use."""
-    data = cleaned(interaction, text).encode("utf-8", "replace")
+    data = without_secrets(interaction, text).encode("utf-8", "replace")
     if len(data) > LARGEST_FILE:
         data, name = gzip.compress(data), f"{name}.gz"
     if len(data) > LARGEST_FILE:

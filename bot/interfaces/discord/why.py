@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
 from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_button, hear_choice, hear_form, modal
-from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, tell
+from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, without_secrets
 from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
@@ -110,7 +110,9 @@ def _form(commands: Commands) -> OpenForm:
             raise UserError(
                 "It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size
             )
-        entry = Entry("text", _("What it should say"), text=cleaned(interaction, found.text), required=True, lines=True)
+        entry = Entry(
+            "text", _("What it should say"), text=without_secrets(interaction, found.text), required=True, lines=True
+        )
         return modal(_("Correct what I remember"), f"carina:why:correct:{found.id}:{found.mark}", entry)
 
     return OpenForm(made)

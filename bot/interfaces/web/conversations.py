@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
-from bot.interfaces.group_requests import require_taken, said_because, words_of
+from bot.interfaces.group_requests import answers_of, require_taken, words_of
 from bot.runtime.router import Router
 from bot.services.composition import Services
 from bot.services.system.front_ends import Addressee
@@ -191,7 +191,7 @@ class Talk(Struct, frozen=True):
                 (), _("Nobody answers there at the moment. Your message is kept for 7 days in case that changes.")
             )
         await self.services.runtime.delivered(place)
-        said = await self.database.read(lambda rows: said_because(rows, row, place))
+        said = await self.database.read(lambda rows: answers_of(rows, row, place))
         said = [each for each in said if each.status is not outbox.Status.WITHDRAWN]
         if not said and await self.database.read(lambda rows: _taken_back(rows, row)):
             return Answer((), _("Stopped: the message was withdrawn."))
@@ -208,7 +208,7 @@ class Talk(Struct, frozen=True):
         self, rows: Rows, place: PlaceId, limit: int, words: str = "", around: int | None = None
     ) -> list[ChatLine]:
         """What was said last, or of that what has these words, or what was said about the message of an id."""
-        found = messages.said_in(rows, place, Scope(OWNER), limit, words, around)
+        found = messages.newest_in(rows, place, Scope(OWNER), limit, words, around)
         return [_line(rows, each) for each in found]
 
     @reads

@@ -147,7 +147,7 @@ class Agenda(MemoryService, frozen=True):
         chosen = where or quiet_hours.of(tx, self.people.selves(caller.person)).reminders
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
-            text, when = reminding.parted(text, self.clock(), self._zone(tx, caller))
+            text, when = reminding.split_request(text, self.clock(), self._zone(tx, caller))
         new = NewReminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
@@ -164,7 +164,7 @@ class Agenda(MemoryService, frozen=True):
                 each,
                 next=_local(each.next_at, zone),
                 repeats=reminding.repetition(each.reminder.trigger),
-                words=reminding.stand(each),
+                words=reminding.status_words(each),
             )
             for each in self._reminders(rows, caller)
         )
@@ -217,14 +217,14 @@ class Agenda(MemoryService, frozen=True):
     @operation("events.list", "List upcoming events", Action.AGENDA)
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
-        coming = calendar.coming(self._events(rows, caller), self.clock(), days)
+        coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)
         found = (_event(at, each, self._zone(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events that I can show here."))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
     @writes
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
-        found = calendar.meant(self._events(tx, caller), event)
+        found = calendar.find(self._events(tx, caller), event)
         appointments.cancel(tx, found, self.clock())
         return _("Canceled: {title}", title=found.title)
 
@@ -272,7 +272,7 @@ class Agenda(MemoryService, frozen=True):
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The reminder that is meant; by number, also one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
-            return reminding.meant([each.reminder for each in self._reminders(tx, caller)], which)
+            return reminding.find([each.reminder for each in self._reminders(tx, caller)], which)
         found = reminders.by_id(tx, ReminderId(number))
         if found is None or found.person not in self.people.selves(caller.person):  # the same answer
             raise Refused("You have no such reminder.")

@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import ActionReport, Listing, Markup, Result, Row, did
+from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
 from bot.services.transactions import commit, reads
 from memory import budgets
 from memory.budgets import Bill, By, Limit
@@ -199,7 +199,7 @@ class Spending(Struct, frozen=True):
             raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
-            return did(gettext_noop("Removed. There is no such budget anymore."), who=named)
+            return report(gettext_noop("Removed. There is no such budget anymore."), who=named)
         return _did(gettext_noop("Removed. The configured budget applies now: {limit}."), left)
 
     @suggestions("spending")
@@ -219,7 +219,7 @@ class Spending(Struct, frozen=True):
 
 
 def _did(text: str, limit: Limit) -> ActionReport:
-    return did(
+    return report(
         _(text).replace("{limit}", _whole(limit)),
         who=limit.subject,
         period=limit.period,

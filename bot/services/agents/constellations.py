@@ -12,7 +12,7 @@ from bot.config import Config
 from bot.config.agent_files import problem_with
 from bot.config.tables import Constellation as Section
 from bot.errors import UserError
-from bot.runtime.bootstrap import seeded_routing
+from bot.runtime.bootstrap import seed_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
@@ -103,7 +103,7 @@ class ConstellationCommands(Struct, frozen=True):
             raise UserError('There is already a constellation "{name}".', name=name)
         made = await self.registry.ensure(name, PERSON)
         async with self.registry.use(made.id) as database:
-            await seeded_routing(self.config, database, self.clock)
+            await seed_routing(self.config, database, self.clock)
         _log.info("constellation_created", constellation=made.name)
         return _(
             "{name} is created, with the agents and groups of the configuration. No place belongs to it yet: "

@@ -15,7 +15,7 @@ from bot.services.agents.task_lists import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.registry import KEEPS, Arguments, Param, operation
-from bot.services.results import ActionReport, Listing, Markup, Result, Row, did
+from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
 from bot.services.transactions import reads, writes
 from memory import activity, coordination
 from memory.activity import Event, EventFilter, Importance, Kind
@@ -175,7 +175,7 @@ class Coordination(Struct, frozen=True):
     def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> ActionReport:
         by = self._by(caller, arguments.audience)
         task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
-        return did(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
+        return report(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
     @writes

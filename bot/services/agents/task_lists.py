@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.agenda.tasks import NONE, TaskChanges, meant, tree
+from bot.agents.agenda.tasks import NONE, TaskChanges, find_task, tree
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
@@ -159,7 +159,7 @@ class TaskLists(MemoryService, frozen=True):
     @writes
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         now, zone, among = self.clock(), self._zone(tx, caller), self._reach(tx, caller)
-        above = meant(among, arguments.under) if arguments.under not in ("", NONE) else None
+        above = find_task(among, arguments.under) if arguments.under not in ("", NONE) else None
         if above is not None and above.shared:
             by = By(Scope(above.audience), caller.trust, now, person=caller.person)
             task = coordination.assign(tx, by, arguments.title, None, "")
@@ -186,7 +186,7 @@ class TaskLists(MemoryService, frozen=True):
     def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
         now, zone = self.clock(), self._zone(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
-        task = meant(found, arguments.task)
+        task = find_task(found, arguments.task)
         wanted = TaskChanges(
             arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
             under=arguments.under, after=arguments.after, fields=_fields(arguments.field),
@@ -199,7 +199,7 @@ class TaskLists(MemoryService, frozen=True):
     @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, CHANGES)
     @writes
     def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
-        found = meant(tasks.shared(tx, caller.scope), task)
+        found = find_task(tasks.shared(tx, caller.scope), task)
         to = find_living(tx, agent).id if agent else None
         task_, _before = self._put(tx, caller, found, {"assignee_id": to})
         return Entry(done=_("Changed"), row=TaskRow.of(task_, self._zone(tx, caller)))
@@ -209,7 +209,7 @@ class TaskLists(MemoryService, frozen=True):
     def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Saved) -> str:
         selves = self.people.selves(caller.person)
         every = tasks.listing(tx, caller.scope, selves, done=True)
-        found = meant(every, task)
+        found = find_task(every, task)
         saved = task_templates.Template(name, task_templates.outline(found, every))
         task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
         return _("Saved {title} as the template {name}.", title=found.title, name=name)
@@ -218,12 +218,12 @@ class TaskLists(MemoryService, frozen=True):
     @writes
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
         template = self._template(tx, caller, name)
-        above = meant(self._own(tx, caller), under) if under else None
+        above = find_task(self._own(tx, caller), under) if under else None
         new = NewTask(
             title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
             parent=None if above is None else above.id,
         )  # fmt: skip
-        made = task_templates.use(tx, template, new, self.clock())
+        made = task_templates.create_tasks(tx, template, new, self.clock())
         return Tasks.of(TaskRow.of(each, self._zone(tx, caller)) for each in made)
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
@@ -262,7 +262,7 @@ class TaskLists(MemoryService, frozen=True):
 
     @writes
     def _end(self, tx: Tx, caller: Caller, task: str, status: Status) -> str:
-        done, before = self._put(tx, caller, meant(self._reach(tx, caller), task), {"status": status})
+        done, before = self._put(tx, caller, find_task(self._reach(tx, caller), task), {"status": status})
         alone, with_steps = _ENDED[status]
         steps = len(before) - 1
         return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)

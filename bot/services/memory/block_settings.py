@@ -148,12 +148,12 @@ class BlockSettings(MemoryService, frozen=True):
         """As it stands; the caller sees first what would be told."""
         audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
 
-        def look(rows: Rows) -> tuple[BlockId, ChangeLog, WidenedBlock]:
+        def check(rows: Rows) -> tuple[BlockId, ChangeLog, WidenedBlock]:
             named, past = named_past(rows, caller.scope, label)
             require_widening(rows, hand, named.block, past, audience)
             return named.block.id, past, _widened(rows, named, audience, caller)
 
-        looked_at, known, found = await self.database.read(look)
+        looked_at, known, found = await self.database.read(check)
         caller.confirm(found.question)
 
         def work(tx: Tx) -> WidenedBlock:

@@ -169,7 +169,7 @@ class Blocks(MemoryService, frozen=True):
             if (field := next((each for each in there if field_mark(each) == arguments.field), "")) == "":
                 raise UserError("The block no longer has this field, so nothing was changed.")
         block = manual_edits.write(edit, named.block, arguments.text, field, arguments.mark, arguments.seen)
-        merged = manual_edits.kept_more(tx, block, field, arguments.text)
+        merged = manual_edits.was_merged(tx, block, field, arguments.text)
         return EditResult(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
     @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)

@@ -141,7 +141,7 @@ class ContextPreview(Struct, frozen=True):
         turn = Turn(turns.new_turn_id(), agent.id, None, newest.place, newest.person, scope, newest.trust, (), 0, now)
         joined = Step(0, MessagesJoined(((newest.id, newest.revision),)), now)
         looked = prompt.inputs(rows, turn, agent, TurnRows((), (newest,), (joined,)))
-        return prompt.remind(rows, prompt.gather(rows, looked))
+        return prompt.add_recalled(rows, prompt.add_inputs(rows, looked))
 
 
 def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
-from bot.services.results import ActionReport, Entry, Listing, Markup, Row, did
+from bot.services.results import ActionReport, Entry, Listing, Markup, Row, report
 from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, Folder, NewFolder, disk
@@ -162,7 +162,7 @@ class Folders(Struct, frozen=True):
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         folders.attach(tx, folder.id, found.id, access, self.clock())
         text = _("{agent} can read and write {folder} now.") if write else _("{agent} can read {folder} now.")
-        return did(text, folder=folder.name, agent=found.name, access=access)
+        return report(text, folder=folder.name, agent=found.name, access=access)
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
@@ -170,7 +170,7 @@ class Folders(Struct, frozen=True):
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
-        return did(_("{agent} cannot use {folder} now."), folder=folder.name, agent=found.name, access="none")
+        return report(_("{agent} cannot use {folder} now."), folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
@@ -178,7 +178,7 @@ class Folders(Struct, frozen=True):
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
         text = _("{folder} is now for {readers} instead of {before}.")
-        return did(text, folder=folder.name, readers=heard, before=folder.audience)
+        return report(text, folder=folder.name, readers=heard, before=folder.audience)
 
     @operation("folder.embedder", "Set a folder's embedding model", Action.FOLDERS, CHANGES_AT_TERMINAL)
     async def set_embedder(self, _caller: Caller, name: _Name, embedder: _Embedder) -> ActionReport:
@@ -191,7 +191,7 @@ class Folders(Struct, frozen=True):
         words = _("{folder} is now searched by words only.")
         if model != NONE:
             words = _("{folder} now uses {embedder}. Until its files are embedded, search uses words only.")
-        return did(words, folder=name, embedder=model or _DEFAULT, before=folder.embedding_model or _DEFAULT)
+        return report(words, folder=name, embedder=model or _DEFAULT, before=folder.embedding_model or _DEFAULT)
 
     async def _model(self, embedder: str) -> str:
         model = "" if embedder == _DEFAULT else embedder
@@ -214,7 +214,7 @@ class Folders(Struct, frozen=True):
             raise UserError(words.format(folder=name, path=folder.path))
         folders.put(tx, folder, replace(new, people=(PERSON,)), self.clock())
         text = _("Uploaded to {folder} as {file}, {bytes} bytes. {note}")
-        return did(text, folder=name, file=new.name, bytes=new.size, note=new.note)
+        return report(text, folder=name, file=new.name, bytes=new.size, note=new.note)
 
     @operation(
         "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
@@ -230,7 +230,7 @@ class Folders(Struct, frozen=True):
             done = await folders.index(self.database, folder, self.clock, _STEP_SECONDS)
             changed, finished = changed + done.changed, done.finished
         text = _("{folder} is indexed: {files}, {changed} new or changed, {removed} removed.")
-        return did(text, folder=name, files=done.files, changed=changed, removed=done.removed)
+        return report(text, folder=name, files=done.files, changed=changed, removed=done.removed)
 
     @operation(
         "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
@@ -242,7 +242,7 @@ class Folders(Struct, frozen=True):
         if not file:
             caller.confirm(_("Remove the folder {name} and its uploads? This cannot be undone.", name=name))
             files = folders.remove(tx, folder.id)
-            return did(_("Removed {folder} with {files}."), folder=name, files=files, whole=True)
+            return report(_("Removed {folder} with {files}."), folder=name, files=files, whole=True)
         if folder.kind == "local":
             words = _("{folder} is the directory {path}. Remove the file there.", folder=name, path=folder.path)
             raise UserError(words)
@@ -253,7 +253,7 @@ class Folders(Struct, frozen=True):
         caller.confirm(
             _("Remove the file {file} of {name}? This cannot be undone.", file=file, name=name)
         )  # else undone
-        return did(_("Removed a file of {folder}."), folder=name, files=1, whole=False)
+        return report(_("Removed a file of {folder}."), folder=name, files=1, whole=False)
 
 
 def _audience(text: str) -> Audience:

@@ -242,13 +242,13 @@ class Search(MemoryService, frozen=True):
 
         why = "" if apart and wanted.domains == {"files"} else asked.why
 
-        def look(rows: Rows) -> SearchResults:
+        def find(rows: Rows) -> SearchResults:
             found = search(rows, query, caller.scope)
             named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
             places = {each: where(rows, each, caller.scope) for each in {hit.audience for hit in found.hits}}
             return SearchResults.of(replace(found, hits=named, words_alone=why), places)
 
-        found = await self.database.read(look)
+        found = await self.database.read(find)
         return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH)

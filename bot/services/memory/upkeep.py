@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
-from bot.services.results import ActionReport, Listing, Markup, Row, did
+from bot.services.results import ActionReport, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
@@ -118,7 +118,7 @@ class Upkeep(MemoryService, frozen=True):
             if allowed
             else ""
         )
-        return did(
+        return report(
             _("The cleanup of {at} is undone: {text}"),
             at=run.at,
             text=f"{counts_words(run)}, all as before.{missing}{stays}",

@@ -23,7 +23,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
-from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, did
+from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
 from bot.services.transactions import commit, reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
@@ -165,7 +165,7 @@ class Access:
 
     async def load(self) -> None:
         """Read the stored decisions, also after an erasure."""
-        found = await self.database.read(access.ruled)
+        found = await self.database.read(access.rules)
         self.rules.clear()
         self.rules |= {each.subject: each.rule for each in found}
 
@@ -246,23 +246,23 @@ class Access:
         self._hold(found.person, Rule.ALLOW, caller.approver)
         self.resume()
         text = _("{name} ({person}) is now allowed and has been told.")
-        return did(text, person=found.person, name=found.name)
+        return report(text, person=found.person, name=found.name)
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
     async def let_in(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.ALLOW, _("✅ {person} may talk to me."), _LET_IN)
-        return did(_("{person} is now allowed and has been told."), person=person)
+        return report(_("{person} is now allowed and has been told."), person=person)
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
     async def block(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.DENY, _("⛔ {person} is blocked."), _NOT_LET_IN)
-        return did(_("{person} is blocked and has been told. `carina people forget` undoes this."), person=person)
+        return report(_("{person} is blocked and has been told. `carina people forget` undoes this."), person=person)
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, None, _("The request of {person} is ignored."), "")
         text = _("I will not answer {person}. They can ask again tomorrow.")
-        return did(text, person=person)
+        return report(text, person=person)
 
     async def _decide(
         self, caller: Caller, subject: str, rule: Rule | None, shown: str, told: str | None = None
@@ -271,7 +271,7 @@ class Access:
         now, person = self.clock(), PersonId(subject)
 
         def work(tx: Tx) -> None:
-            if told is not None and access.asking(tx, person) is None:  # the first answer counts
+            if told is not None and access.open_request(tx, person) is None:  # the first answer counts
                 raise Refused(_(_NOT_OPEN))
             if rule is None:
                 access.ignore(tx, person)
@@ -291,7 +291,7 @@ class Access:
     def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
         given = sorted(self.configured.items())
         configured = (RuleRow(subject=subject, rule=rule, via="configuration") for subject, rule in given)
-        ruled = map(RuleRow.from_record, access.ruled(rows))
+        ruled = map(RuleRow.from_record, access.rules(rows))
         return Listing.of((*ruled, *configured), _("Nobody has been allowed or blocked by name."))
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
@@ -332,7 +332,7 @@ class Access:
             raise UserError(words)
         _log.info("admission_forgotten", subject=who, by=caller.person, door=caller.approver.door)
         text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
-        return did(text, who=who)
+        return report(text, who=who)
 
     @suggestions("decided")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -347,7 +347,7 @@ class Access:
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
         await self._decide(caller, subject, rule, shown)
-        return did(_("{done}. `carina people forget` undoes this.", done=done), who=subject)
+        return report(_("{done}. `carina people forget` undoes this.", done=done), who=subject)
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
         self.rules[subject] = rule

@@ -96,7 +96,7 @@ class Approvals(Struct, frozen=True):
             own = requests.asking(rows, who.identities)
             waiting = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
             if waiting:
-                return Ruling(cards.which(waiting, [each.id for each in own]), counted=False)
+                return Ruling(cards.which_request(waiting, [each.id for each in own]), counted=False)
             return Ruling(_("There is no such request.") if code else "", counted=False)
 
         def work(tx: Tx) -> Ruling:
@@ -125,7 +125,7 @@ class Approvals(Struct, frozen=True):
         stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
         private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
-        shown = hidden if private else cards.exactly(found.arguments)
+        shown = hidden if private else cards.visible_text(found.arguments)
         return _(
             "`{tool}`\n{reason}\n{stands}",
             tool=found.tool,

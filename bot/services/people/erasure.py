@@ -119,7 +119,7 @@ class Eraser:
             async with self.alone():
                 (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
             if isinstance(done, BaseException):
-                _log.error("not_erased", erasure=erasure.id, exc_info=done)
+                _log.error("erasure_failed", erasure=erasure.id, exc_info=done)
                 reason = f"{type(done).__name__}: {done}"
                 done = UserError("It is not finished yet ({reason}). It continues at the next start.", reason=reason)
             self._settle(erasure.id, done)
@@ -170,7 +170,7 @@ class Eraser:
         }
         await registry.write(_RECEIPT, lambda tx: privacy.finish_erasure(tx, erasure.id, receipt, now), durable=True)
         await _emptied(registry)
-        _log.info("erased", erasure=erasure.id, files=searched.files, left=len(searched.left))
+        _log.info("erasure_finished", erasure=erasure.id, files=searched.files, left=len(searched.left))
         return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)
 
     async def _samples(self, constellations: Iterable[Constellation], person: PersonId) -> list[str]:
@@ -184,10 +184,10 @@ class Eraser:
         """Without words that are in our files anyway, or in agents' initial texts."""
         begun = await asyncio.to_thread(beginning_texts)
         others = [word for word in words if word.casefold() not in begun]
-        found = await self.constellations.registry.read(lambda rows: byte_search.telling(rows, others))
+        found = await self.constellations.registry.read(lambda rows: byte_search.distinctive(rows, others))
         for constellation in constellations:
             async with self.constellations.use(constellation.id) as database:
-                found = await database.read(partial(byte_search.telling, words=found))
+                found = await database.read(partial(byte_search.distinctive, words=found))
         return found
 
     async def _erase_in(self, constellation: Constellation, erasure: Erasure) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class Eraser:
         for constellation in self.constellations.all():
             if not left.copy and (self.folder / left.file) == constellation.path:
                 async with self.constellations.use(constellation.id) as database:
-                    found["tables"] = await database.read(lambda rows: byte_search.holding(rows, words))
+                    found["tables"] = await database.read(lambda rows: byte_search.tables_with(rows, words))
         return found
 
 

@@ -20,10 +20,10 @@ from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
-from bot.services.results import ActionReport, Listing, Markup, Result, Row, did, relative
+from bot.services.results import ActionReport, Listing, Markup, Result, Row, relative, report
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
-from memory.erasure.person import is_to_part, part
+from memory.erasure.person import must_separate, separate
 from memory.knowledge import graph
 from memory.people import identities, states
 from memory.people.audience import Scope
@@ -95,7 +95,7 @@ class Accounts:
         now, code = self.clock(), new_code()
 
         def work(tx: Tx) -> bool:
-            return identities.offer(tx, caller.person, code, now)
+            return identities.issue_code(tx, caller.person, code, now)
 
         if not await commit(self.constellations.registry, work):
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
@@ -111,12 +111,12 @@ class Accounts:
         self._require_patience(caller.person, now)
 
         def work(tx: Tx) -> HalfLink | Link | None:
-            return identities.say(tx, caller.person, read_code(code), new_code(), now)
+            return identities.redeem_code(tx, caller.person, read_code(code), new_code(), now)
 
         done = await commit(self.constellations.registry, work)
         match done:
             case HalfLink(other, code):
-                return did(
+                return report(
                     _(
                         "This code was given to {{other}}. If that is you, enter this one there within ten "
                         "minutes: `{shown_code}`\nThen I treat both accounts as one person: I may use what either "
@@ -130,9 +130,9 @@ class Accounts:
                 )
             case Link(other):
                 await self.load()
-                _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
+                _log.info("accounts_linked", person=caller.person, other=other, door=caller.approver.door)
                 text = _("Done. I now treat {person} and {other} as one person. `carina link remove` ends that.")
-                return did(text, person=caller.person, other=other)
+                return report(text, person=caller.person, other=other)
             case _:
                 self._wrong[caller.person].append(now)
                 raise UserError(
@@ -155,9 +155,9 @@ class Accounts:
         await self.load()
         await self.settle()
         await self.narrow()
-        _log.info("unlinked", person=person, others=others, door=caller.approver.door)
+        _log.info("account_unlinked", person=person, others=others, door=caller.approver.door)
         text = _("{person} is unlinked. What was said while the accounts were linked stays where it was said.")
-        return did(text, person=person)
+        return report(text, person=person)
 
     async def narrow(self) -> None:
         """After an unlink, stop running and waiting work from combining accounts of different people."""
@@ -166,8 +166,8 @@ class Accounts:
                 await self.narrow_here(each.id, database)
 
     async def narrow_here(self, constellation: ConstellationId, database: Database) -> None:
-        if await database.read(lambda rows: is_to_part(rows, self.audience.audiences)):
-            turns = await database.write(_PART, lambda tx: part(tx, self.audience.audiences), durable=True)
+        if await database.read(lambda rows: must_separate(rows, self.audience.audiences)):
+            turns = await database.write(_PART, lambda tx: separate(tx, self.audience.audiences), durable=True)
             self.moved(constellation, turns)
 
     def _require_patience(self, person: PersonId, now: datetime) -> None:

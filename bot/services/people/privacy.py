@@ -151,7 +151,7 @@ class Privacy(Struct, frozen=True):
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
                 found[each.name] = await database.read(read)
-        _log.info("exported", person=whose, by=caller.person, door=caller.approver.door)
+        _log.info("person_exported", person=whose, by=caller.person, door=caller.approver.door)
         about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
         return Export(everything={**about, "constellations": found, "accounts": await self._identities(whose)})

@@ -109,7 +109,7 @@ class Backups:
             raise UserError(error_text(error)) from error
         for name, words in damaged.items():
             _log.warning("backup_damaged", name=name, reason=words)
-        _log.info("backed_up", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
+        _log.info("backup_created", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
         return made
 
 

@@ -89,7 +89,7 @@ class Gaps(Struct, frozen=True):
     @reads
     def never_wrote(self, rows: Rows, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
         """The persons whose direct messages were never heard, and since when they are let in."""
-        since = {each.subject: each.at for each in access.ruled(rows) if each.rule is access.Rule.ALLOW}
+        since = {each.subject: each.at for each in access.rules(rows) if each.rule is access.Rule.ALLOW}
         return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
 
 

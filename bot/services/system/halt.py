@@ -14,7 +14,7 @@ from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
 from bot.services.registry import Options, operation
-from bot.services.results import ActionReport, did
+from bot.services.results import ActionReport, report
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
 from memory.store.logs import Log
@@ -54,9 +54,9 @@ class Halt(Struct, frozen=True):
             ) from error
         since = from_text(self.since)
         if before:
-            return did(_("Everything has been halted since {since}."), since=since, text="already halted")
+            return report(_("Everything has been halted since {since}."), since=since, text="already halted")
         text = _("Halted. I answer and send nothing until you release the halt. Incoming messages are kept.")
-        return did(text, since=since, text="halted")
+        return report(text, since=since, text="halted")
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
     async def release(self, caller: Caller) -> str:
@@ -71,7 +71,7 @@ class Halt(Struct, frozen=True):
         if not over:
             return _("Somebody halted again just now, so everything stays halted.")
         self.go_on()
-        _log.warning("released", by=caller.person, door=caller.approver.door)
+        _log.warning("halt_released", by=caller.person, door=caller.approver.door)
         return _("Released. I am answering the waiting messages in order.")
 
 

@@ -320,7 +320,7 @@ def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
 
 def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
     """Model calls, approvals and tool calls in order; a call lasts from the step before it until it was stored."""
-    batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.thoughts(rows, turn["id"], scope)
+    batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.reasoning(rows, turn["id"], scope)
     found = list[StageRow]()
     for row in metrics.model_calls(rows, turn["id"]):
         at = from_text(row["at"])

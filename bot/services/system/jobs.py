@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from pydantic import Field
 
 from bot.agents.events import ToolCallCompleted, TurnEvent
-from bot.agents.groups.sleeptime import look_all
+from bot.agents.groups.sleeptime import check_all
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -288,5 +288,5 @@ class Upkeep(Struct, frozen=True):
 
     def look_after_groups(self, tx: Tx, firing: DueJob) -> JobResult:
         """Check the triggers of sleeptime groups, and queue the turns that they call for."""
-        fired = look_all(tx, firing.now, self.zone)
+        fired = check_all(tx, firing.now, self.zone)
         return JobResult(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))

@@ -214,7 +214,9 @@ def _refine(course: _Course, item: Refine) -> None:
 
 
 def _link(course: _Course, item: Link) -> None:
-    _require(all(graph.says(item.entry, each) for each in item.triples), "a name would be noted that no entry says")
+    _require(
+        all(graph.names_both(item.entry, each) for each in item.triples), "a name would be noted that no entry says"
+    )
     entry = item.entry
     sql = """SELECT 1 FROM archival_entries WHERE id = ? AND content = ? AND audience = ? AND trust = ?
              AND archived_at IS NULL AND superseded_by IS NULL"""  # this very run may have changed its category

@@ -277,16 +277,16 @@ async def test_what_is_idle_and_what_is_old_passes_by_itself(service: Service) -
     note = call("coord", operation="note", content="we moved")
     service.model.replies.extend([says("", note), says("noted")])
     await service.heard(said("we moved", 1))
-    await watch.look()
+    await watch.check()
     before = await events(service, Scope(HALL.audience))
     service.clock.forward(1800)
-    await watch.look()
+    await watch.check()
     assert await events(service, Scope(HALL.audience)) == [
         *before,
         (Kind.DEACTIVATED, "Carina became inactive"),
     ]
     service.clock.forward(31 * 24 * 3600)
-    await watch.look()
+    await watch.check()
     assert await service.column("SELECT count(*) FROM activity_events") == [0]
     assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
     assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1

@@ -225,7 +225,7 @@ class World:
         self.now += after
         job = await self.database.read(lambda rows: jobs.get(rows, job_id(self.source)))
         assert job is not None
-        return await self.looking.look(self.database, DueJob(job, ConstellationId("con_1"), self.now, self.now))
+        return await self.looking.check(self.database, DueJob(job, ConstellationId("con_1"), self.now, self.now))
 
     async def told(self) -> list[tuple[str, int, str]]:
         def read(rows: Rows) -> list[tuple[str, int, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.tools.bluesky import PLACE, bare
+from bot.agents.tools.bluesky import PLACE, without_metadata
 from bot.config import load_config
 from bot.errors import ConfigError, ToolError
 from bot.interfaces.bluesky import settings_of
@@ -227,10 +227,10 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 def test_pictures_lose_what_says_where_they_were_taken() -> None:
     whole = PNG + chunk(b"IHDR", b"x" * 13) + chunk(b"eXIf", b"GPS") + chunk(b"IDAT", b"pixels") + chunk(b"IEND", b"")
-    kind, left = bare(whole, "a.png")
+    kind, left = without_metadata(whole, "a.png")
     assert kind == "image/png"
     assert left == whole.replace(chunk(b"eXIf", b"GPS"), b"")
-    kind, left = bare(JPEG, "a.jpg")
+    kind, left = without_metadata(JPEG, "a.jpg")
     assert kind == "image/jpeg"
     assert left == JPEG[:8] + JPEG[JPEG.index(b"\xff\xda") :]
 
@@ -238,7 +238,7 @@ def test_pictures_lose_what_says_where_they_were_taken() -> None:
 @pytest.mark.parametrize("content", [b"", b"GIF89a", PNG + b"\x00\x00\xff\xffIDAT", JPEG[:9], b"\xff\xd8\xff"])
 def test_what_is_no_whole_picture_is_refused(content: bytes) -> None:
     with pytest.raises(ToolError):
-        bare(content, "a.png")
+        without_metadata(content, "a.png")
 
 
 @pytest.mark.parametrize(("audience", "asks"), [(PUBLIC, False), (OWNER, True)])

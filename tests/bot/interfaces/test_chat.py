@@ -18,7 +18,7 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
 from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening
-from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, own_help, understood
+from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.connection import Connection
@@ -137,13 +137,13 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
 
 @pytest.mark.parametrize("line", ["/quit", "/exit", "/QUIT", "/quit  "])
 def test_quit_and_exit_end_the_chat(line: str) -> None:
-    assert isinstance(understood(line), Quit)
+    assert isinstance(parse_line(line), Quit)
 
 
 @pytest.mark.parametrize("line", ["clear", " Clear ", "cls"])
 def test_a_person_clears_the_screen_as_in_a_shell(line: str) -> None:
-    assert isinstance(understood(line, ["tasks"]), Clear)
-    assert understood(line) == TextLine(line), "in a pipe there is no screen"
+    assert isinstance(parse_line(line, ["tasks"]), Clear)
+    assert parse_line(line) == TextLine(line), "in a pipe there is no screen"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_path_in_the_chat_may_begin_with_the_home_folder(monkeypatch: pytest.M
 
 
 def test_help_of_a_command_is_asked_for_by_its_name() -> None:
-    assert understood("/help remind me", ["remind"]) == Command("remind me --help")
+    assert parse_line("/help remind me", ["remind"]) == Command("remind me --help")
     assert {"run", "my", "init", "remind", "route"} <= known(), "each can say where it works"
     assert not {"run", "my", "init"} & {*offered()}
 
@@ -190,7 +190,7 @@ async def test_what_works_only_outside_of_a_chat_says_so(tmp_path: Path, words: 
 
 
 def test_help_is_known_and_names_every_command() -> None:
-    assert isinstance(understood("/help"), Help)
+    assert isinstance(parse_line("/help"), Help)
     for word in ("/help", "/why", "/approve", "/deny", "/quit", "/exit"):
         assert word in own_help()
 
@@ -208,7 +208,7 @@ def test_help_is_known_and_names_every_command() -> None:
     ],
 )
 def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, passed: str) -> None:
-    assert understood(line) == TextLine(passed)
+    assert parse_line(line) == TextLine(passed)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, pa
     ],
 )
 def test_a_command_that_is_none_is_not_said_and_the_way_to_say_it_is_told(line: str, words: str) -> None:
-    found = understood(line)
+    found = parse_line(line)
     assert isinstance(found, UnknownCommand)
     assert words in found.words
 

@@ -134,7 +134,7 @@ def test_with_a_json_log_even_what_nobody_expected_is_an_event(tmp_path: Path) -
     )
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert done.returncode == 1
-    assert [event["event"] for event in events][-2:] == ["crashed", "stopped"]
+    assert [event["event"] for event in events][-2:] == ["service_crashed", "stopped"]
     assert "an odd thing" in events[0]["event"]
     assert "ZeroDivisionError: nobody expected this" in events[-2]["exception"]
 

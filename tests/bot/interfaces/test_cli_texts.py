@@ -160,7 +160,7 @@ def test_at_a_narrow_terminal_no_word_is_broken(here: Here, monkeypatch: pytest.
     whole = here("status").stdout
     monkeypatch.setenv("COLUMNS", "24")
     assert here("status").stdout == whole, "a pipe gets its lines whole"
-    monkeypatch.setattr(streams, "attended", lambda: True)
+    monkeypatch.setattr(streams, "is_interactive", lambda: True)
     narrow = here("status").stdout
     assert max(map(len, narrow.splitlines())) <= 24
     assert narrow.split() == whole.split()
@@ -193,7 +193,7 @@ def test_a_backup_is_copied_to_another_folder(here: Here, tmp_path: Path) -> Non
 
 
 def test_a_long_line_goes_on_below_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "attended", lambda: True)
+    monkeypatch.setattr(streams, "is_interactive", lambda: True)
     monkeypatch.setenv("COLUMNS", "30")
     said = (
         "ok       disk: many gigabytes are free\n         -> leave it as it is for now\n- a point with many words in it"

@@ -9,7 +9,7 @@ import pytest
 
 from bot.agents.context.quotes import passage
 from memory.blocks import retraction
-from memory.blocks.retraction import unwrite
+from memory.blocks.retraction import remove_derived
 from memory.queue.follow_ups import TRIES
 from memory.store.database import Tx
 from memory.store.records import replace
@@ -172,9 +172,9 @@ async def test_the_words_of_a_deleted_message_go_although_what_follows_fails_and
     def take_back(tx: Tx, *given: Any, **more: Any) -> int:
         if broken:
             raise KeyError("a defect of ours")
-        return unwrite(tx, *given, **more)
+        return remove_derived(tx, *given, **more)
 
-    monkeypatch.setattr(retraction, "unwrite", take_back)
+    monkeypatch.setattr(retraction, "remove_derived", take_back)
     model = ScriptedModel(
         says("", call("recall", operation="insert", content="Ann's code word is Xylophone")),
         says("", call("context", operation="append", label="scratchpad", content="The code word is Xylophone.")),

@@ -103,7 +103,8 @@ async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it
     bad: Any = object()
     await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
     assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
-    assert [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log] == [("not_stored", "2")]
+    failed = [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log]
+    assert failed == [("notification_not_stored", "2")]
 
 
 async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(

@@ -233,7 +233,7 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
     monkeypatch.setattr(generate, "titles", lambda: Folders.titles)
     monkeypatch.setattr(main, "manifest", generate.found)
     monkeypatch.setattr(main, "_replies", replies)
-    monkeypatch.setattr(streams, "attended", lambda: attended)
+    monkeypatch.setattr(streams, "is_interactive", lambda: attended)
     said = iter(("perhaps", "j"))
     monkeypatch.setattr(click, "prompt", lambda *_question, **_given: next(said))
     sent.append({"code": main.run(["cards", "clean", *words])})

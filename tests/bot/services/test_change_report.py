@@ -26,8 +26,8 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.ids import AgentId, PlaceId
 from memory.store.records import replace
-from tests.bot.nights import Living, Teller, living, setting
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
+from tests.bot.scheduled_service import ScheduledService, SummaryModel, scheduled_service, setting
 from tests.bot.services.calling import registry, somebody
 
 NIGHT = """
@@ -79,7 +79,7 @@ BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("disc
 class Dark:
     """A service at night, and who asks about it."""
 
-    live: Living
+    live: ScheduledService
     nights: "Nights"
     calls: list[Answer]
 
@@ -137,8 +137,8 @@ async def dark(folder: Path) -> AsyncIterator[Dark]:
             return says("yes")
         return calls.pop(0) if calls else says("")
 
-    made = setting(Teller(talk), EVENING, toml=NIGHT)
-    async with living(folder, made, jobs=("sleeptime",)) as live:
+    made = setting(SummaryModel(talk), EVENING, toml=NIGHT)
+    async with scheduled_service(folder, made, jobs=("sleeptime",)) as live:
         service = live.service
         store = service.database, service.approvals.people
         await live.say("good evening", direct(OLGA), OLGA)

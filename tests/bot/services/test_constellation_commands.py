@@ -325,7 +325,7 @@ def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, command: st
 
 def test_a_new_agent_is_asked_for_at_a_terminal(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(["Nova", "Keeps the calendar", "offline", "You are Nova."])
-    monkeypatch.setattr(streams, "attended", lambda: True)
+    monkeypatch.setattr(streams, "is_interactive", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_question, **_options: next(answers))
     assert rows(here, "agent create") == [{"kind": "agent", "name": "Nova", "did": "created"}]
     settings = rows(here, "agent show Nova")["settings"]

@@ -417,7 +417,7 @@ async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
             patched.setattr(Eraser, "_erase_identities", fails)
             with pytest.raises(UserError, match=r"not finished yet .OSError: the disk is away"):
                 await asked(service, "erase")
-        assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == ["not_erased"]
+        assert [entry["event"] for entry in service.logs if entry["log_level"] == "error"] == ["erasure_failed"]
         assert not (await asked(service, "see"))["erasures"][0]["done_at"]
         await service.heard(said("still here", 7))
         service.crash()

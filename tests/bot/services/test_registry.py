@@ -17,7 +17,7 @@ from bot.interfaces.discord.row_actions import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of
-from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did, relative
+from bot.services.results import Listing, Markdown, Plain, Row, Sentence, relative, report
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
@@ -311,7 +311,7 @@ def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
 
 
 def test_people_read_as_each_interface_shows_them() -> None:
-    told = did("{who} may use `/help`: {said}", who="discord:7", said="*stars* {who}")
+    told = report("{who} may use `/help`: {said}", who="discord:7", said="*stars* {who}")
     assert told.lines(Markdown()) == ["<@7> may use `/help`: \\*stars\\* {who}"]
     assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help`: *stars* {who}"]
     assert told.data() == {"who": "discord:7", "said": "*stars* {who}"}

@@ -28,7 +28,7 @@ OLGA, ANN = owner_at_terminal(), somebody(PersonId("discord:ann"))
 INK = Plain("UTC", NOW)
 
 
-class Desk:
+class Harness:
     """Calls operations as an interface does."""
 
     def __init__(self, database: Database) -> None:
@@ -51,8 +51,8 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def desk(database: Database) -> Desk:
-    found = Desk(database)
+async def desk(database: Database) -> Harness:
+    found = Harness(database)
     await found("tasks.add", title="move house")
     await found("tasks.add", title="pack books", under="move house")
     await found("tasks.add", title="buy boxes", under="pack books", priority="high")
@@ -61,14 +61,14 @@ async def desk(database: Database) -> Desk:
 
 
 @pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
-async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
+async def test_a_task_cannot_stand_under_itself(desk: Harness, under: str) -> None:
     before = await desk.tree()
     with pytest.raises(UserError, match="circular"):
         await desk("tasks.change", task="move house", under=under)
     assert await desk.tree() == before
 
 
-async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
+async def test_a_template_makes_the_same_tasks_again(desk: Harness) -> None:
     await desk("tasks.done", task="buy boxes")  # a step that is done belongs to it nevertheless
     saved = await desk("tasks.template.save", name="Moving", task="move house")
     assert saved.lines(INK) == ["Saved move house as the template Moving."]
@@ -86,7 +86,7 @@ async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
         await desk("tasks.template.use", name="Moving")
 
 
-async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: Database) -> None:
+async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Harness, database: Database) -> None:
     await desk("tasks.template.save", name="Moving", task="move house")
     await desk("tasks.add", ANN, title="dance")
     assert [row["text"] for row in (await desk("tasks.list", ANN)).data()] == ["dance"]
@@ -106,7 +106,7 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: 
 
 
 async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
-    desk: Desk, database: Database
+    desk: Harness, database: Database
 ) -> None:
     guild = Audience("guild:home")
     scope = Scope(person_audience(ANN.person), frozenset({guild}))
@@ -126,7 +126,7 @@ async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by
     assert await desk.tree(ann) == ["- see the therapist – high priority"]
 
 
-async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(desk: Desk) -> None:
+async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(desk: Harness) -> None:
     field = ("room=kitchen", "cost = 20")
     await desk("tasks.add", title="paint", after="buy boxes", due="tomorrow at 9", field=field)
     changed = await desk(
@@ -156,7 +156,7 @@ async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(de
         {"task": "buy boxes", "after": "move house"},
     ],
 )
-async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: dict[str, str]) -> None:
+async def test_nothing_waits_for_itself_however_far_around(desk: Harness, given: dict[str, str]) -> None:
     await desk("tasks.change", task="call the landlord", after="move house")
     before = await desk.tree()
     with pytest.raises(UserError, match="circular"):
@@ -177,13 +177,13 @@ async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: di
         ({"due": "every day at 9"}, "cannot repeat"),
     ],
 )
-async def test_what_cannot_be_changed_is_refused(desk: Desk, given: dict[str, Any], words: str) -> None:
+async def test_what_cannot_be_changed_is_refused(desk: Harness, given: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         await desk("tasks.change", task="pack books", **given)
 
 
 async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_charge(
-    desk: Desk, database: Database
+    desk: Harness, database: Database
 ) -> None:
     def share(tx: Tx) -> None:
         new = NewTask("open the garden", None, PUBLIC, Trust.OWNER, shared=True)

@@ -22,7 +22,7 @@ from memory.store.ids import PlaceId
 from scheduler.jobs import DueJob, JobResult
 from tests.bot.parts import ANN, deleted, said
 from tests.bot.services.calling import somebody
-from tests.bot.upkeep.test_upkeep import OLGA_HERSELF, Ground, answers, ground
+from tests.bot.upkeep.test_upkeep import OLGA_HERSELF, Harness, answers, ground
 
 WORDS = "Ann takes her pills at eight."
 WISH = {"content": WORDS, "strength": "strong", "sources": ["m1"], "sensitive": True}
@@ -30,7 +30,7 @@ HERS = somebody(ANN.id)
 ALONE = PlaceId("discord:user:ann")
 
 
-async def inferred(g: Ground) -> Entry:
+async def inferred(g: Harness) -> Entry:
     """Upkeep infers something sensitive about Ann."""
     await g.service.heard(said("I always take my pills at eight", 1))
     await g.run()
@@ -38,7 +38,7 @@ async def inferred(g: Ground) -> Entry:
     return entry
 
 
-async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> JobResult:
+async def ask(g: Harness, opted_out: bool = False, hours: float = 0) -> JobResult:
     """The job that the run has left."""
     reminding = ReminderJob(
         Notices(PlaceId("discord:user:olga")), "UTC", lambda _: opted_out, lambda p: (p,), lambda _: ""
@@ -55,7 +55,7 @@ async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> JobResult
     return await g.service.write(work)
 
 
-async def cards(g: Ground) -> list[tuple[Any, ...]]:
+async def cards(g: Harness) -> list[tuple[Any, ...]]:
     found = await g.service.rows(
         "SELECT place_id, audience, content, status FROM outbox WHERE key GLOB 'preference/*' ORDER BY id"
     )

@@ -17,22 +17,22 @@ from memory.store.records import replace
 from scheduler.jobs import DueJob
 from tests.bot.parts import ANN, BOB, HALL, call, deleted, direct, said, says
 from tests.bot.services.calling import somebody
-from tests.bot.upkeep.test_upkeep import Ground, answers, ground, told
+from tests.bot.upkeep.test_upkeep import Harness, answers, ground, told
 
 ALONE = direct(ANN, "guild")
 
 
-async def over(g: Ground, *texts: str, place: Any = HALL) -> None:
+async def over(g: Harness, *texts: str, place: Any = HALL) -> None:
     """A talk that is over since half an hour, and in short."""
     for number, text in enumerate(texts, 1):
         await g.service.heard(said(text, number, place, at=g.service.clock()))
     g.service.clock.forward(GAP.total_seconds() + 1)
     now = g.service.clock()
-    for session in await g.service.read(lambda rows: sessions.over(rows, now)):
+    for session in await g.service.read(lambda rows: sessions.finished(rows, now)):
         await g.service.write(partial(sessions.summarize, identifier=session))
 
 
-async def judge(g: Ground) -> str:
+async def judge(g: Harness) -> str:
     def work(tx: Any) -> Any:
         now = g.service.clock()
         jobs.put(tx, NewJob(EVALUATE, EVALUATE, "{}", now), now)
@@ -42,7 +42,7 @@ async def judge(g: Ground) -> str:
     return await EvaluationJob(g.means).fire(g.service.database, DueJob(job, g.service.home, now, now))
 
 
-async def kept(g: Ground) -> list[tuple[Any, ...]]:
+async def kept(g: Harness) -> list[tuple[Any, ...]]:
     sql = """SELECT detail ->> 'quality', detail ->> 'worked', detail ->> 'failed', detail ->> 'by', audience
              FROM items WHERE kind = 'evaluation' ORDER BY id"""
     return [tuple(row) for row in await g.service.rows(sql)]

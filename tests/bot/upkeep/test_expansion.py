@@ -56,7 +56,7 @@ WRITTEN = written(
 
 
 @dataclass
-class Ground:
+class Harness:
     """The real service, whose agent saves, with a model of its own for upkeep."""
 
     service: Service
@@ -102,7 +102,7 @@ class Ground:
 @asynccontextmanager
 async def ground(
     folder: Path, *replies: Any, budgets: Budgets | None = None, otherwise: Any = WRITTEN, **settings: Any
-) -> AsyncIterator[Ground]:
+) -> AsyncIterator[Harness]:
     model, given = ScriptedModel(*replies, otherwise=otherwise), Settings(**settings)
     kept = budgets or Budgets(default_model=MODEL)
     clock = MovableClock()
@@ -116,7 +116,7 @@ async def ground(
         kinds = JobKinds()
         runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
         ExpansionJob(means).add(kinds)
-        yield Ground(service, Scene(service), model, runner)
+        yield Harness(service, Scene(service), model, runner)
 
 
 def told(request: Request) -> str:

@@ -12,7 +12,7 @@ from sources.base import Kind
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says
 from tests.bot.services.calling import somebody
 from tests.bot.stage import Service, Setting, running
-from tests.bot.upkeep.test_upkeep import GUILD, Ground, answers, ground, told
+from tests.bot.upkeep.test_upkeep import GUILD, Harness, answers, ground, told
 
 ANNS = direct(ANN, "guild")
 
@@ -87,12 +87,12 @@ async def test_a_tool_that_failed_is_noted_by_its_name(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------------------- lessons
 
 
-async def corrected(g: Ground, text: str, place: Any = HALL, number: int = 1) -> None:
+async def corrected(g: Harness, text: str, place: Any = HALL, number: int = 1) -> None:
     await g.service.heard(said("write to Eve", number, place))
     await g.service.heard(said(text, number + 1, place))
 
 
-async def lessons(g: Ground, audience: Audience = GUILD) -> list[tuple[str, str]]:
+async def lessons(g: Harness, audience: Audience = GUILD) -> list[tuple[str, str]]:
     agent = await g.agent()
     found = await g.service.read(lambda rows: archival.latest(rows, agent, Scope(audience)))
     return [(entry.category, entry.content) for entry in found if "anti-pattern" in entry.tags]
@@ -172,7 +172,7 @@ async def test_lessons_of_one_place_are_not_known_in_another(tmp_path: Path) -> 
 # ---------------------------------------------------------------------------------------------------------- preferences
 
 
-async def inferred(g: Ground) -> list[str]:
+async def inferred(g: Harness) -> list[str]:
     agent = await g.agent()
     found = await g.service.read(lambda rows: archival.latest(rows, agent, Scope(GUILD)))
     return [entry.content for entry in found if "inferred" in entry.tags]

@@ -13,7 +13,7 @@ from memory.knowledge.feedback import NewSignal, Signal
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from tests.bot.parts import ANN, HALL, said, says
-from tests.bot.upkeep.test_upkeep import GUILD, OLGA_HERSELF, Ground, answers, ground, told
+from tests.bot.upkeep.test_upkeep import GUILD, OLGA_HERSELF, Harness, answers, ground, told
 
 TRIPLES = "SELECT subject, relation, object FROM graph_triples ORDER BY id"
 
@@ -32,7 +32,7 @@ def passes(**by: Any) -> Any:
     return answer
 
 
-async def triples(g: Ground) -> list[tuple[str, str, str]]:
+async def triples(g: Harness) -> list[tuple[str, str, str]]:
     return [(row[0], row[1], row[2]) for row in await g.service.rows(TRIPLES)]
 
 
@@ -84,7 +84,7 @@ async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_pa
 ROME, PARIS = "Ann lives in the city of Rome", "Ann lives in the city of Paris"
 
 
-async def moved(g: Ground) -> list[Entry]:
+async def moved(g: Harness) -> list[Entry]:
     (first,) = await g.keep(ROME)
     g.service.clock.forward(3_600)
     (second,) = await g.keep(PARIS)

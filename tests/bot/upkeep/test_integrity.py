@@ -37,11 +37,11 @@ async def spoiled(service: Service) -> None:
 async def test_the_owner_is_told_once_which_block_was_repaired(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(model=notes())) as service:
         await service.heard(said("hello", 1, HALL))
-        await watch(service).look()
+        await watch(service).check()
         assert service.platform.texts(OWNERS_PLACE.id) == []
         await spoiled(service)
         for _ in range(2):
-            await watch(service).look()
+            await watch(service).check()
             await service.settled()
         told = service.platform.texts(OWNERS_PLACE.id)
         assert [text.startswith("Damage in memory: block ") for text in told] == [True] * len(told)
@@ -52,7 +52,7 @@ async def test_a_block_of_somebodys_direct_messages_is_not_named(tmp_path: Path)
     async with running(tmp_path, Setting(model=notes())) as service:
         await service.heard(said("hello", 1, direct(ANN)))
         await spoiled(service)
-        await watch(service).look()
+        await watch(service).check()
         await service.settled()
         told = " ".join(service.platform.texts(OWNERS_PLACE.id))
         assert "a block of somebody's direct messages was damaged and rebuilt" in told

@@ -74,4 +74,4 @@ def test_a_schema_that_a_provider_holds_a_model_to_names_every_key_and_no_other(
     assert [*schema["properties"]] == ["triples"]
     relation = schema["properties"]["triples"]["items"]
     assert [*relation["properties"]] == ["source", "subject", "relation", "object"]
-    assert relation["properties"]["object"] == {"$ref": "#/$defs/Named"}
+    assert relation["properties"]["object"] == {"$ref": "#/$defs/NamedEntity"}

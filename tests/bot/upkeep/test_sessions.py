@@ -20,7 +20,7 @@ WORKED = (
 async def ended(service: Service, scope: Scope | None = None) -> list[Session]:
     """Half an hour later: what is over."""
     service.clock.forward(30 * 60)
-    await IdleMonitor(service.database, service.clock, timedelta(days=30)).look()
+    await IdleMonitor(service.database, service.clock, timedelta(days=30)).check()
     return await service.read(lambda rows: sessions.recent(rows, scope or Scope(HALL.audience), 99))
 
 

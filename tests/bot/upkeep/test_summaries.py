@@ -14,7 +14,6 @@ from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
-from tests.bot.nights import Living, Teller, living, of_agent, of_day, of_week, setting, shown, tells
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -28,6 +27,17 @@ from tests.bot.parts import (
     private,
     thread_in_public,
 )
+from tests.bot.scheduled_service import (
+    ScheduledService,
+    SummaryModel,
+    of_agent,
+    of_day,
+    of_week,
+    scheduled_service,
+    setting,
+    shown,
+    tells,
+)
 
 PORT = channel("port", of="abroad")
 ATTIC = private("attic")
@@ -35,7 +45,7 @@ ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
 SQUARE = thread_in_public("square")
 
 
-async def of_agents(live: Living) -> list[AgentSummary]:
+async def of_agents(live: ScheduledService) -> list[AgentSummary]:
     found = await live.service.column("SELECT DISTINCT audience FROM items WHERE kind = 'agent' ORDER BY audience")
     return [one for each in found for one in await live.service.read(_exactly(each))]
 
@@ -47,7 +57,7 @@ def _exactly(audience: Any) -> Any:
     return read
 
 
-async def of_days(live: Living, span: str = "day") -> list[ConstellationSummary]:
+async def of_days(live: ScheduledService, span: str = "day") -> list[ConstellationSummary]:
     def read(rows: Any) -> list[ConstellationSummary]:
         return [each for each in summaries.constellation_summaries(rows, Scope(OWNER), 100) if each.span == span]
 
@@ -60,8 +70,8 @@ async def of_days(live: Living, span: str = "day") -> list[ConstellationSummary]
 async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_until_something_new_happens(
     tmp_path: Path,
 ) -> None:
-    model = Teller()
-    async with living(tmp_path, setting(model)) as live:
+    model = SummaryModel()
+    async with scheduled_service(tmp_path, setting(model)) as live:
         await live.say("the boat is called Ada")
         await live.pass_by(minutes=29)
         assert await of_agents(live) == []
@@ -76,9 +86,9 @@ async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_
 
 
 async def test_no_summary_mixes_audiences_and_none_is_seen_where_its_words_may_not_be(tmp_path: Path) -> None:
-    model = Teller()
+    model = SummaryModel()
     places = {HALL: ANN, PORT: BOB, ATTIC: BOB, ANNS: ANN, OLGAS: OLGA, SQUARE: BOB}
-    async with living(tmp_path, setting(model, NOON - timedelta(hours=9))) as live:
+    async with scheduled_service(tmp_path, setting(model, NOON - timedelta(hours=9))) as live:
         for place, speaker in places.items():
             await live.say(f"a word for {place.id}", place, speaker)
         await live.pass_by(hours=26)
@@ -98,8 +108,8 @@ async def test_no_summary_mixes_audiences_and_none_is_seen_where_its_words_may_n
 async def test_words_that_are_taken_back_take_the_summary_away_and_it_is_made_again_without_them(
     tmp_path: Path, how: str
 ) -> None:
-    model = Teller()
-    async with living(tmp_path, setting(model)) as live:
+    model = SummaryModel()
+    async with scheduled_service(tmp_path, setting(model)) as live:
         number = await live.say("the code is 4711")
         await live.say("good morning")
         await live.pass_by(hours=17)
@@ -128,8 +138,8 @@ async def test_words_that_are_taken_back_take_the_summary_away_and_it_is_made_ag
     ids=["busy", "late", "prose", "wrong", "offline", "withheld"],
 )
 async def test_what_a_model_does_not_give_changes_nothing_and_the_job_says_so(tmp_path: Path, trouble: Any) -> None:
-    model = Teller()
-    async with living(tmp_path, setting(model)) as live:
+    model = SummaryModel()
+    async with scheduled_service(tmp_path, setting(model)) as live:
         await live.say("the boat is called Ada")
         await live.pass_by(hours=17)
         before = await of_agents(live), await of_days(live)
@@ -148,7 +158,7 @@ async def test_what_a_model_does_not_give_changes_nothing_and_the_job_says_so(tm
 
 
 async def test_a_message_that_changes_while_it_is_told_is_not_kept(tmp_path: Path) -> None:
-    model, begun, free = Teller(), asyncio.Event(), asyncio.Event()
+    model, begun, free = SummaryModel(), asyncio.Event(), asyncio.Event()
 
     async def slowly(_request: Any) -> Answer:
         begun.set()
@@ -156,7 +166,7 @@ async def test_a_message_that_changes_while_it_is_told_is_not_kept(tmp_path: Pat
         return tells("The code is 4711.")
 
     model.instead = slowly
-    async with living(tmp_path, setting(model, NOON - timedelta(minutes=28))) as live:
+    async with scheduled_service(tmp_path, setting(model, NOON - timedelta(minutes=28))) as live:
         number = await live.say("the code is 4711")
         live.service.clock.forward(31 * 60)  # not yet five past twelve
         looking = asyncio.create_task(live.look())
@@ -168,7 +178,7 @@ async def test_a_message_that_changes_while_it_is_told_is_not_kept(tmp_path: Pat
         assert "1 not kept" in (await live.job(OF_AGENTS)).last_detail
 
 
-class Offline(Teller):
+class Offline(SummaryModel):
     """What the offline model is to those who ask."""
 
     name = "offline"
@@ -177,7 +187,7 @@ class Offline(Teller):
 async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_path: Path) -> None:
     assert OfflineModel.name == Offline.name
     model = Offline()
-    async with living(tmp_path, setting(model)) as live:
+    async with scheduled_service(tmp_path, setting(model)) as live:
         await live.say("the boat is called Ada")
         await live.say("where is it?", speaker=BOB)
         await live.pass_by(hours=17)
@@ -195,8 +205,8 @@ async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_pat
 
 
 async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tmp_path: Path) -> None:
-    model = Teller()
-    async with living(tmp_path, setting(model, NOON.replace(day=16))) as live:  # a Monday
+    model = SummaryModel()
+    async with scheduled_service(tmp_path, setting(model, NOON.replace(day=16))) as live:  # a Monday
         await live.say("let us paint the gate")
         await live.pass_by(hours=26)  # until Tuesday, 14:00
         (day,) = await of_days(live)
@@ -219,9 +229,9 @@ async def test_a_day_is_told_at_four_and_one_in_which_nothing_happened_is_not(tm
 
 @pytest.mark.parametrize("kind", ["agent", "day"])
 async def test_a_summary_that_could_not_be_stored_is_made_later_and_once(tmp_path: Path, kind: str) -> None:
-    model = Teller()
+    model = SummaryModel()
     made = setting(model, NOON.replace(day=16))
-    async with living(tmp_path, made) as live:
+    async with scheduled_service(tmp_path, made) as live:
         await live.say("let us paint the gate")
         await live.pass_by(hours=15)
         sql = f"""CREATE TEMP TRIGGER broken BEFORE INSERT ON items WHEN new.kind = '{kind}'
@@ -230,14 +240,14 @@ async def test_a_summary_that_could_not_be_stored_is_made_later_and_once(tmp_pat
         made.clock.forward(3600 * 2)
         await live.look()
         live.service.crash()
-    async with living(tmp_path, made) as live:
+    async with scheduled_service(tmp_path, made) as live:
         await live.pass_by(hours=3)
         assert len(await of_agents(live)) == len(await of_days(live)) == 1
 
 
 async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> None:
-    model, busy = Teller(), [True, True, False]
-    async with living(tmp_path, setting(model)) as live:
+    model, busy = SummaryModel(), [True, True, False]
+    async with scheduled_service(tmp_path, setting(model)) as live:
         await live.say("the boat is called Ada")
         turn_deps = live.service.runtime.turn_deps
         asked: list[bool] = []

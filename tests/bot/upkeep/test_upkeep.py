@@ -48,7 +48,7 @@ def told(request: Request) -> str:
     return message.text
 
 
-class Ground:
+class Harness:
     """The real service with upkeep of its own model."""
 
     def __init__(self, service: Service, model: ScriptedModel, means: UpkeepDeps) -> None:
@@ -101,7 +101,7 @@ class Ground:
 @asynccontextmanager
 async def ground(
     folder: Path, *replies: Any, budgets: Budgets | None = None, otherwise: Any = None, **settings: Any
-) -> AsyncIterator[Ground]:
+) -> AsyncIterator[Harness]:
     """A service; without replies there is no language model for upkeep."""
     model = ScriptedModel(*replies, otherwise=otherwise or answers())
     offline = not replies and otherwise is None
@@ -113,7 +113,7 @@ async def ground(
 
         given = Settings(**{"preferences": False, "graph": False, "contradictions": False, **settings})
         means = UpkeepDeps(Background(choose, kept, service.clock, str, 180), given, folder / "directives")
-        yield Ground(service, model, means)
+        yield Harness(service, model, means)
 
 
 DENTIST = ("Ann's dentist is on Elm Street 9", "the dentist of Ann is in Elm Street 9, Ann's dentist")
@@ -349,7 +349,7 @@ async def test_a_run_uses_no_more_than_it_may(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------------------- the job
 
 
-async def fired(g: Ground, *, asked: bool = False) -> str:
+async def fired(g: Harness, *, asked: bool = False) -> str:
     new, now = NewJob("dream", "dream", "{}", g.service.clock()), g.service.clock()
 
     def work(tx: Tx) -> jobs.Job:

@@ -12,7 +12,7 @@ from memory.blocks.changes import SYSTEM, ChangeKind, agent_writer, person_write
 from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import verify_block
-from memory.blocks.retraction import forget_past, unwrite, unwrite_person
+from memory.blocks.retraction import forget_past, remove_derived, remove_of_person
 from memory.blocks.rows import share_peer
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, Limits
@@ -168,8 +168,8 @@ def test_twice_takes_back_once(tx: Tx) -> None:
     turn = begun(tx, row)
     blocks.replace_in_block(tx, author(turn.id), "notes", "Kept", "Bolt")
     old = message_of(tx, row)
-    assert unwrite(tx, old, LATER) == 1
-    assert unwrite(tx, old, LATER) == 0
+    assert remove_derived(tx, old, LATER) == 1
+    assert remove_derived(tx, old, LATER) == 0
     assert stands(tx, "notes") == "Kept.\n"
 
 
@@ -407,7 +407,7 @@ def test_a_stale_edit_is_merged_with_what_came_after_an_erasure(tx: Tx, empty: b
         block(tx, "page", content="")
     label = "page" if empty else "notes"
     blocks.append_block(tx, author(theirs.id), label, "jobless\n")
-    unwrite_person(tx, ANN, LATER)
+    remove_of_person(tx, ANN, LATER)
     seen = blocks.find_block(tx, STAR, label, Scope(GUILD))
     blocks.append_block(tx, author(others.id), label, "theirs\n")
     stale = replace(author(begun(tx, taken(tx, 3)).id), shown={seen.id: seen.version})
@@ -425,7 +425,7 @@ def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) 
     )
     for turn, word in ((hers, "one"), (his, "two"), (last, "three")):
         made = blocks.append_block(tx, author(turn.id), "notes", f"{word}\n")
-    unwrite_person(tx, ANN, LATER)
+    remove_of_person(tx, ANN, LATER)
     edit = revert.by_agent(tx, author(last.id), "notes")
     revert.undo(edit, agent_writer(STAR))
     assert stands(tx, "notes") == "Kept.\ntwo\n"
@@ -442,7 +442,7 @@ def test_a_block_that_was_deleted_is_emptied(tx: Tx, erased: bool) -> None:
     blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
     tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
     if erased:
-        unwrite_person(tx, ANN, LATER)
+        remove_of_person(tx, ANN, LATER)
     else:
         delete(tx, 1)
     assert "4711" not in words_of_file(tx)
@@ -461,7 +461,7 @@ def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: 
     notes = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
     manual_edits.write(revert.by_hand(tx, hand, notes), notes, "Gone.\n")
     revert.undo(revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID))
-    unwrite_person(tx, ANN, LATER)
+    remove_of_person(tx, ANN, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
     assert "jobless" not in words_of_file(tx)
     after = blocks.append_block(tx, author(others.id), "notes", "More.\n")
@@ -477,7 +477,7 @@ def test_erasing_takes_all_of_a_turn_that_answered_others_too(tx: Tx) -> None:
     blocks.append_block(tx, author(both.id), "notes", "Ann: Fido.\n")
     blocks.append_block(tx, author(both.id), "notes", "Bob: Minka.\n")
     blocks.append_block(tx, author(other.id), "plans", "Bob's Fido.\n")
-    unwrite_person(tx, ANN, LATER)
+    remove_of_person(tx, ANN, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nBob's Fido.\n")
 
 
@@ -496,7 +496,7 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
         else:
             blocks.append_block(tx, author(turn.id), "notes", f"word{number} secret{number} mood{number}\n")
     label = "facts" if structured else "notes"
-    unwrite_person(tx, ANN, LATER)
+    remove_of_person(tx, ANN, LATER)
     found = blocks.find_block(tx, STAR, label, Scope(GUILD))
     assert [word for word in ("word1", "secret2", "mood2", "word3", "mood3") if word in found.content] == [
         "secret2",
@@ -510,7 +510,7 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
     assert verify_block(tx, found.id) == []
     if structured:
         blocks.append_block(tx, author(turns[1].id), "facts", "more", "pet")
-    unwrite_person(tx, BOB, LATER)
+    remove_of_person(tx, BOB, LATER)
     assert not {word for word in ("word2", "secret2", "mood2", "more") if word in stands(tx, label)}
     assert "secret2" not in words_of_file(tx)
     assert verify_block(tx, found.id) == []
@@ -533,7 +533,7 @@ def test_fields_items_and_entries_are_their_turns_also_after_their_past_was_eras
         assert stands(tx, label) == made.content
         assert verify_block(tx, made.id) == []
     if erased:
-        unwrite_person(tx, BOB, LATER)
+        remove_of_person(tx, BOB, LATER)
         assert "Rex" not in words_of_file(tx)
     else:
         delete(tx, 1)
@@ -553,7 +553,7 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
     manual_edits.write(revert.by_hand(tx, hand, made), made, f"{made.content}My code: 4711.\n")
     kept = blocks.find_block(tx, STAR, "plans", Scope(GUILD))
-    unwrite_person(tx, OWNER_ID, LATER)
+    remove_of_person(tx, OWNER_ID, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
     assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
     assert not [row for row in tx.all("SELECT writer FROM memory_block_writers") if OWNER_ID in row["writer"]]
@@ -572,6 +572,6 @@ def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     hand = revert.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
     widen_block(tx, hand, made, revert.block_history(tx, made.id), GUILD)
     assert stands(tx, "codes", GUILD) == "Code 4711.\n"
-    unwrite_person(tx, ANN, LATER)
+    remove_of_person(tx, ANN, LATER)
     assert stands(tx, "codes", GUILD) == ""
     assert "4711" not in words_of_file(tx)

@@ -77,7 +77,7 @@ class World:
         self.count = 0
 
     def held(self) -> dict[str, Any]:
-        found = load_block(self.tx, self.id, None).document.look(containers.parts_of)
+        found = load_block(self.tx, self.id, None).document.read(containers.parts_of)
         assert found is not None
         return dict(found.values)
 

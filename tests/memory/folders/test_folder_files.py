@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def read(root: Path, path: str) -> str:
-    with disk.opened(root, path) as file:
+    with disk.open_file(root, path) as file:
         file.text()
         return b"".join(file.blocks()).decode()
 
@@ -119,7 +119,7 @@ def test_a_directory_that_is_swapped_for_a_link_is_not_followed(root: Path, monk
 
 
 def test_a_file_that_is_open_stays_what_it_is(root: Path) -> None:
-    with disk.opened(root, "plan.txt") as file:
+    with disk.open_file(root, "plan.txt") as file:
         (root / "plan.txt").unlink()
         (root / "plan.txt").symlink_to("../secret.txt")
         assert b"".join(file.blocks()) == b"first\nsecond\nthird\n"
@@ -216,7 +216,7 @@ def test_windows_that_follow_each_other_show_everything_once(root: Path) -> None
     (root / "long.txt").write_text("".join(f"line {number} {'x' * 200}\n" for number in range(1, 1001)))
     seen, at = [], 1
     while at:
-        with disk.opened(root, "long.txt") as file:
+        with disk.open_file(root, "long.txt") as file:
             found = windows.window(file.blocks(), at, 400)
         assert len(found.content) <= windows.WINDOW_CHARACTERS
         seen += found.content.split("\n")
@@ -229,20 +229,20 @@ def test_a_gigabyte_is_read_by_windows_in_little_memory(root: Path) -> None:
     with (root / "huge.log").open("wb") as file:
         file.write(b"begin\n")
         file.truncate(1 << 30)
-    with disk.opened(root, "huge.log") as opened, pytest.raises(Refused, match="binary"):
+    with disk.open_file(root, "huge.log") as opened, pytest.raises(Refused, match="binary"):
         opened.text()
     with (root / "huge.log").open("wb") as file:  # sparse but for its ends: text as far as its beginning tells
         file.write(b"begin\n" + b"y" * 100_000 + b"\n")
         file.truncate(1 << 30)
     tracemalloc.start()
-    with disk.opened(root, "huge.log") as opened:
+    with disk.open_file(root, "huge.log") as opened:
         opened.text()
         first = windows.window(opened.blocks(), 1, 2)
     with (root / "huge.log").open("r+b") as file:
         file.truncate(1 << 26)
         file.seek(0, os.SEEK_END)
         file.write(b"\nthe end\n")
-    with disk.opened(root, "huge.log") as opened:
+    with disk.open_file(root, "huge.log") as opened:
         last = windows.window(opened.blocks(), 4, 5)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -254,7 +254,7 @@ def test_a_gigabyte_is_read_by_windows_in_little_memory(root: Path) -> None:
 
 def test_reading_far_stops_at_its_time() -> None:
     with pytest.raises(windows.TooSlow):
-        list(windows.until([b"x\n"], time.monotonic() - 1))
+        list(windows.before_deadline([b"x\n"], time.monotonic() - 1))
 
 
 @pytest.mark.parametrize(

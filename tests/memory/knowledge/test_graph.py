@@ -89,7 +89,7 @@ def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it(tx: T
 )
 def test_a_name_has_to_stand_in_the_entry(tx: Tx, text: str, names: tuple[str, str], says: bool) -> None:
     triple = Triple(Entity(names[0], Kind.PERSON), "works at", Entity(names[1], Kind.GROUP))
-    assert graph.says(kept(tx, text), triple) is says
+    assert graph.names_both(kept(tx, text), triple) is says
 
 
 def test_who_says_otherwise_of_the_same_is_found_among_the_same_ears(tx: Tx) -> None:

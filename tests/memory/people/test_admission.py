@@ -16,7 +16,7 @@ def stranger(number: int) -> PersonId:
 
 
 def rules(tx: Tx) -> dict[str, Rule]:
-    return {each.subject: each.rule for each in access.ruled(tx)}
+    return {each.subject: each.rule for each in access.rules(tx)}
 
 
 def test_a_code_lets_its_person_in_once(tx: Tx) -> None:
@@ -25,7 +25,7 @@ def test_a_code_lets_its_person_in_once(tx: Tx) -> None:
     assert access.waiting(tx, NOON) == [request]
     assert access.redeem(tx, "CODE0002", BOB, NOON) is None
     assert access.redeem(tx, "CODE0001", BOB, NOON) == request
-    (ruled,) = access.ruled(tx)
+    (ruled,) = access.rules(tx)
     assert (ruled.subject, ruled.rule, ruled.via, ruled.by, ruled.at) == (ANN, Rule.ALLOW, "code", BOB, NOON)
     assert access.redeem(tx, "CODE0001", BOB, NOON) is None
     assert access.waiting(tx, NOON) == []
@@ -103,7 +103,7 @@ def test_erasing_ends_that_somebody_was_let_in_but_not_that_they_were_shut_out(t
     assert kept_of("admission").erase(tx, ANN) == 1
     assert kept_of("admission").count(tx, ANN) == 0
     assert rules(tx) == {ANN: Rule.DENY, BOB: Rule.ALLOW}
-    assert {each.by for each in access.ruled(tx) if each.subject == BOB} == {"somebody who was erased"}
+    assert {each.by for each in access.rules(tx) if each.subject == BOB} == {"somebody who was erased"}
     assert kept_of("admission").erase(tx, BOB) == 2
     assert rules(tx) == {ANN: Rule.DENY}
     assert kept_of("admission").erase(tx, stranger(1)) == 1

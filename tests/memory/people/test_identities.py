@@ -28,9 +28,9 @@ def registry(tmp_path: Path) -> Iterator[Tx]:
 
 def link(tx: Tx, one: PersonId, other: PersonId) -> HalfLink | Link | None:
     """All of it: the first code to one, said by the other; the second to the other, said by the one."""
-    assert identities.offer(tx, one, "FIRST", NOON)
-    assert identities.say(tx, other, "FIRST", "SECOND", NOON) == HalfLink(one, "SECOND")
-    return identities.say(tx, one, "SECOND", "", NOON)
+    assert identities.issue_code(tx, one, "FIRST", NOON)
+    assert identities.redeem_code(tx, other, "FIRST", "SECOND", NOON) == HalfLink(one, "SECOND")
+    return identities.redeem_code(tx, one, "SECOND", "", NOON)
 
 
 def sets(tx: Tx) -> set[frozenset[PersonId]]:
@@ -43,33 +43,33 @@ def test_both_sides_prove_it(registry: Tx) -> None:
 
 
 def test_one_side_proves_nothing(registry: Tx) -> None:
-    identities.offer(registry, A, "FIRST", NOON)
-    assert identities.say(registry, A, "FIRST", "X", NOON) is None, "the same account"
-    assert identities.say(registry, B, "WRONG", "X", NOON) is None
-    assert identities.say(registry, B, "FIRST", "SECOND", NOON) == HalfLink(A, "SECOND")
-    assert identities.say(registry, C, "FIRST", "X", NOON) is None, "a code works once"
-    assert identities.say(registry, B, "SECOND", "X", NOON) is None, "it is not theirs to say"
-    assert identities.say(registry, C, "SECOND", "X", NOON) is None
+    identities.issue_code(registry, A, "FIRST", NOON)
+    assert identities.redeem_code(registry, A, "FIRST", "X", NOON) is None, "the same account"
+    assert identities.redeem_code(registry, B, "WRONG", "X", NOON) is None
+    assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON) == HalfLink(A, "SECOND")
+    assert identities.redeem_code(registry, C, "FIRST", "X", NOON) is None, "a code works once"
+    assert identities.redeem_code(registry, B, "SECOND", "X", NOON) is None, "it is not theirs to say"
+    assert identities.redeem_code(registry, C, "SECOND", "X", NOON) is None
     assert identities.links(registry) == {}
-    assert identities.say(registry, A, "SECOND", "X", NOON) == Link(B)
-    assert identities.say(registry, A, "SECOND", "X", NOON) is None
+    assert identities.redeem_code(registry, A, "SECOND", "X", NOON) == Link(B)
+    assert identities.redeem_code(registry, A, "SECOND", "X", NOON) is None
 
 
 def test_codes_end_at_their_time_and_a_new_one_replaces_the_old(registry: Tx) -> None:
-    identities.offer(registry, A, "FIRST", NOON)
-    assert identities.say(registry, B, "FIRST", "SECOND", NOON + CODE_LIFE) is None
-    identities.offer(registry, A, "OTHER", NOON)
-    assert identities.say(registry, B, "FIRST", "SECOND", NOON) is None
-    assert identities.say(registry, B, "OTHER", "SECOND", NOON) == HalfLink(A, "SECOND")
-    assert identities.say(registry, A, "SECOND", "X", NOON + CODE_LIFE) is None
+    identities.issue_code(registry, A, "FIRST", NOON)
+    assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON + CODE_LIFE) is None
+    identities.issue_code(registry, A, "OTHER", NOON)
+    assert identities.redeem_code(registry, B, "FIRST", "SECOND", NOON) is None
+    assert identities.redeem_code(registry, B, "OTHER", "SECOND", NOON) == HalfLink(A, "SECOND")
+    assert identities.redeem_code(registry, A, "SECOND", "X", NOON + CODE_LIFE) is None
 
 
 def test_few_codes_are_open(registry: Tx) -> None:
     for number in range(MOST_OPEN):
-        assert identities.offer(registry, PersonId(f"discord:{number}"), f"CODE{number}", NOON)
-    assert not identities.offer(registry, PersonId("discord:more"), "MORE", NOON)
-    assert identities.offer(registry, PersonId("discord:1"), "MINE", NOON), "one of them may have another"
-    assert identities.offer(registry, PersonId("discord:more"), "MORE", NOON + CODE_LIFE + timedelta(seconds=1))
+        assert identities.issue_code(registry, PersonId(f"discord:{number}"), f"CODE{number}", NOON)
+    assert not identities.issue_code(registry, PersonId("discord:more"), "MORE", NOON)
+    assert identities.issue_code(registry, PersonId("discord:1"), "MINE", NOON), "one of them may have another"
+    assert identities.issue_code(registry, PersonId("discord:more"), "MORE", NOON + CODE_LIFE + timedelta(seconds=1))
 
 
 def test_links_join_what_each_side_has_up_to_a_limit(registry: Tx) -> None:
@@ -100,14 +100,14 @@ def test_who_is_unlinked_stands_alone_and_so_does_the_last_one(registry: Tx) -> 
 
 def test_erasing_an_account_takes_its_link_and_its_codes(registry: Tx) -> None:
     link(registry, A, B)
-    identities.offer(registry, A, "FIRST", NOON)
-    identities.offer(registry, C, "SECOND", NOON, A)
+    identities.issue_code(registry, A, "FIRST", NOON)
+    identities.issue_code(registry, C, "SECOND", NOON, A)
     (store,) = stores.GLOBAL_STORES
     assert store.count(registry, A) == len(store.export(registry, A)) == 3
     assert "FIRST" not in str(store.export(registry, A))
     store.erase(registry, A)
     assert store.count(registry, A) == 0
     assert identities.links(registry) == {}
-    assert identities.say(registry, B, "FIRST", "X", NOON) is None
+    assert identities.redeem_code(registry, B, "FIRST", "X", NOON) is None
     store.erase(registry, B)
     assert registry.all("SELECT * FROM users") == []

@@ -178,7 +178,7 @@ def asked(tx: Tx, turn: Turn) -> None:
 
 def arranged(tx: Tx, turn: Turn) -> None:
     """What agents arranged and kept in short of her words, alone with her and in the hall."""
-    activity.came(tx, turn, None, NOON)
+    activity.note_begin(tx, turn, None, NOON)
     activity.note_received(tx, turn, [], NOON)
     for scope in (turn.scope, Scope(GUILD)):
         by = By(scope, Trust.APPROVED, NOON, STAR, ANN, turn.place, turn.id)
@@ -258,7 +258,7 @@ def lived(tx: Tx) -> None:
     projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
     unfinished_work.keep(tx, running, state, [direct.message or MessageId(0)])
-    sessions.go_on(tx, running, NOON)
+    sessions.extend(tx, running, NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
     budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)

@@ -270,11 +270,11 @@ def test_erasing_and_compacting_leaves_no_word_in_any_byte(tmp_path: Path) -> No
     assert empty_log(tx._raw)
     assert found_in(path, "quetzalcoatl")
     assert byte_search.search(tmp_path, words).left
-    assert byte_search.holding(tx, words)["messages"] > 0
+    assert byte_search.tables_with(tx, words)["messages"] > 0
     erase(tx)
     assert compact(tx._raw)
     searched = byte_search.search(tmp_path, words)
-    assert (searched.left, byte_search.holding(tx, words)) == ((), {})
+    assert (searched.left, byte_search.tables_with(tx, words)) == ((), {})
     assert not any(found_in(each, "quetzal") for each in tmp_path.iterdir())
     assert found_in(path, "tortoise")
     assert searched.files >= 1
@@ -348,15 +348,15 @@ def test_words_that_stand_in_every_such_file_are_not_searched_for(tx: Tx, regist
     jobs.put(tx, standing, NOON)
     jobs.tell(tx, "sleeptime", "nothing called for a turn")
     words = ["Called", "people", "constellations", "Quetzalcoatl", "größer als Öl", "is called Quetzalcoatl"]
-    assert byte_search.telling(tx, words) == [
+    assert byte_search.distinctive(tx, words) == [
         "constellations",
         "Quetzalcoatl",
         "größer als Öl",
         "is called Quetzalcoatl",
     ]
-    assert "constellations" not in byte_search.telling(registry, words)
+    assert "constellations" not in byte_search.distinctive(registry, words)
     taken(tx, 1, "my llama is called Quetzalcoatl")
-    assert "Quetzalcoatl" in byte_search.telling(tx, byte_search.samples(tx, ANN)), (
+    assert "Quetzalcoatl" in byte_search.distinctive(tx, byte_search.samples(tx, ANN)), (
         "what people said is what is searched for"
     )
 

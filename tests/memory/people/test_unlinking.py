@@ -5,7 +5,7 @@ import json
 import pytest
 
 from memory import requests
-from memory.erasure.person import part
+from memory.erasure.person import separate
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import turns
 from memory.queue.inbox import Place
@@ -45,23 +45,23 @@ def test_places_turns_and_requests_are_narrowed_and_the_turn_begins_again(tx: Tx
     turn = begun(tx, row, place=DIRECT.id, scope=SCOPE)
     turns.add_step(tx, turn, ModelAnswer("of what Bob said"), NOON)
     waiting(tx, turn)
-    assert part(tx, nobody) == (turn.id,)
+    assert separate(tx, nobody) == (turn.id,)
     assert within(tx, "places") == within(tx, "turns") == within(tx, "permission_requests") == [[GUILD]]
     again = turns.get(tx, turn.id)
     assert again is not None
     assert (again.restarts, again.scope) == (1, Scope(ANNS, frozenset({GUILD})))
     assert [type(step.body) for step in turns.steps(tx, turn.id)] == [MessagesJoined]
-    assert part(tx, nobody) == ()
+    assert separate(tx, nobody) == ()
 
 
 def test_what_is_still_linked_stays_and_what_is_over_is_left(tx: Tx) -> None:
     row = taken(tx, 1, place=DIRECT)
     turn = begun(tx, row, place=DIRECT.id, scope=SCOPE)
     waiting(tx, turn, "denied")
-    assert part(tx, lambda audience: (BOBS,) if audience == ANNS else ()) == ()
+    assert separate(tx, lambda audience: (BOBS,) if audience == ANNS else ()) == ()
     assert within(tx, "places") == within(tx, "turns") == [[GUILD, BOBS]]
     turns.end(tx, turn.id, "done", NOON)
-    assert part(tx, nobody) == ()
+    assert separate(tx, nobody) == ()
     assert within(tx, "turns") == within(tx, "permission_requests") == [[GUILD, BOBS]]
     assert within(tx, "places") == [[GUILD]]
 
@@ -70,7 +70,7 @@ def test_a_turn_that_did_something_goes_on_with_less(tx: Tx) -> None:
     row = taken(tx, 1, place=DIRECT)
     turn = begun(tx, row, place=DIRECT.id, scope=SCOPE)
     turns.add_step(tx, turn, CallStarted("1", "ring", effect=True), NOON)
-    assert part(tx, nobody) == (turn.id,)
+    assert separate(tx, nobody) == (turn.id,)
     now = turns.get(tx, turn.id)
     assert now is not None
     assert (now.restarts, now.scope.within) == (0, frozenset({GUILD}))
@@ -78,7 +78,7 @@ def test_a_turn_that_did_something_goes_on_with_less(tx: Tx) -> None:
 
 def test_the_owner_knows_other_accounts_of_theirs_by_name_only(tx: Tx) -> None:
     taken(tx, 1, place=replace(DEN, within=(BOBS, person_audience(PersonId("discord:eva")))))
-    part(tx, lambda audience: (BOBS,) if audience == OWNER else ())
+    separate(tx, lambda audience: (BOBS,) if audience == OWNER else ())
     assert within(tx, "places") == [[BOBS]]
 
 

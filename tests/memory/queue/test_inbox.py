@@ -226,7 +226,7 @@ def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
     row = taken(tx, 1)
     assert inbox.revive(tx, row.id) is None
     turn = begun(tx, row)
-    turns.bury(tx, turn.id, "no use", NOON)
+    turns.give_up(tx, turn.id, "no use", NOON)
     assert (status(tx, row), inbox.counts(tx)) == (Status.DEAD, {"waiting": 0, "dead": 1})
     revived = inbox.revive(tx, row.id)
     assert revived is not None

@@ -243,7 +243,7 @@ async def test_a_halt_holds_though_discord_takes_no_answer_any_more(t: Live) -> 
         t.server.faults.hold_events()
         assert (await t.olga.command("admin halt now")).failed
         t.server.faults.release_events()
-        await t.service.logged("halted")
+        await t.service.logged("agents_halted")
     assert "halted since" in (await t.olga.command("admin status")).text
 
 

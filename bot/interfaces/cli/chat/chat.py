@@ -87,7 +87,7 @@ _BARE: dict[str, type[Quit | Clear]] = {"exit": Quit, "quit": Quit, "clear": Cle
 """Words that a shell understands, and so does a person's chat."""
 
 
-def understood(line: str, commands: Collection[str] = ()) -> Typed:
+def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
     """The meaning of a line. With `commands`, these work after a slash, and "exit" and "clear" work without one."""
     if commands and (meant := _BARE.get(line.strip().casefold())):
         return meant()
@@ -181,7 +181,7 @@ class _Stop:
 
 async def once(config: Config, text: str, constellation: str = "") -> None:
     """Send one message and print the answer. Raises UserError if none comes, CallError for a command."""
-    match understood(text):
+    match parse_line(text):
         case TextLine(text):
             for words in missing_programs(config.mcp):
                 click.echo(words, err=True)
@@ -265,7 +265,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
     with stop.cancelable():
         async with connect(config, constellation, dashboard=dashboard) as line:
-            if streams.attended():
+            if streams.is_interactive():
                 prompting = loaded("bot.interfaces.cli.chat.chat_prompt")  # loads the line editor
                 await prompting.PromptChat(config, line, stop.wanted).run(stop.started)
             else:
@@ -281,7 +281,7 @@ async def _piped(line: Connection, config: Config, stop: _Stop) -> None:
         while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
             if not text.strip():
                 continue
-            match understood(text.rstrip("\n")):
+            match parse_line(text.rstrip("\n")):
                 case TextLine(said):
                     answered = await stop.before(_say(line, said, view), _SAYING_SECONDS)
                     if answered is None:

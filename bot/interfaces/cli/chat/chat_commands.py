@@ -85,7 +85,7 @@ class CommandLine(Struct, frozen=True):
             if reply.confirm is not None:
                 sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
                 while sure is None:
-                    sure = streams.meant(await self.ask(asked) or "n")
+                    sure = streams.parse_yes(await self.ask(asked) or "n")
                 if not sure:
                     raise UserError("Nothing was done.")
                 return await self._done(entry, arguments, replace(view, sure=True, shown=reply.confirm))

@@ -22,7 +22,7 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.chat_events import History, Idle, Listening, Stream, Typed
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, understood
+from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
 from bot.interfaces.cli.connection import Connection
 from bot.services.people.web_access import sign_in_words
@@ -124,7 +124,7 @@ class PromptChat:
                 break
             if self._question is not None:
                 self._question[1].set_result(text)
-            elif text.strip() and isinstance(understood(text, self._known), Quit):
+            elif text.strip() and isinstance(parse_line(text, self._known), Quit):
                 break
             elif text.strip():
                 self._lines.put_nowait(text)
@@ -145,7 +145,7 @@ class PromptChat:
             self._lines.task_done()
 
     async def _do(self, text: str) -> None:
-        match understood(text, self._known):
+        match parse_line(text, self._known):
             case TextLine(said):
                 done = await self._line.say(said)
                 if done.answer:

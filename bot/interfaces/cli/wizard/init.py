@@ -170,7 +170,7 @@ class Setup(Struct, frozen=True):
         path, home = self.config.file, self.config.home
         toml, variables = arguments.toml(starter_text(arguments.starter)), arguments.environment()
         try:
-            tried(toml, variables)
+            check_config(toml, variables)
         except ConfigError as error:
             raise UserError("Nothing was written: {error}", error=error) from error
         write_both(path, toml, path.with_name(".env"), variables)
@@ -190,7 +190,7 @@ class Setup(Struct, frozen=True):
         return invite_url(int(given))
 
 
-def tried(toml: str, environment: Mapping[str, str]) -> Config:
+def check_config(toml: str, environment: Mapping[str, str]) -> Config:
     """The configuration of these. Raises ConfigError if no service could start with it."""
     with tempfile.TemporaryDirectory(prefix="carina-") as folder:
         Path(folder, "carina.toml").write_text(toml, "utf-8")

@@ -19,7 +19,7 @@ Look: TypeAlias = Callable[..., Any]
 Given: TypeAlias = Mapping[str, Any]
 
 
-def completed(name: str, given: Given, look: Look) -> dict[str, Any]:
+def ask_missing(name: str, given: Given, look: Look) -> dict[str, Any]:
     """The arguments of an operation; missing ones are asked for. Raises CallError if nobody can be asked."""
     return {"agent.create": _new_agent, "agent.edit": _edited_agent, "group.create": _new_group}[name](given, look)
 
@@ -157,7 +157,7 @@ def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Ca
 
 
 def _require_somebody(command: str, instead: str) -> None:
-    if not streams.attended():
+    if not streams.is_interactive():
         raise CallError("{command}: there is no terminal to ask at. Give {instead}.", command=command, instead=instead)
 
 

@@ -19,7 +19,7 @@ from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.service import no_manager
-from bot.interfaces.cli.wizard.init import WriteFile, require_new, tried
+from bot.interfaces.cli.wizard.init import WriteFile, check_config, require_new
 from bot.interfaces.diagnostics import examine_bluesky, examine_discord, examine_models
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
@@ -41,7 +41,7 @@ _EXAMPLES = {
 _LOOK_SECONDS = 5.0
 
 
-def asked(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The answers, together with those given as flags, and whether to start Carina automatically.
 
     Raises UserError if the file exists, or if the person stops.
@@ -166,7 +166,7 @@ class Wizard(Struct):
         said = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
         around = {name: value for name, value in _surroundings().items() if not name.startswith("CARINA_")}
         try:
-            return tried(said.toml(""), around | said.environment())
+            return check_config(said.toml(""), around | said.environment())
         except ConfigError as error:
             click.echo(error_text(error))
             return None
@@ -185,7 +185,7 @@ class Wizard(Struct):
 
     async def _agreed(self, question: str, *, default: bool = False) -> bool:
         usual = _("y") if default else _("n")
-        while (found := streams.meant(await self._read(question, usual))) is None:
+        while (found := streams.parse_yes(await self._read(question, usual))) is None:
             click.echo(_("Answer y or n."))
         return found
 

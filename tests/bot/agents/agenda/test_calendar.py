@@ -6,7 +6,7 @@ import pytest
 
 from bot.agents.agenda import calendar
 from bot.agents.agenda.calendar import EventJob, EventTimes
-from bot.agents.agenda.reminders import said_alone
+from bot.agents.agenda.reminders import send_privately
 from memory import jobs
 from memory.agenda import calendar as appointments
 from memory.agenda.calendar import NewEvent
@@ -90,7 +90,7 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
     EventJob(says()).announce(tx, fired(tx, event))
     (row,) = outbox.of_prefix(tx, "event/")
     outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
-    assert said_alone(tx, row, NOW)
+    assert send_privately(tx, row, NOW)
     first, alone = out(tx)
     assert first[0] == HALL
     assert alone == (
@@ -99,7 +99,7 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
         ALONE.audience,
     )
     (kept,) = outbox.of_prefix(tx, f"{row.key}/")
-    assert not said_alone(tx, kept, NOW), "what fails there too is the owner's to hear of"
+    assert not send_privately(tx, kept, NOW), "what fails there too is the owner's to hear of"
 
 
 def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None:
@@ -107,10 +107,10 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
     kept(tx, "today at 18:00")
     shared = replace(dinner(HALL, GUILD), title="breakfast")
     calendar.plan(tx, shared, EventTimes("tomorrow at 9"), (ANN,), "UTC", NOW)
-    alone = calendar.coming(appointments.listing(tx, ALONE, (ANN,)), NOW)
+    alone = calendar.upcoming(appointments.listing(tx, ALONE, (ANN,)), NOW)
     assert [f"{at:%d %H:%M}" for at, _event in alone] == ["02 18:00", "02 20:00"]
     assert [each.title for each in appointments.listing(tx, Scope(GUILD), (ANN,))] == ["breakfast"]
-    assert calendar.coming(appointments.listing(tx, Scope(GUILD), (ANN,)), NOW + timedelta(days=3)) == []
+    assert calendar.upcoming(appointments.listing(tx, Scope(GUILD), (ANN,)), NOW + timedelta(days=3)) == []
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
     evening = kept(tx, "every monday at 18:00", ends="at 19:30")
     night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
     plain = kept(tx, "today at 20:00")
-    coming = calendar.coming([evening, night, plain], NOW, 1)
+    coming = calendar.upcoming([evening, night, plain], NOW, 1)
     assert calendar.lines(coming, "Europe/Vienna") == [
         f"- Mon, Mar 2, 2026, 18:00–19:30 dinner (every Monday) `{evening.id}`",
         f"- Mon, Mar 2, 2026, 20:00 dinner `{plain.id}`",

@@ -209,7 +209,7 @@ def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
 
 def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
     def listed() -> list[str]:
-        return [reminding.stand(each) for each in reminders.listing(tx, ALONE, (ANN,))]
+        return [reminding.status_words(each) for each in reminders.listing(tx, ALONE, (ANN,))]
 
     kept = planned(tx)
     assert listed() == [""]

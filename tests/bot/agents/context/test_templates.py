@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from bot.config.values import TemplateName
-from memory.blocks.configured import TEMPLATES, beginning, described
+from memory.blocks.configured import TEMPLATES, full_description, initial_text
 from memory.blocks.schemas import LogSchema, TextSchema, dump_schema, parse_schema
 from memory.store.errors import Refused
 from tests.bot.parts import ScriptedModel, call, results, said, says, whole
@@ -31,12 +31,12 @@ def test_configuration_knows_every_template() -> None:
 def test_a_template_makes_a_block_that_says_what_belongs_in_it(name: str) -> None:
     template = TEMPLATES[name]
     assert parse_schema(dump_schema(template.schema)) == template.schema
-    description = described(template.description, template.schema)
+    description = full_description(template.description, template.schema)
     assert description.startswith(template.description + "; ")
     required = {} if isinstance(template.schema, LogSchema) else VALUES.get(name, {})
     with blocks_store() as tx:
         block = made(tx, new(name, schema=template.schema, values=required, description=description))
-    assert block.content == beginning(template.schema, required)
+    assert block.content == initial_text(template.schema, required)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_a_template_makes_a_block_that_says_what_belongs_in_it(name: str) -> Non
 )
 def test_values_that_do_not_fit_a_template_are_refused(name: str, values: dict[str, Any], words: str) -> None:
     with pytest.raises(Refused, match=words):
-        beginning(TEMPLATES[name].schema, values)
-    assert beginning(TextSchema(), {}) == ""
+        initial_text(TEMPLATES[name].schema, values)
+    assert initial_text(TextSchema(), {}) == ""
 
 
 CONFIGURED = """

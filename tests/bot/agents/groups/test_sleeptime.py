@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from bot.agents.groups.settings import Trigger
-from bot.agents.groups.sleeptime import Facts, exceeding, holding, look_all, number_of
+from bot.agents.groups.sleeptime import Facts, active, check_all, exceeding, number_of
 from memory.groups import GroupState, LastCheck
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
@@ -75,7 +75,7 @@ def trigger(on: str, **more: object) -> Trigger:
 
 
 def fires(one: Trigger, facts: Facts) -> bool:
-    return bool(holding([one], facts, {"often": lambda known: len(known.new) > 1}))
+    return bool(active([one], facts, {"often": lambda known: len(known.new) > 1}))
 
 
 LONG_AGO = NOON - timedelta(hours=9)
@@ -91,7 +91,7 @@ def test_elapsed_counts_from_the_last_run_or_talk_without_a_pause() -> None:
     assert not fires(talk, Facts(NOON, LONG_AGO, [ago(minutes) for minutes in range(115, 15, -10)]))  # over by now
     assert not fires(talk, Facts(NOON, LONG_AGO, steady, fired={"t": NOON - timedelta(minutes=20)}))  # said already
     named = [replace(each, person=ANN.id, speaker="[system] Olga") for each in steady]
-    (held,) = holding([trigger("time_elapsed", minutes=90, of="person")], Facts(NOON, LONG_AGO, named, named), {})
+    (held,) = active([trigger("time_elapsed", minutes=90, of="person")], Facts(NOON, LONG_AGO, named, named), {})
     assert held.why.startswith("(system) Olga has been here for 95 minutes")  # no name passes for a mark of ours
 
 
@@ -125,7 +125,7 @@ def test_a_number_is_read_from_the_lines_of_a_block() -> None:
 
 async def ticked(service: Service) -> list[str]:
     """What fires at one look of the service's own job; what follows is done then."""
-    fired = await service.write(lambda tx: look_all(tx, service.clock()))
+    fired = await service.write(lambda tx: check_all(tx, service.clock()))
     service.resume()
     await service.settled()
     return fired
@@ -209,7 +209,7 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
     setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + night)
 
     async def looked(service: Service) -> list[str]:
-        fired = await service.write(lambda tx: look_all(tx, clock(), zone))
+        fired = await service.write(lambda tx: check_all(tx, clock(), zone))
         service.resume()
         await service.settled()
         return fired
@@ -240,15 +240,15 @@ async def test_a_number_of_a_block_wakes_the_group_once_and_silence_says_nothing
     toml = agents("Ant", "Bee").replace("blocks = []", mood, 1) + NIGHT.replace("discord:77", "terminal:local") + MOOD
     model = Cast(Bee=[""])
     async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.write(lambda tx: look_all(tx, service.clock()))
+        await service.write(lambda tx: check_all(tx, service.clock()))
         service.clock.forward(1200)
-        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == []  # it was high at the first look
+        assert (await service.write(lambda tx: check_all(tx, service.clock()))) == []  # it was high at the first look
         await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 3' WHERE label = 'mood'"))
         service.clock.forward(1200)
-        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == []
+        assert (await service.write(lambda tx: check_all(tx, service.clock()))) == []
         await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 9' WHERE label = 'mood'"))
         service.clock.forward(1200)
-        assert (await service.write(lambda tx: look_all(tx, service.clock()))) == ["Night: stress"]
+        assert (await service.write(lambda tx: check_all(tx, service.clock()))) == ["Night: stress"]
         (state,) = await service.column("SELECT state FROM group_states")
         assert json.loads(state)["above"] == ["stress"]
 
@@ -282,7 +282,7 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         async def looked(text: str, audience: str, sequence: int) -> list[str]:
             await service.write(lambda tx: gave(tx, text, audience, sequence))
             service.clock.forward(1200)
-            return await service.write(lambda tx: look_all(tx, service.clock()))
+            return await service.write(lambda tx: check_all(tx, service.clock()))
 
         assert await looked("stress: 3", OWNER, 90) == [], "the first look only notes the time"
         assert await looked("stress: 9", "person:discord:ann", 91) == [], "what somebody's direct messages hold"

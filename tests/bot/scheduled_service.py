@@ -45,7 +45,7 @@ def tells(summary: str, **more: list[str]) -> Answer:
     return Answer(json.dumps({"summary": summary, **more}), (), Usage(7, 3, cost_usd=0.5), "scripted:one")
 
 
-class Teller(ScriptedModel):
+class SummaryModel(ScriptedModel):
     """Answers people with a word, and says of which kind a summary is that it was asked for, and its number."""
 
     def __init__(self, talk: Callable[[Request], Answer] = lambda _request: says("yes"), **replies: Any) -> None:
@@ -75,7 +75,7 @@ class Teller(ScriptedModel):
 
 
 @dataclass
-class Living:
+class ScheduledService:
     """The service, and what runs its jobs."""
 
     service: Service
@@ -91,7 +91,7 @@ class Living:
 
     async def look(self) -> datetime | None:
         """What happens by itself at this moment."""
-        await self.idling.look()
+        await self.idling.check()
         await self.runner.tick()
         await self.runner.settled()
         self.service.resume()
@@ -116,13 +116,13 @@ class Living:
 
 
 @asynccontextmanager
-async def living(
+async def scheduled_service(
     folder: Path,
     setting: Setting,
     zone: str = "UTC",
     upkeep_model: str = "",
     jobs: Sequence[str] = (OF_AGENTS, OF_DAYS),
-) -> AsyncIterator[Living]:
+) -> AsyncIterator[ScheduledService]:
     """The service in a folder with some of the service's own jobs."""
     async with running(folder, setting) as service:
         clock = service.clock
@@ -136,7 +136,7 @@ async def living(
         await schedule.prepare()
         idling = IdleMonitor(service.database, clock, None, schedule.changed)
         try:
-            yield Living(service, runner, schedule, idling)
+            yield ScheduledService(service, runner, schedule, idling)
         finally:
             await runner.settled()
 

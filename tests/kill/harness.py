@@ -48,7 +48,7 @@ LATE = Restart("late", 2.0, nonce_window=1.5, nonce_seconds=1)
 
 
 @dataclass
-class Ground:
+class Harness:
     """Serves one case after another, all with the same configuration."""
 
     server: DiscordServer
@@ -131,7 +131,7 @@ class Ground:
 class Case:
     """One case: its place, its data folder, and what the person has said."""
 
-    ground: Ground
+    ground: Harness
     home: Home
     channel: GuildChannel
     said: list[Message] = field(default_factory=list)
