@@ -251,7 +251,7 @@ def no_manager() -> str:
         return ""
     return _(
         "systemd does not run here for your account, so `carina service install` cannot make Carina start "
-        "automatically. In a container, what runs the container does that (`restart: unless-stopped` in compose.yaml). "
+        "automatically. In a container, the container engine does that (`restart: unless-stopped` in compose.yaml). "
         "Elsewhere, have your system run `carina run`."
     )
 

@@ -113,7 +113,7 @@ class ConstellationCommands(Struct, frozen=True):
         )
 
     @operation(
-        "constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, AT_TERMINAL
+        "constellation.status", "Show who is in a constellation and how large it is", Action.CONSTELLATIONS, AT_TERMINAL
     )
     async def status(self, _caller: Caller, name: _Which = "") -> ConstellationStatus:
         found = self._find(name) if name else self.registry.of(self.configured)
@@ -133,7 +133,7 @@ class ConstellationCommands(Struct, frozen=True):
             return ConstellationStatus(**about, **await database.read(read), bytes=found.path.stat().st_size)
 
     @operation(
-        "constellation.delete", "Delete a constellation; its files are kept aside", Action.CONSTELLATIONS,
+        "constellation.delete", "Delete a constellation; its files are set aside", Action.CONSTELLATIONS,
         Options(via=TERMINAL_ONLY, changes=True, asks=True),
     )  # fmt: skip
     async def delete(self, caller: Caller, name: _Name) -> str:
@@ -142,9 +142,9 @@ class ConstellationCommands(Struct, frozen=True):
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         one, more = ngettext_noop(
             "Delete the constellation {name} with everything its agents remember? {count} place belongs to it. Its "
-            "files are kept aside.",
+            "files are set aside.",
             "Delete the constellation {name} with everything its agents remember? {count} places belong to it. Its "
-            "files are kept aside.",
+            "files are set aside.",
         )
         caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
         try:

@@ -54,7 +54,7 @@ _Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
 _LASTING = gettext_noop(
-    "This cannot be redone as a whole: each block has its own `/memory undo`, and removed entries stay removed."
+    "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay removed."
 )
 _log = Log("bot.services.memory.summaries")
 _Night = Annotated[

@@ -168,7 +168,7 @@ class Places:
 
     def state(self, source: str) -> str:
         """A remark about a paused source; empty if it is not paused."""
-        return _("paused; `source resume` ends that") if self.accounts.is_paused(source) else ""
+        return _("paused; `carina source resume` ends that") if self.accounts.is_paused(source) else ""
 
     # ------------------------------------------------------------------ decisions
 

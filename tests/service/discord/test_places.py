@@ -107,7 +107,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
     await t.service.start()
     _, out, _ = await run("status")
-    assert "paused; `source resume` ends that" in out
+    assert "paused; `carina source resume` ends that" in out
     _, out, _ = await run("source", "list", "--json")
     assert [each["paused"] for each in json.loads(out)] == [True, False]
     code, out, _ = await run("chat", "--once", "hello from the terminal")
