@@ -48,7 +48,7 @@ _At = Annotated[Literal["read_only", "append", "read_write"], Param("What the ag
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
 _To = Annotated[
     str,
-    Param("Who can see it: public, guild:<id> or channel:<id>", example="public", metavar="AUDIENCE", positional=True),
+    Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True),
 ]
 
 
@@ -139,6 +139,16 @@ class BlockSettings(MemoryService, frozen=True):
         named = find_named(tx, caller.scope, label)
         unshare_block(tx, named.block, agent)
         return _shared(tx, named)
+
+    @suggestions("audiences")
+    async def audiences(self, caller: Caller) -> Suggestions:
+        """Everybody and, where the call is made, its server and its channel."""
+        here, found = caller.location, {"public": _("everybody")}
+        if here is not None and here.guild:
+            found[f"guild:{here.guild}"] = _("everybody on this server")
+        if here is not None and here.audience.startswith("channel:"):
+            found[here.audience] = _("everybody in this channel")
+        return list(found.items())
 
     @operation(
         "memory.widen", "Share a block that contains only your own words", Action.WIDEN,

@@ -1,5 +1,6 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
+import dataclasses
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from bot.services.caller import PlaceScope, Unconfirmed, owner_at_terminal
+from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
 from bot.services.memory.block_settings import (
     BlockSettings,
     ChangeBlock,
@@ -22,7 +23,7 @@ from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience
 from memory.store.database import Database
 from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
 from memory.store.faults import commit_point
@@ -55,6 +56,22 @@ def settings(database: Database) -> BlockSettings:
 @pytest.fixture
 def blocks(database: Database) -> Blocks:
     return Blocks(database, PEOPLE, lambda: NOW + timedelta(minutes=1))
+
+
+async def test_who_could_see_it_is_offered_by_name_where_it_is_asked(settings: BlockSettings) -> None:
+    place = PlaceId("discord:7")
+    here = Location(place, channel_audience(place), (), (), guild="discord:1")
+    everybody, there = ("public", "everybody"), (GUILD, "everybody on this server")
+    assert await settings.audiences(OLGA) == [everybody]
+    assert await settings.audiences(replace(OLGA, location=here)) == [
+        everybody,
+        there,
+        (here.audience, "everybody in this channel"),
+    ]
+    assert await settings.audiences(replace(OLGA, location=dataclasses.replace(here, audience=GUILD))) == [
+        everybody,
+        there,
+    ]
 
 
 async def text_of(blocks: Blocks, label: str) -> str:

@@ -34,8 +34,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 VICTIM, ATTACKER = somebody(PersonId("discord:1"), Trust.APPROVED), somebody(PersonId("discord:2"))
 KNOWN_TO_ALL = {"agents", "active agents", "hibernated agents", "every agent", "groups", "routes", "states"}
 """Sources of what everybody may know by name."""
-NOT_PROBED = {"fields", "writers", "sharers", "nights"}
-"""Parts of a block that is probed itself, and dates, which anybody can name."""
+NOT_PROBED = {"fields", "writers", "sharers", "nights", "audiences"}
+"""Parts of a block that is probed itself, and dates and the place of the call, which anybody can name."""
 GIVEN = {"audience": "public", "when": "tomorrow at 9", "fact": "1", "text": "some words"}
 """For the arguments that an operation takes beside the one that is probed."""
 HAS = (
