@@ -104,7 +104,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     """Run an operation and print the result. Raises Failed, UserError, Exit (with a code)."""
     if entry.name == "init" and streams.is_interactive() and not {*arguments} - {"starter"}:
         wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
-        given, starts = wizard.asked(arguments)
+        given, starts = wizard.ask_settings(arguments)
         perform(entry, given, view)
         if starts:
             try:
@@ -115,7 +115,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
         return
     if entry.name in _ASKING:
         questions = loaded("bot.interfaces.cli.wizard.questions")
-        arguments = questions.completed(entry.name, arguments, functools.partial(_look, view))
+        arguments = questions.ask_missing(entry.name, arguments, functools.partial(_look, view))
     code = 0
     for reply in _replies(entry, arguments, view):
         if reply.confirm is not None:
