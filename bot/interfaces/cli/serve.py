@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import signal
 import tempfile
-import webbrowser
 from pathlib import Path
 
 import click
@@ -15,11 +14,11 @@ from bot.config import Config, load_config
 from bot.config.service_manager import ServiceManager
 from bot.errors import UserError
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.home import loaded
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
 from bot.services.people.web_access import sign_in_words
 from bot.services.registry import Registry
-from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from bot.services.system.halt import begin_anew
 from memory.store import heap
 from memory.store.clock import utc_now
@@ -111,15 +110,15 @@ _WRITE = commit_point("demo.write")
 
 async def show_demo() -> None:
     """Create a constellation in a temporary folder, print the URL of its dashboard, and serve it until a signal."""
-    stop = asyncio.Event()
+    stop, demo = asyncio.Event(), loaded("bot.services.system.demo")
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # before there is a folder that would be left behind
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     with tempfile.TemporaryDirectory(prefix="carina-demo-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        (folder / "carina.toml").write_text(CONFIGURATION, "utf-8")
+        (folder / "carina.toml").write_text(demo.CONFIGURATION, "utf-8")
         config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none"}, folder)
         async with build(config, fronts=False) as app:
-            await app.services.database.write(_WRITE, lambda tx: write_demo(tx, utc_now()))
+            await app.services.database.write(_WRITE, lambda tx: demo.write_demo(tx, utc_now()))
 
             async def until_stopped() -> None:
                 listening = app.web.parts.listening
@@ -129,13 +128,13 @@ async def show_demo() -> None:
                 if stop.is_set():
                     return
                 call = app.services.registry.call
-                for operation, given in demo_agenda():
+                for operation, given in demo.demo_agenda():
                     await call(operation, owner_at_terminal(), given)
                 url = (await call("dashboard.open", owner_at_terminal(), {})).data()["url"]
                 click.echo(url)
                 click.echo(_("All of its data is made up and is deleted when you press Ctrl-C."), err=True)
                 if streams.is_interactive():
-                    webbrowser.open(url)
+                    loaded("webbrowser").open(url)
                 await stop.wait()
 
             await app.run(until_stopped)
