@@ -9,7 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
 T = TypeVar("T")
@@ -59,9 +59,9 @@ class Redactor:
 
     def clean(self, value: T) -> T:
         """The same for text anywhere in dicts (including keys), lists, tuples, sets and bytes; other values stay."""
-        return cast("T", self._clean(value)) if self._pattern else value
+        return self._clean(value) if self._pattern else value
 
-    def _clean(self, value: object) -> object:
+    def _clean(self, value: Any) -> Any:
         match value:
             case str():
                 return self.text(value)
@@ -71,9 +71,7 @@ class Redactor:
             case Mapping():
                 return {self._clean(key): self._clean(held) for key, held in value.items()}
             case list() | tuple() | set() | frozenset():
-                rebuild: Any = type(value)
-                cleaned_items = map(self._clean, value)
-                named = hasattr(value, "_fields")
-                return cast("object", rebuild(*cleaned_items) if named else rebuild(cleaned_items))
+                rebuild: Any = getattr(value, "_make", type(value))  # a named tuple takes each value by itself
+                return rebuild(map(self._clean, value))
             case _:
                 return value

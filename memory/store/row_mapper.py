@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from inspect import isclass
 from types import NoneType
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -123,7 +123,8 @@ _BOUND = (str, int, float, bytes, datetime, NoneType)
 def _stored(value: Any) -> Value:
     match value:
         case Enum():
-            return cast("str | int", value.value)
+            bound: str | int = value.value
+            return bound
         case Mapping():
             return json.dumps(dict(value), ensure_ascii=False)
         case frozenset():

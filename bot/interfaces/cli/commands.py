@@ -308,7 +308,7 @@ class _Content(click.ParamType[str]):
         except UnicodeDecodeError:
             self.fail(_("{value}: not UTF-8 text", value=value), param, ctx)
         except (OSError, RuntimeError) as error:
-            why = getattr(error, "strerror", None) or error
+            why = error.strerror if isinstance(error, OSError) else error
             self.fail(_("{value} cannot be read: {error}", value=value, error=why), param, ctx)
 
 

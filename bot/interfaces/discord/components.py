@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import discord
 from msgspec import Struct
@@ -89,9 +89,9 @@ def hear_form(tree: Tree, pattern: re.Pattern[str], sent: Sent) -> None:
             await before(interaction)
         if interaction.type is not discord.InteractionType.modal_submit:
             return
-        named = pattern.fullmatch(str(cast("dict[str, Any]", interaction.data or {}).get("custom_id", "")))
+        data: Mapping[str, Any] = dict(interaction.data or {})
+        named = pattern.fullmatch(str(data.get("custom_id", "")))
         if named is not None and await tree.interaction_check(interaction):
-            data = cast("dict[str, Any]", interaction.data or {})
             await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
 
     tree.client.event(on_interaction)

@@ -19,7 +19,7 @@ from bot.services.people.permits import RequestRow
 from bot.services.people.places import MODES
 from bot.services.people.privacy_results import PersonCounts
 from bot.services.registry import Operation
-from bot.services.results import Result
+from bot.services.results import Listing, Result
 from bot.services.system.jobs import JobRow
 from memory.queue import inbox
 from memory.requests import Status
@@ -295,7 +295,7 @@ async def command(ctx: Context) -> Response:
 
 def _shown(result: Result | None, text: str) -> dict[str, Any]:
     """A result as a table where it is one, else as its words."""
-    rows = [row.model_dump() for row in getattr(result, "rows", ())]
+    rows = [row.model_dump() for row in (result.rows if isinstance(result, Listing) else ())]
     flat = [{name: _cell(value) for name, value in row.items() if not isinstance(value, dict)} for row in rows]
     return {"rows": flat, "text": "" if rows else text, "document": result.document if result is not None else ""}
 
