@@ -8,7 +8,6 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -201,25 +200,29 @@ def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
     return tx.run(sql, (turn, json.dumps(list(messages))))
 
 
-def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finished: bool = False) -> list[Message]:
+def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finished: bool = False) -> Sequence[Message]:
     """The newest `limit` messages of a place, oldest first; if `finished`, without those that a turn is to answer.
 
     Archived ones are left out. Deleted ones are included, empty, since a tool call needs the row of its result.
     """
-    condition, parameters = scope.sql("audience")
+    condition, known = scope.sql("audience")
+    waiting: tuple[Value, ...] = (place,) if finished else ()
     if finished:
-        parameters += (place,)
         condition += """ AND id NOT IN (SELECT message_id FROM inbox WHERE place_id = ?
                          AND status IN ('received', 'claimed') AND message_id IS NOT NULL)"""
-    found = json_rows(
-        rows,
-        COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),
-        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND is_archived = 0 AND {condition} "
-        "ORDER BY id DESC LIMIT +?",
-        (place, *parameters, max(limit, 0)),
-        _of_json,
-    )
-    return sorted(found, key=attrgetter("id"))
+
+    def read(after: int) -> list[Message]:
+        found = json_rows(
+            rows,
+            COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),
+            f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id > ? AND is_archived = 0 AND {condition} "
+            "ORDER BY id DESC LIMIT +?",
+            (place, after, *known, *waiting, max(limit, 0)),
+            _of_json,
+        )
+        return sorted(found, key=attrgetter("id"))
+
+    return rows.newest(place, scope, limit, read) if finished else read(0)
 
 
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
@@ -346,9 +349,7 @@ def to_message(row: Row | Sequence[Any]) -> Message:
     return Message._make((*plain, delivery or "", audience, _TRUST[trust], revision, *moments))
 
 
-@lru_cache(maxsize=1_000)
 def _of_json(row: str) -> Message:
-    """Cached by the full JSON: a turn mostly reads the same rows as the last one, and a changed row has other JSON."""
     return to_message(json.loads(row))
 
 

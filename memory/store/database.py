@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
-from memory.store.read_cache import ReadCache
+from memory.store.read_cache import Numbered, ReadCache
 from memory.store.sqlite import Code, Connection, connect, driver, result_code, transaction
 from texts import carried
 
@@ -35,6 +35,7 @@ from texts import carried
 import aiosqlite  # after the module that chooses which SQLite it gets
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Numbered)
 Value: TypeAlias = str | int | float | bytes | datetime | None
 """A bound value; a datetime is stored as by `clock.to_text`."""
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
@@ -87,6 +88,11 @@ class Rows:
         The key says what is read, and with which parameters, the scope included.
         """
         return read() if self._cache is None else self._cache.get(self._raw, tables, key, read)
+
+    def newest(self, place: str, key: Hashable, most: int, read: Callable[[int], list[M]]) -> Sequence[M]:
+        """The newest messages of a place, which nobody may change. `read` gives those after an id, at most the `most`
+        newest, oldest first, and all that its result depends on is in the key and in messages and inbox rows."""
+        return read(0) if self._cache is None else self._cache.newest(self._raw, place, key, most, read)
 
     def may_have(self, table: str, condition: str = "1") -> bool:
         """False if a watched table is known to have no such row: then there is nothing to look for in it."""

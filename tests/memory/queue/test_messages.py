@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -216,7 +216,7 @@ def test_any_order_of_arrivals_edits_and_deletions_equals_the_model(
     check_index(tx)
 
 
-Reading = Callable[[Rows, list[MessageId], Scope], list[Message]]
+Reading = Callable[[Rows, list[MessageId], Scope], Sequence[Message]]
 READINGS: dict[str, Reading] = {
     "conversation": lambda rows, _, scope: messages.conversation(rows, PLACE, scope, 100),
     "of_batch": lambda rows, _, scope: messages.of_batch(rows, TURN, scope),

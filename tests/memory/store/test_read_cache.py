@@ -1,15 +1,22 @@
 """What the writer remembers between transactions, and when it forgets it."""
 
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from memory.people.audience import PUBLIC, Scope, guild_audience
+from memory.queue import messages
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
+from memory.store.ids import GuildId, PlaceId
 from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
+from memory.store.read_cache import ReadCache
+from memory.store.sqlite import connect, transaction
+from tests.memory.parts import store
 
 _CHANGE = commit_point("test_read_cache.change")
 _PLACE = "INSERT INTO places (id, source, kind, audience, heard_at) VALUES ('a:1', 'a', 'direct', 'owner', '')"
@@ -90,3 +97,55 @@ async def test_there_is_nothing_to_look_for_in_an_empty_table(database: Database
     await database.write(_CHANGE, lambda tx: tx.run(_NEW))
     assert await database.write(_CHANGE, known)
     assert await database.read(lambda rows: rows.may_have("agent_groups", "name = 'Shop'")), "readers remember nothing"
+
+
+_GUILD = guild_audience(GuildId("a:7"))
+_CHANGES = {
+    "hear": """INSERT INTO messages (id, place_id, role, content, source, audience, trust, created_at)
+        VALUES (:id, :place, 'user', 'word', 'a', 'guild:a:7', 1, '2026-11-26T12:00:00.000Z')""",
+    "hear before": """INSERT OR IGNORE INTO messages (id, place_id, role, content, source, audience, trust, created_at)
+        VALUES (:which, :place, 'user', 'word', 'a', 'guild:a:7', 1, '2026-11-26T12:00:00.000Z')""",
+    "ask": """INSERT INTO inbox (id, source, external_id, kind, place_id, message_id, payload, audience, status,
+          received_at) VALUES (:id, 'a', :id, 'message', :place, :which, '{}', 'guild:a:7', 'received', '')""",
+    "ask about": "UPDATE inbox SET message_id = :which WHERE id = (SELECT max(id) FROM inbox)",
+    "finish": "UPDATE inbox SET status = iif(status = 'done', 'claimed', 'done') WHERE message_id = :which",
+    "drop": "DELETE FROM inbox WHERE message_id = :which",
+    "edit": "UPDATE messages SET content = content || ' more', revision = revision + 1 WHERE id = :which",
+    "join": "UPDATE messages SET batch_id = :id WHERE id = :which",
+    "narrow": "UPDATE messages SET audience = iif(audience = 'public', 'owner', 'public') WHERE id = :which",
+    "archive": "UPDATE messages SET is_archived = 1 - is_archived WHERE id = :which",
+    "move": "UPDATE messages SET place_id = iif(place_id = 'a:1', 'a:2', 'a:1') WHERE id = :which",
+    "delete": "DELETE FROM messages WHERE id = :which",
+}
+_PLACES = ("a:1", "a:2")
+_change = st.tuples(st.sampled_from([*_CHANGES]), st.integers(1, 6), st.sampled_from(_PLACES), st.booleans())
+
+
+@settings(max_examples=80)
+@given(st.lists(_change, min_size=20, max_size=40), st.sampled_from([Scope(PUBLIC), Scope(_GUILD)]), st.integers(1, 5))
+def test_a_remembered_conversation_is_what_the_file_has(
+    changes: list[tuple[str, int, str, bool]], scope: Scope, most: int
+) -> None:
+    plain, cache = store(), ReadCache()
+    raw = plain._raw
+    raw.execute("PRAGMA foreign_keys=OFF")
+    cache.watch(raw)
+
+    def change(what: str, number: int, which: int, place: str) -> None:
+        plain.run(_CHANGES[what], {"id": number, "which": which, "place": place})
+        for there in map(PlaceId, _PLACES):
+            read = messages.conversation(Tx(raw, cache), there, scope, most, finished=True)
+            assert [*read] == [*messages.conversation(plain, there, scope, most, finished=True)]
+
+    with closing(raw):
+        for number in (1, 2, 4, 5):
+            change("hear", number, number, _PLACES[number % 2])
+            change("ask", number, number, _PLACES[number % 2])
+            change("finish", number, number, "")
+        change("ask", 8, 2, _PLACES[0])
+        change("drop", 8, 2, "")
+        for number, (what, which, place, fails) in enumerate(changes, 10):
+            with suppress(ZeroDivisionError), cache.transaction(), transaction(raw):
+                change(what, number, which, place)
+                if fails:
+                    raise ZeroDivisionError
