@@ -6,24 +6,19 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bot.agents.context.quotes import estimate_tokens
+from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Access, Answer, Call, Event, Limits, Model, ModelError, Request, Usage, parsed
 from bot.models.chain import LazyModel, LenientModel
 from bot.models.http_model import as_json
-from memory.store.faults import commit_point
 from memory.store.records import replace
 from tests.benchmarks.options import Options
-from tests.benchmarks.report import Cell, Detail, Report, percentile
-from tests.benchmarks.turns import fill_blocks
-from tests.benchmarks.words import Words
+from tests.benchmarks.report import Detail, Report, percentile
 from tests.benchmarks.world import Making, newest, open_world, said
 
-_FILL = commit_point("bench.fill_tool_choice")
-_SIZES = {"default": 0, "20 more blocks": 27}  # three of four made are in the prompt
 _STEPS = 4  # model calls for one request
 _KEEP, _FIND = "context recall", "search recall facts"
 REQUESTS = (  # what is said, the tools that fit, words of their arguments of which one is needed
@@ -70,7 +65,7 @@ class Turn:
 
 
 class _Recorder:
-    """Passes requests on; a turn ends after a few steps, and with a failure instead of an error."""
+    """Passes requests on; a turn ends with its first call of a tool, and with a failure instead of an error."""
 
     def __init__(self, model: Model) -> None:
         self.name, self.context_window, self._model = model.name, model.context_window, model
@@ -80,7 +75,7 @@ class _Recorder:
         turn = self.turns.setdefault(newest(request).said, Turn())
         turn.tokens = turn.tokens or _tokens(request)
         turn.steps, begin, answer = turn.steps + 1, time.perf_counter(), Answer("", (), Usage(), self.name)
-        if turn.steps <= _STEPS:
+        if turn.steps <= _STEPS and all(call.name == MORE_TOOLS for call in turn.calls):
             try:
                 async with aclosing(self._model.complete(request)) as events:
                     answer = [event async for event in events if isinstance(event, Answer)][-1]
@@ -104,15 +99,13 @@ def judged(turn: Turn, tools: str, words: str) -> tuple[bool, bool]:
     return bool(fitting), bool(fitting) and (not words or any(word in each for word in words.split() for each in given))
 
 
-async def ask(model: LazyModel, requests: Sequence[tuple[str, str, str]], blocks: int = 0) -> dict[str, Turn]:
+async def ask(model: LazyModel, requests: Sequence[tuple[str, str, str]]) -> dict[str, Turn]:
     """What a model called for each request, by its text; each is the first of a new agent: the prompts begin alike."""
     recorder = _Recorder(LenientModel(model))
     async with aclosing(model):
         for text, _, _ in requests:
             with TemporaryDirectory() as folder:
                 async with open_world(Making(Path(folder), recorder)) as world:
-                    fill = partial(fill_blocks, agent=world.agent.id, count=blocks, words=Words(3))
-                    await world.runtime.database.write(_FILL, fill)
                     heard = said(0, 0, text, 0)
                     world.router.receive(heard)
                     await world.endpoint.until(1)
@@ -134,21 +127,19 @@ def run(options: Options) -> Report:
             "Not measured: give the URL of a Chat Completions server with --model (http://host/v1#NAME)."
         )
         return report
-    rows, missed = list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
-    for size, blocks in _SIZES.items():
-        requests = REQUESTS[:: 10 if options.quick else 1]
-        turns = asyncio.run(ask(connected(options.model), requests, blocks))
-        found = [(request, turns[request[0]], judged(turns[request[0]], *request[1:])) for request in requests]
-        tools, arguments = (sum(hits[part] for _, _, hits in found) for part in (0, 1))
-        tokens = max(turn.tokens for turn in turns.values())
-        seconds = percentile([turn.seconds for turn in turns.values()], 0.5)
-        rows.append((size, tokens, len(requests), tools, arguments, round(seconds, 1)))
-        missed += [
-            (size, text, fitting or "none", ", ".join(call.name for call in turn.calls) or turn.failed or "none")
-            for (text, fitting, _), turn, (_, good) in found
-            if not good
-        ]
-    columns = ("prompt", "tokens", "requests", "right tool", "right arguments too", "s, p50")
-    report.details.append(Detail("Hits", columns, tuple(rows)))
-    report.details.append(Detail("Missed", ("prompt", "request", "fitting", "called"), tuple(missed)))
+    requests = REQUESTS[:: 10 if options.quick else 1]
+    turns = asyncio.run(ask(connected(options.model), requests))
+    found = [(request, turns[request[0]], judged(turns[request[0]], *request[1:])) for request in requests]
+    tools, arguments = (sum(hits[part] for _, _, hits in found) for part in (0, 1))
+    tokens = max(turn.tokens for turn in turns.values())
+    seconds = percentile([turn.seconds for turn in turns.values()], 0.5)
+    columns = ("tokens of a prompt", "requests", "right tool", "right arguments too", "s, p50")
+    rows = ((tokens, len(requests), tools, arguments, round(seconds, 1)),)
+    missed = tuple(
+        (text, fitting or "none", ", ".join(call.name for call in turn.calls) or turn.failed or "none")
+        for (text, fitting, _), turn, (_, good) in found
+        if not good
+    )
+    report.details.append(Detail("Hits", columns, rows))
+    report.details.append(Detail("Missed", ("request", "fitting", "called"), missed))
     return report

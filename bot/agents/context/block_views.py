@@ -104,9 +104,9 @@ def _above(rows: Rows, block: Block, edits: Sequence[_Edit], turn: Turn) -> tupl
     if block.id in turn.blocks and block.about is not None and not turn.scope.audience.startswith("person:"):
         return None, 0
     text, lacks, written = block.content, 0, False
-    for operation, each in edits if block.shown == block.content else ():
-        written = operation == "write" and text == each
-        if operation == "write" or not text.endswith(each):
+    for operation, each in edits:
+        written = operation == "write" and text == each and block.shown == block.content
+        if operation == "write" or not text.endswith(each) or block.shown != block.content:
             break
         text, lacks = text.removesuffix(each), lacks + 1
     changed = blocks.changed_at(rows, block, block.version - lacks) if lacks else block.updated_at
