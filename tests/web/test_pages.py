@@ -217,7 +217,9 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     modes = {each["place"]: (each["mode"], each["at"]) for each in await s.call("mode.list")}
     off, listen = ("off", "discord:7"), ("listen", "discord:5")
     assert modes == {"discord:7": off, "discord:8": listen, "discord:5": listen}
+    await s.call("source.add", name="alarm", webhook=True, template="{source}: {items}")
     page = (await s.get("/settings")).text
+    await s.call("source.remove", source="alarm")
     assert "as on its server" in page
     assert ">discord:7<" not in page + (await s.get("/people")).text, "names are shown, and ids on demand"
     assert '<option value="off" selected>' in page
