@@ -72,11 +72,18 @@ class Markup(Protocol):
     def place(self, name: str) -> str:
         """A channel, by id."""
 
+    def quote(self, words: str) -> str:
+        """A line of people's text, apart from what is said of it."""
+
     def small(self, words: str) -> str:
         """A line of less weight; `words` stand as they are."""
 
     def internal(self, words: str) -> str:
         """What only who runs the service needs, such as the arguments of a tool call; empty on Discord."""
+
+
+_SIGNS = re.compile(r"\*\*|__|`+|(?:^|(?<= ))#{1,6} ")
+"""Markdown that says nothing to who reads a line of it at a terminal."""
 
 
 class Plain(Struct, frozen=True):
@@ -102,6 +109,9 @@ class Plain(Struct, frozen=True):
 
     def place(self, name: str) -> str:
         return name
+
+    def quote(self, words: str) -> str:
+        return self.text(_SIGNS.sub("", words))
 
     def small(self, words: str) -> str:
         return f"  {words}"
@@ -136,6 +146,9 @@ class Markdown(Struct, frozen=True):
     def place(self, name: str) -> str:
         number = name.removeprefix("discord:")
         return f"<#{number}>" if number.isdecimal() else f"`{name}`"
+
+    def quote(self, words: str) -> str:
+        return f"> {self.text(words)}"
 
     def small(self, words: str) -> str:
         return f"-# {words}"

@@ -44,6 +44,11 @@ class TableChange(Row):
     name: str
     did: str
 
+    @classmethod
+    def of(cls, kind: str, name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> "TableChange":
+        did = _("created") if before is None else _("unchanged") if before == after else _("changed")
+        return cls(kind=kind, name=name, did=did)
+
     def line(self, markup: Markup) -> str:
         return self.told(markup, "{kind} {name}: {did}", kind=_(self.kind))
 

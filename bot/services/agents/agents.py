@@ -307,6 +307,7 @@ class Agents(UsesApprovals, frozen=True):
         done = []
         for section in sections:
             made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
+            before = None if there is None else agent_section(there)
             if there is None:
                 seed_agent(tx, made, now)
             elif not replacing:
@@ -320,8 +321,7 @@ class Agents(UsesApprovals, frozen=True):
                 agents.change_agent(tx, changed, now)
                 describe_blocks(tx, there, changed, now)
                 ensure_own_blocks(tx, changed, now)
-            did = _("created") if there is None else _("changed")
-            done.append(TableChange(kind="agent", name=section.name, did=did))
+            done.append(TableChange.of("agent", section.name, before, agent_section(made)))
         require_stored(tx, self.config, self.answering)
         self._plan(tx, now)
         return done

@@ -26,7 +26,7 @@ from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
 from memory.store.logs import Log
 from sources.terminal import PERSON
-from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
+from texts import _, error_text, gettext_noop, ngettext, ngettext_noop, size_text
 
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = Log("bot.services.agents.constellations")
@@ -71,7 +71,8 @@ class ConstellationStatus(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
-        shown["state"] = _(self.state)
+        del shown["bytes"]
+        shown |= {"state": _(self.state), "size": size_text(self.bytes)}
         return [markup.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
 
 

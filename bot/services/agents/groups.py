@@ -293,9 +293,12 @@ class Groups(UsesApprovals, frozen=True):
                     "There is already a group {group}. `carina group import FILE --replace` changes it.",
                     group=section.name,
                 )
+            before = None if there is None else _comparable(read_group(self._section(tx, there)))
             make_group(tx, section, self.approvals.clock())
-            did = _("created") if there is None else _("changed")
-            done.append(TableChange(kind="group", name=section.name, did=did))
+            wanted = _comparable(section)
+            if before is not None and not section.default:  # it says nothing of that
+                wanted["default"] = before["default"]
+            done.append(TableChange.of("group", section.name, before, wanted))
         require_stored(tx, self.config, self.places.answering, sections)
         return done
 

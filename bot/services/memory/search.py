@@ -43,7 +43,7 @@ from memory.store.ids import PlaceId
 from memory.store.records import asdict, replace
 from scheduler.zones import zone_of
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 ME = "me"
 _EVERY: tuple[Domain, ...] = get_args(Domain)
@@ -140,6 +140,8 @@ class HitRow(Row):
     def name(self) -> str:
         if self.kind == "task":
             return _(STATES.get(self.label, ""))
+        if self.kind == "fact":  # of a category that only a program needs
+            return ""
         return shown_name(self.label, "") if self.kind == "entry" else self.label
 
     @property
@@ -154,11 +156,11 @@ class HitRow(Row):
         name = f" {markup.text(one_line(self.name))}" if self.name else ""
         by = f" {_('by {by}', by=markup.text(one_line(self.by)))}" if self.by else ""
         why = f"; {markup.text(found)}" if (found := why_words(self.matched)) else ""
-        text = markup.text(" ".join(self.text[:_SHOWN].split()))
+        text = markup.quote(" ".join(self.text[:_SHOWN].split()))
         told = ((_("just before"), self.before), (_("just after"), self.after))
         beside = [markup.small(f"{word}: {markup.text(one_line(_said(said), _BESIDE))}") for word, said in told if said]
         what = f"{_(_KINDS[self.kind])}{name}{markup.number(self.id)}{by}, {markup.time(self.when)}{why}"
-        return "\n".join([f"> {text}", *beside, markup.small(what)])
+        return "\n".join([text, *beside, markup.small(what)])
 
 
 def why_words(told: Why) -> str:
@@ -168,7 +170,6 @@ def why_words(told: Why) -> str:
         _("has {words}", words=", ".join(told.matched)) if told.matched else "",
         _("around it {words}", words=", ".join(told.around)) if told.around else "",
         _("its speaker is meant") if told.named else "",
-        _("distance {distance}", distance=number_text(told.distance, ".2f")) if told.distance is not None else "",
     ]
     return "; ".join(filter(None, parts))
 
@@ -202,7 +203,8 @@ class SearchResults(Result):
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.hits)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
-        return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", words)))
+        order = NEWEST if self.newest else _("The best matches come first.")
+        return list(filter(None, (order if self.hits else "", perhaps if guess else "", words)))
 
     def lines(self, markup: Markup) -> list[str]:
         hits = [hit.line(markup) for hit in self.hits] or [self.nothing]

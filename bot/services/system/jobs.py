@@ -111,7 +111,8 @@ class JobRow(Row):
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
         last = self.told(markup, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
         detail = markup.text(f": {self.text}") if self.last and self.text else ""
-        following = self.told(markup, gettext_noop("; next run {next}")) if self.next else _("; no next run")
+        planned = self.next and self.state != "paused"
+        following = self.told(markup, gettext_noop("; next run {next}")) if planned else _("; no next run")
         if self.next and markup.time(self.next) in self.plan:  # it runs once, and the plan says when
             following = ""
         state, plan = _(self.state), markup.text(self.plan)

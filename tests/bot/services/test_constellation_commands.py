@@ -91,7 +91,10 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert changed(here, "Moon") == ["system_prompt"]
     (tmp_path / "day.toml").write_text('[[groups]]\nname = "Day"\nmembers = ["Sun"]\n', "utf-8")
     assert 'found "Sun", which is not an agent' in here(f"group import {tmp_path / 'day.toml'} --dry-run").stderr
-    assert len(rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")) == 2
+    replaced = rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")
+    assert {each["name"]: each["did"] for each in replaced} == {"Star": "unchanged", "Moon": "changed"}
+    group = rows(here, f"group import {tmp_path / 'carina.toml'} --replace")
+    assert {each["name"]: each["did"] for each in group} == {"Main": "unchanged", "Night": "unchanged"}
     assert changed(here, "Moon") == []
 
 
@@ -99,6 +102,8 @@ WATCH = 'patrols=[{name="watch",cron="@daily",task="look"}]'
 
 
 def patrols(here: Here) -> list[tuple[str, str]]:
+    here("jobs pause backup")
+    assert re.search(r"backup \(paused\): .*; no next run$", here("jobs list").stdout, re.MULTILINE)
     found = rows(here, "jobs list")
     return [(job["id"], job["when"]) for job in found if job["id"].startswith("patrol:")]
 
@@ -276,6 +281,7 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     wrong = here("agent restore Star")
     assert (wrong.returncode, "Star is hibernated; `carina agent wake` wakes it" in wrong.stderr) == (1, True)
     assert rows(here, "constellation status")["hibernated"] == ["Star"]
+    assert re.search(r"\nsize: [\d.]+ MB$", here("constellation status").stdout)
     silent = carina(tmp_path, "chat", "--once", "hello")
     assert "every agent of the group Main is archived or hibernated" in silent.stdout
     assert rows(here, "agent wake Star") == [{"kind": "agent", "name": "Star", "did": "awake"}]

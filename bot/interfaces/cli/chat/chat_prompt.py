@@ -8,6 +8,7 @@ from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import CompletionState
 from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
 from prompt_toolkit.history import InMemoryHistory
@@ -184,6 +185,17 @@ class PromptChat:
             event.current_buffer.complete_state = None
             if state is None or state.current_completion is None:
                 event.current_buffer.validate_and_handle()
+
+        @keys.add("tab")
+        def _complete(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            match buffer.complete_state:
+                case None:
+                    buffer.start_completion(insert_common_part=True)
+                case CompletionState(completions=[only]):  # the next one would be what was typed, again and again
+                    buffer.apply_completion(only)
+                case _:
+                    buffer.complete_next()
 
         @keys.add("escape", "enter")
         def _new_line(event: KeyPressEvent) -> None:
