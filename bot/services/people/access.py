@@ -18,6 +18,7 @@ from pydantic import Field
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Terms
+from bot.agents.permissions.cards import person_name
 from bot.agents.permissions.policy import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
@@ -215,7 +216,7 @@ class Access:
         for row in outbox.of_prefix(tx, f"{PAIRING}/{person}/"):
             if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
                 continue
-            text = words.format(person=_called(person, row.source))
+            text = words.format(person=person_name(PersonId(person), row.source))
             outbox.add_edit(tx, row, to_text(now), text, now)
 
     # ------------------------------------------------------------------ those in charge
@@ -378,18 +379,12 @@ def _card(unknown: UnknownPerson, source: str) -> str:
     """Who asks, and from where. Names are foreign text: on one line, without markup."""
     stranger, markup = unknown.speaker, Markdown()
     wants = _("**{who}** wants to talk to me.", who=markup.text(stranger.name))
-    account = _("Account: {account}", account=_called(stranger.id, source))
+    account = _("Account: {account}", account=person_name(stranger.id, source))
     account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
     shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("no server with me")
     where = _("Where: a direct message; shares {servers}", servers=shared)
     note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")
     return "\n".join((wants, account, where, note))
-
-
-def _called(person: str, source: str) -> str:
-    """A person's name in a place of that source; on Discord a mention without a notification."""
-    home, _colon, number = person.partition(":")
-    return f"<@{number}>" if home == source == "discord" and number.isdecimal() else person
 
 
 def _say(tx: Tx, key: str, place: PlaceId, person: PersonId, text: str, now: datetime) -> None:

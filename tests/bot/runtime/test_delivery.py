@@ -25,9 +25,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
-from sources.terminal import PLACE
 from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct
-from texts import _
 
 T = TypeVar("T")
 SETUP = commit_point("test_delivery.setup")
@@ -202,14 +200,6 @@ async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Pos
     assert await post.notices() == [told]
     await post.run()
     assert await post.notices() == [told]
-
-
-def test_a_notice_names_commands_as_they_are_given_where_it_is_read() -> None:
-    given = "`carina outbox retry {id}` sends it; `carina memory verify` checks."
-    with Notices(OWNERS).reading():
-        assert _(given, id=5) == "`/owner outbox retry` sends it; `memory verify` at a terminal checks."
-    with Notices(PLACE.id).reading():
-        assert _(given, id=5) == "`carina outbox retry 5` sends it; `carina memory verify` checks."
 
 
 async def test_what_cannot_be_told_the_owner_is_not_told_the_owner(post: Post) -> None:
