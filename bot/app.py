@@ -5,6 +5,7 @@
 
 import asyncio
 import functools
+import importlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -14,7 +15,6 @@ from bot.agents.notices import owner_notices
 from bot.config import Config
 from bot.interfaces import control, socket
 from bot.interfaces.chat import chat_handlers
-from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.telemetry import Telemetry
 from bot.interfaces.web.conversations import Talk
 from bot.interfaces.web.server import PageMarks, WebParts, WebServer
@@ -30,9 +30,12 @@ from memory.store.faults import commit_point
 from memory.store.heap import give_back
 from sources.base import Endpoint, Front
 from sources.terminal import PERSON
-from texts import gettext_noop, speak
+from texts import _, gettext_noop, speak
 
 _TELL = commit_point("task.failed")
+_FRONT_ENDS = {"discord": "bot.interfaces.discord.frontend", "bluesky": "bot.interfaces.bluesky"}
+"""The front ends besides the terminal and the web, which always exist."""
+_NOT_CONNECTED = gettext_noop("not connected: only a chat is running; `carina run` connects it")
 _END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
 _LOOKS_FOR_CONNECTIONS = 100
 
@@ -105,7 +108,7 @@ class App(Struct, frozen=True):
 
     async def _load_models(self) -> None:
         """Load models once the front ends are connected, which comes first, or after a while."""
-        for _ in range(_LOOKS_FOR_CONNECTIONS):
+        for _look in range(_LOOKS_FOR_CONNECTIONS):
             if all(front.readiness().ready for front in self.fronts):
                 break
             await asyncio.sleep(0.1)
@@ -149,7 +152,7 @@ async def build(
         served = await stack.enter_async_context(shared)
         services = await stack.enter_async_context(served.use(served.shared.configured))
         terminal = Front(*services.terminal)
-        connected = (terminal, web.front, *connect_fronts(config, served, services, wanted=fronts))
+        connected = (terminal, web.front, *_connect(config, served, services, wanted=fronts))
         endpoints.update({front.source.name: front.endpoint for front in connected})
         ready = served.shared.fronts.ready
         ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
@@ -169,3 +172,21 @@ async def build(
 
 def _hears(front: Front) -> bool:
     return front.readiness().ready
+
+
+def _connect(
+    config: Config, served: ServedConstellations, services: Services, *, wanted: bool = True
+) -> tuple[Front, ...]:
+    """Connect the configured front ends. Each library is loaded only if its front end is used.
+
+    `services` are those of the configured constellation, which is always open.
+    """
+    found = []
+    for name in config.sources:
+        if wanted:
+            front: Front = importlib.import_module(_FRONT_ENDS[name]).connect(config, served, services)
+            found.append(front)
+        else:
+            services.front_ends.connected.words[name] = lambda: _(_NOT_CONNECTED)
+            services.front_ends.connected.beside[name] = lambda: False
+    return tuple(found)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from bot.agents.agenda.reminders import quiet_of
 from bot.agents.context.quotes import passage
 from bot.agents.permissions.policy import People
+from bot.config.tables import Patrol
 from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import NewJob
@@ -84,18 +84,9 @@ def job_id(name: str) -> str:
     return f"{KIND}:{name}"
 
 
-class _Patrol(Struct, frozen=True):
-    """See `bot.config.tables.Patrol`."""
-
-    name: str
-    cron: str
-    task: str = ""
-    file: str = ""
-
-
-def _patrols(rows: Rows) -> list[tuple[Agent, _Patrol]]:
+def _patrols(rows: Rows) -> list[tuple[Agent, Patrol]]:
     active = (agent for agent in agents.agents(rows) if agent.status == "active")
-    return [(agent, msgspec.convert(each, _Patrol)) for agent in active for each in agent.config.get("patrols", ())]
+    return [(agent, Patrol.model_validate(each)) for agent in active for each in agent.config.get("patrols", ())]
 
 
 class Patrols(Struct, frozen=True):
@@ -146,7 +137,7 @@ class Patrols(Struct, frozen=True):
         left_out = f" with the first {_LONGEST:,} of the {len(task):,} characters of its file"
         return JobResult(f"begun{left_out if len(task) > _LONGEST else ''}")
 
-    def _task(self, patrol: _Patrol) -> str:
+    def _task(self, patrol: Patrol) -> str:
         """The current checklist; empty if its file cannot be read."""
         if patrol.task:
             return patrol.task

@@ -12,8 +12,8 @@ from discord import app_commands
 from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
+from bot.interfaces.discord.buttons import OpenForm, OpenQuestion, Questions, hear_button, hear_choice
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.components import OpenForm, OpenQuestion, Questions, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, Tree, defer, suggests, tell, text_file, without_secrets
 from bot.interfaces.discord.responses import shown as shown_text
 from bot.interfaces.discord.row_actions import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons

@@ -9,10 +9,10 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
+from bot.interfaces.discord.buttons import OpenForm, install_approvals, operation_buttons
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
-from bot.interfaces.discord.components import OpenForm, install_approvals, operation_buttons
 from bot.interfaces.discord.help import install_help
 from bot.interfaces.discord.memory_forms import block_form, entry_form, hear_block_forms, hear_entry_form
 from bot.interfaces.discord.responses import Tree

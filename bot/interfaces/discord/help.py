@@ -9,7 +9,7 @@ from contextlib import suppress
 import discord
 from discord import app_commands
 
-from bot.interfaces.discord.components import hear_choice
+from bot.interfaces.discord.buttons import hear_choice
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
 from sources.discord.cards import CardStyle, container
 from sources.discord.outcomes import REFUSED

@@ -11,9 +11,9 @@ from typing import Any, cast
 import discord
 
 from bot.errors import UserError
+from bot.interfaces.discord.buttons import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, answer, defer, without_secrets
 from bot.services.memory.block_results import FormContents
 from bot.services.registry import Registry

@@ -13,9 +13,9 @@ from discord import app_commands
 from msgspec import Struct
 
 from bot.errors import CallError, UserError
+from bot.interfaces.discord.buttons import Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.components import Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, defer, shown, tell
 from bot.interfaces.discord.row_actions import menu
 from bot.services.caller import Caller

@@ -13,9 +13,9 @@ from discord import app_commands
 
 from bot.agents.permissions.policy import Change
 from bot.errors import UserError
+from bot.interfaces.discord.buttons import LONGEST_FIELD, Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, without_secrets
 from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
 from sources.text import one_line
