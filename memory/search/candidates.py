@@ -308,9 +308,11 @@ def ranked(
     if not best:
         return _guesses(near, faint)
     found = _in_talk(find, sought, best, 3 * limit) if find.table.talk else _alone(find, sought, best)
-    found = [one for one in found if one.number not in faint or _has_a_word(one, words)]
-    if not found:
+    supported = [one.score for one in found if one.number not in faint or _has_a_word(one, words)]
+    if not supported:
         return _guesses(near, faint)
+    # What is near only by chance is a guess, unless all signals together rank it above a row with more than that.
+    found = [one for one in found if one.score >= min(supported)]
     top = max(one.score for one in found) or 1.0
     top = top if words else top / max(nearness(each, usual) for each in taken.values())
     whole = find.having(asked.every, [one.number for one in found])

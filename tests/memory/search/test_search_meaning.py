@@ -106,6 +106,15 @@ def test_guesses_come_last_and_are_few_and_only_for_those_who_want_them(world: W
     assert [hit.perhaps for hit in whole] == [False], "who finds what they wrote needs no guess"
 
 
+def test_a_message_only_somewhat_near_is_no_guess_where_it_ranks_above_one_with_words(world: World) -> None:
+    cat = world.hear("the cat is asleep in the sun again", at=NOON - timedelta(days=2))
+    purring = world.hear("they purr softly", person=BOB, speaker="Bob", at=NOON - timedelta(days=1))
+    night = world.hear("good night", person=BOB, speaker="Bob")
+    embed(world.tx, {"cat": (0.25, 0.968), "they": WEATHER, "night": WEATHER})
+    assert ids(look(world, "did Ann hear why they purr softly at night?", meaning=ABOUT_DOGS)) == [purring, cat, night]
+    assert ids(look(world, "did you hear why they purr softly at night?", meaning=ABOUT_DOGS)) == [purring, night]
+
+
 def test_words_and_meaning_add_up(world: World) -> None:
     words = world.keep("hounds, they say, and much else that was said there")
     meaning = world.keep("the puppy barks")
