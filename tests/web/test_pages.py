@@ -239,7 +239,7 @@ async def test_a_link_puts_no_words_on_a_page(s: Site) -> None:
     for path in ("/", "/search", "/people"):
         assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
     assert '<option value="archival_memory">Archival memory</option>' in (await s.get("/search")).text
-    assert "guild:&lt;id&gt; or channel:&lt;id&gt;" in (await s.get("/commands/archival.widen")).text
+    assert "Only this agent&#39;s memory" in (await s.get("/commands/search")).text
 
 
 def test_numbers_are_short_as_the_reader_writes_them() -> None:

