@@ -12,7 +12,7 @@ from memory.search.embedding.base import Tokens, Vector, signs
 from memory.search.query import Baseline, Closeness, Cosines, RowSet, RowWindows
 from memory.search.vector_texts import View
 from memory.store.database import Rows
-from memory.store.distances import cosine_distance
+from memory.store.sqlite import cosine_distance
 
 
 class Meaning(Struct, frozen=True):

@@ -1,23 +1,33 @@
 """SQLite connections: the choice of driver, how files are opened, and the SQL for distances between vectors.
 
-This is the only module that imports sqlite3.
+This is the only module that imports sqlite3. The sqlite-vec extension computes distances where it can be loaded:
+100,000 vectors in 20 to 30 ms, without Python's lock. Elsewhere (musl, a Python without extensions) Python computes the
+same, ten times slower: enough for 10,000. Only the extension's functions are used, none of its tables, so files are the
+same with and without it.
 """
 
 import importlib
+import importlib.util
 import sys
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from enum import IntEnum
+from functools import lru_cache
+from math import sqrt
+from operator import mul
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from msgspec import Struct
+
 from memory.store.clock import to_text
-from memory.store.distances import NATIVE, PYTHON, Distances, provide
 from memory.store.records import replace
 
 OLDEST = (3, 42, 0)
 """From this version on, deleted text leaves the full-text index, too; Debian 12 has 3.40."""
+EXTENSION = "sqlite_vec"
 _BUSY_MS = 5_000
 """How long a connection waits for another program that holds the file."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
@@ -91,10 +101,70 @@ def _choose_driver() -> _Driver:
     return cast("_Driver", importlib.import_module("sqlite3"))
 
 
+class Distances(Struct, frozen=True):
+    """The SQL for distances: two expressions, each with two placeholders for vectors.
+
+    `reason` says why Python computes them; empty if the extension does.
+    """
+
+    bits: str
+    cosine: str
+    reason: str = ""
+
+
+NATIVE = Distances("vec_distance_hamming(vec_bit({}), vec_bit({}))", "vec_distance_cosine(vec_int8({}), vec_int8({}))")
+PYTHON = Distances("carina_hamming({}, {})", "carina_cosine({}, {})", "it was not tried")
+
+
+def provide_distances(raw: Connection, cannot: type[Exception], extension: str = EXTENSION) -> str:
+    """Register both kinds of functions; returns why the extension's are missing, empty if they are not.
+
+    `cannot` is the exception that the driver raises for an extension that does not load.
+    """
+    raw.create_function("carina_hamming", 2, _hamming)
+    raw.create_function("carina_cosine", 2, cosine_distance)
+    found = importlib.util.find_spec(extension)
+    if found is None or found.origin is None:
+        return f"{extension.replace('_', '-')} is not installed"
+    try:
+        _load(raw, str(Path(found.origin).with_name("vec0")))  # its module is not imported: it would import numpy
+    except AttributeError:
+        return "this Python's SQLite loads no extensions"
+    except cannot as error:
+        return f"{extension.replace('_', '-')} does not load: {error}"
+    return ""
+
+
+def _load(raw: Any, path: str) -> None:
+    raw.enable_load_extension(True)
+    try:
+        raw.load_extension(path)
+    finally:
+        raw.enable_load_extension(False)  # or SQL itself could load code
+
+
+def _hamming(left: bytes, right: bytes) -> int:
+    return (int.from_bytes(left) ^ int.from_bytes(right)).bit_count()
+
+
+def cosine_distance(left: bytes, right: bytes) -> float:
+    """The cosine distance: 0 for the same direction, 1 for unrelated."""
+    mine, (theirs, length) = array("b", left), _with_length(right)
+    both = sqrt(sum(map(mul, mine, mine))) * length
+    return 1.0 - sum(map(mul, mine, theirs)) / both if both else 1.0
+
+
+@lru_cache(maxsize=8)
+def _with_length(blob: bytes) -> "tuple[array[int], float]":
+    """The question's vector with its length, cached since it is the same for every row."""
+    values = array("b", blob)
+    return values, sqrt(sum(map(mul, values, values)))
+
+
 def _choose_distances() -> Distances:
     raw = driver.connect(":memory:")
     with closing(raw):
-        reason = provide(raw, driver.OperationalError)
+        reason = provide_distances(raw, driver.OperationalError)
     return replace(PYTHON, reason=reason) if reason else NATIVE
 
 
@@ -123,7 +193,7 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
     options = {"isolation_level": None, "cached_statements": 512}  # with 128, every further statement was prepared anew
     raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, **options)
     raw.row_factory = driver.Row
-    provide(raw, driver.OperationalError)
+    provide_distances(raw, driver.OperationalError)
     raw.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
     if read_only:
         return raw

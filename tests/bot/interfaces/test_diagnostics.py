@@ -25,8 +25,8 @@ from bot.services.status_results import ServiceStatus
 from memory.store import backups
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
-from memory.store.distances import Distances
 from memory.store.folder import DataFolder
+from memory.store.sqlite import Distances
 from sources.diagnostics import Finding, State
 from tests.bot.parts import NOON
 from tests.memory.search.embedding_server import serving

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,7 @@ from memory.queue import messages
 from memory.search import vectors
 from memory.search.embedding import Embedding, to_vector
 from memory.search.vectors import EmbeddedRow, similarities
-from memory.store import distances, sqlite
+from memory.store import sqlite
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -288,7 +289,7 @@ def test_without_the_extension_the_same_is_found(tx: Tx, monkeypatch: pytest.Mon
         say(tx, f"word{drawn.randrange(9)} word{drawn.randrange(9)}")
     embed_all(tx)
     native = nearest(tx, asking("word1 word2", limit=60), HERE)
-    monkeypatch.setattr(sqlite, "distances", distances.PYTHON)
+    monkeypatch.setattr(sqlite, "distances", sqlite.PYTHON)
     slow = nearest(tx, asking("word1 word2", limit=60), HERE)
     assert {near.row: near.cosine for near in slow} == pytest.approx(
         {near.row: near.cosine for near in native}, abs=1e-6
@@ -297,17 +298,15 @@ def test_without_the_extension_the_same_is_found(tx: Tx, monkeypatch: pytest.Mon
 
 
 def test_an_extension_that_cannot_be_loaded_is_named(tx: Tx) -> None:
-    reason = distances.provide(tx._raw, sqlite.driver.OperationalError, "json")  # a package without an extension in it
+    without = "json"  # a package without an extension in it
+    reason = sqlite.provide_distances(tx._raw, sqlite.driver.OperationalError, without)
     assert reason.startswith("json does not load: ")
-    assert distances.provide(tx._raw, sqlite.driver.OperationalError, "no_such_extension") == (
+    assert sqlite.provide_distances(tx._raw, sqlite.driver.OperationalError, "no_such_extension") == (
         "no-such-extension is not installed"
     )
 
-    class Bare:
-        def create_function(self, *_arguments: object) -> None:
-            """Takes the functions, and has nothing to load extensions with."""
-
-    assert distances.provide(Bare(), ValueError) == "this Python's SQLite loads no extensions"
+    bare = create_autospec(sqlite.Connection, instance=True)  # it has nothing to load extensions with
+    assert sqlite.provide_distances(bare, ValueError) == "this Python's SQLite loads no extensions"
 
 
 def test_sql_itself_loads_no_code(tx: Tx) -> None:

@@ -16,8 +16,8 @@ from memory.search.query import RowSet
 from memory.search.vector_texts import KINDS, Embeddable, Kind
 from memory.search.vectors import EmbeddedRow, Question
 from memory.store.database import Rows, Tx, Value
-from memory.store.distances import cosine_distance
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId
+from memory.store.sqlite import cosine_distance
 from tests.memory.parts import ANN, HALL, NOON, STAR
 
 MODEL = "words"
