@@ -216,6 +216,9 @@ class EventStream:
             raise no_answer(model, type(error).__name__) from None
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 class EncodedPart(bytes):
     """A part of a document that is JSON already: what is the same in every request is written once."""
 
@@ -229,7 +232,7 @@ def as_json(value: object) -> bytes:
     """JSON without what no text may hold: half a character would make all of it unreadable."""
     if isinstance(value, EncodedPart):
         return value
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(value)
     try:
         return text.encode()
     except UnicodeEncodeError:
