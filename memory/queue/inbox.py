@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
 
 from msgspec import Struct
 
@@ -21,7 +20,7 @@ from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
 from memory.queue.payloads import PAYLOAD, Extras, Payload, about
 from memory.store.clock import from_text
-from memory.store.database import Row, Rows, Tx, Value
+from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, place_person, snowflakes
 from memory.store.row_mapper import RowMapper, UnreadableRow, json_rows
 from texts import gettext_noop
@@ -32,7 +31,6 @@ NOBODY = gettext_noop("nobody in the group answers")
 """Why a row waits or was dropped: no agent of the group is active."""
 KEPT = timedelta(days=7)
 """How long a row waits for an agent."""
-_SHORT = 2_000  # characters of a payload that is remembered
 
 
 class Status(StrEnum):
@@ -419,16 +417,7 @@ def counts(rows: Rows) -> dict[str, int]:
 
 
 _place = RowMapper(Place)
-_usual = lru_cache(maxsize=100)(PAYLOAD.read)
-"""What a person's messages in a place bring along is mostly the same."""
-
-
-def _payload(row: Row) -> Payload | UnreadableRow:
-    text: str = row["payload"]
-    return _usual(text) if len(text) < _SHORT else PAYLOAD.read(text)
-
-
-_row = RowMapper(InRow, payload=_payload)
+_row = RowMapper(InRow, payload=lambda row: payloads.read(row["payload"]))
 
 
 # ---------------------------------------------------------------------------------------------------------- what waits

@@ -6,6 +6,7 @@ The classes are told apart by their fields. A payload is deleted when the row is
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict
@@ -139,6 +140,15 @@ Payload: TypeAlias = Extras | Event
 PAYLOAD = Codec[Payload](
     one_of(EditEvent, DecisionEvent, PatrolEvent, TaskEvent, TriggerEvent, NewsEvent, LetterEvent, Extras)
 )
+
+_usual = lru_cache(maxsize=100)(PAYLOAD.read)
+"""What comes with a person's messages in a place is mostly the same."""
+_SHORT = 2_000  # characters of a payload that is remembered
+
+
+def read(text: str) -> Payload | UnreadableRow:
+    """A stored payload, parsed."""
+    return _usual(text) if len(text) < _SHORT else PAYLOAD.read(text)
 
 
 def about(payload: Payload | UnreadableRow) -> MessageId | None:
