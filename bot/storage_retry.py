@@ -25,7 +25,7 @@ class _Refusal(Struct, frozen=True):
     arrivals: int = 0
 
 
-class Unstored:
+class StorageRetry:
     """What currently waits because a database refuses it, for the operator."""
 
     def __init__(self, clock: Clock = utc_now) -> None:
@@ -64,14 +64,14 @@ class Unstored:
 async def until_stored(
     what: str,
     work: Callable[[], Awaitable[T]],
-    unstored: Unstored | None = None,
+    unstored: StorageRetry | None = None,
     arrivals: Callable[[], int] = lambda: 0,
 ) -> T:
     """Do the work; while the database refuses, log and note that `what` waits, and retry. Other errors are raised.
 
     For work that may be repeated. `arrivals` says how many received messages wait for it.
     """
-    noted = unstored or Unstored()
+    noted = unstored or StorageRetry()
     try:
         while True:
             try:

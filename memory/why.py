@@ -58,7 +58,7 @@ class Account(Struct, frozen=True):
     recorded: bool
 
 
-class _Found(NamedTuple):
+class _ShownMemories(NamedTuple):
     """For some ids: the memories that may be shown, and how many exist."""
 
     shown: list[Memory]
@@ -144,14 +144,14 @@ def message_of(rows: Rows, memory: Memory) -> Message:
     return found
 
 
-def _entries(rows: Rows, ids: Collection[str], scope: Scope) -> _Found:
+def _entries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories:
     condition, parameters = scope.sql("audience")
     sql = "FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))"
     named = json.dumps(list(ids))
     found = [
         archival.to_entry(row) for row in rows.all(f"SELECT * {sql} AND {condition} ORDER BY n", (named, *parameters))
     ]
-    return _Found([_entry(rows, entry, scope) for entry in found], len(rows.all(f"SELECT id {sql}", (named,))))
+    return _ShownMemories([_entry(rows, entry, scope) for entry in found], len(rows.all(f"SELECT id {sql}", (named,))))
 
 
 def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
@@ -170,12 +170,12 @@ def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
     )
 
 
-def _messages(rows: Rows, ids: Iterable[str], scope: Scope) -> _Found:
+def _messages(rows: Rows, ids: Iterable[str], scope: Scope) -> _ShownMemories:
     numbers = [MessageId(int(identifier)) for identifier in ids]
     named = json.dumps(numbers)
     sql = "SELECT id FROM messages WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     found = [row for row in messages.by_ids(rows, numbers, scope) if row.deleted_at is None]
-    return _Found([_message(rows, row) for row in found], len(rows.all(sql, (named,))))
+    return _ShownMemories([_message(rows, row) for row in found], len(rows.all(sql, (named,))))
 
 
 def _message(rows: Rows, row: Message) -> Memory:
@@ -202,7 +202,7 @@ def _sent_as(rows: Rows, row: Message) -> str:
     return next(sent, "")
 
 
-def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _Found:
+def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories:
     condition, parameters = scope.sql("s.audience")
     sql = "FROM items s WHERE s.id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     name = "(SELECT name FROM agents WHERE id = s.agent_id) AS name"
@@ -222,12 +222,12 @@ def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _Found:
         )
         for row in rows.all(f"SELECT s.*, {name} {sql} AND {condition} ORDER BY s.id", (named, *parameters))
     ]
-    return _Found(shown, len(rows.all(f"SELECT s.id {sql}", (named,))))
+    return _ShownMemories(shown, len(rows.all(f"SELECT s.id {sql}", (named,))))
 
 
-def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _Found:
+def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _ShownMemories:
     if not ids:
-        return _Found([], 0)
+        return _ShownMemories([], 0)
     sql = "SELECT id FROM memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     seen = [each for each in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)) if each.id in ids]
     shown = [
@@ -244,4 +244,4 @@ def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _
         )
         for block in seen
     ]
-    return _Found(shown, len(rows.all(sql, (json.dumps(list(ids)),))))
+    return _ShownMemories(shown, len(rows.all(sql, (json.dumps(list(ids)),))))

@@ -16,7 +16,7 @@ class TurnEvent(Struct, frozen=True):
     place: PlaceId
 
 
-class Started(TurnEvent, frozen=True):
+class TurnStarted(TurnEvent, frozen=True):
     pass
 
 
@@ -35,13 +35,13 @@ class ToolCallCompleted(TurnEvent, frozen=True):
     ok: bool
 
 
-class Complete(TurnEvent, frozen=True):
+class TurnCompleted(TurnEvent, frozen=True):
     """The turn is over: its answer, if any, is in the outbox. `compacts`: its conversation should be compacted."""
 
     compacts: bool = True
 
 
-class Failed(TurnEvent, frozen=True):
+class TurnFailed(TurnEvent, frozen=True):
     """An attempt at the turn failed; `again`: there will be another."""
 
     again: bool

@@ -17,7 +17,7 @@ from memory.knowledge.facts import Source, Statement
 from memory.knowledge.feedback import NewSignal, Signal
 from memory.people.audience import Trust
 from memory.queue import messages, outbox, turns
-from memory.queue.inbox import Accepted, Arrival
+from memory.queue.inbox import AcceptedRow, Arrival
 from memory.queue.steps import CallEnded, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
@@ -76,7 +76,7 @@ def _from_tools(
 _AFTER = timedelta(minutes=30)  # later messages are not taken as corrections
 
 
-def note_arrival(tx: Tx, arrival: Arrival, accepted: Accepted | None, now: datetime) -> None:
+def note_arrival(tx: Tx, arrival: Arrival, accepted: AcceptedRow | None, now: datetime) -> None:
     """Record feedback in an arrival, inside the transaction that accepts it, so once."""
     if accepted is None or arrival.person is None:
         return

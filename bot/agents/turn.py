@@ -141,7 +141,7 @@ class TurnRunner:
                 continue  # nothing of it was stored
         if over:
             compacts = material.agent.config.get("compaction") is not None
-            self._deps.watch(events.Complete(self._turn, material.turn.place, compacts))
+            self._deps.watch(events.TurnCompleted(self._turn, material.turn.place, compacts))
         return over
 
     async def _note_ran(self, material: PromptInputs) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from bot.agents.commit import abandon
-from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
+from bot.agents.events import TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
@@ -275,7 +275,7 @@ def _watch(event: TurnEvent, queue: asyncio.Queue[ChatEvent | _Ended]) -> None:
     match event:
         case TextChunk():
             queue.put_nowait(Stream(event.text))
-        case Complete() | Failed(again=False):
+        case TurnCompleted() | TurnFailed(again=False):
             queue.put_nowait(_Ended())
         case _:
             pass

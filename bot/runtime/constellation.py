@@ -28,7 +28,7 @@ from bot.runtime.workers import Workers
 from bot.storage_retry import until_stored
 from memory import groups
 from memory.queue import inbox, outbox
-from memory.queue.inbox import Accepted, Arrival
+from memory.queue.inbox import AcceptedRow, Arrival
 from memory.store.constellation import Constellation
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
@@ -229,7 +229,7 @@ class ConstellationRuntime:
         arrivals = [to_arrival(notification, routing.group_of(notification)) for notification in heard]
         clock, broker = self.turn_deps.clock, self.turn_deps.broker
 
-        def take(tx: Tx) -> tuple[list[Accepted | None], bool]:
+        def take(tx: Tx) -> tuple[list[AcceptedRow | None], bool]:
             taken, queued = [], False
             for arrival, notification in zip(arrivals, found, strict=True):
                 if arrival.kind == Kind.DELETE:
@@ -246,7 +246,7 @@ class ConstellationRuntime:
         asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
         begun = asked - self.conversations.keys()
 
-        def store() -> Awaitable[tuple[list[Accepted | None], bool]]:
+        def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
             """Idle conversations begin their turns in the same commit; the others are woken after it.
 
             After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
@@ -269,7 +269,7 @@ class ConstellationRuntime:
         if queued:
             self.resume()
 
-    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
+    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
         """Accept an arrival; for a person who opted out, only record how far the place was read."""
         if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
             if self._gate.paused(arrival.source):
@@ -279,7 +279,7 @@ class ConstellationRuntime:
                 return None
         return inbox.accept(tx, arrival, now)
 
-    def _wake(self, row: Accepted) -> None:
+    def _wake(self, row: AcceptedRow) -> None:
         if row.turn is not None:
             for (place, _group), conversation in self.conversations.items():
                 if place == row.place:

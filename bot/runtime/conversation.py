@@ -277,7 +277,7 @@ class ConversationWorker:
     async def _passed(self, head: InRow) -> None:
         """The caller that waits for this answer stops waiting if the row was dropped or kept for an agent."""
         if not await self._db.read(lambda rows: _waits(rows, head)):
-            self._deps.watch(events.Complete(TurnId(head.id), self._place))
+            self._deps.watch(events.TurnCompleted(TurnId(head.id), self._place))
 
     async def _take_up(self, head: InRow, turn: TurnId) -> TurnStart | None:
         """Resume a turn; None when it is given up, or its rows were separated."""
@@ -291,7 +291,7 @@ class ConversationWorker:
             return None
         if not counted and (spent >= 0 if head.ran else head.starts + 1 >= turns.MOST_STARTS):
             await self._db.write(GIVE_UP, lambda tx: self._retries.give_up(tx, turn, error_text, self._deps.clock()))
-            self._deps.watch(events.Failed(turn, self._place, again=False))
+            self._deps.watch(events.TurnFailed(turn, self._place, again=False))
             return None
         # Even if nothing is counted: while the database refuses writes, no model is asked.
         goes_on = await self._db.write(
@@ -346,7 +346,7 @@ class ConversationWorker:
         control = TurnControl(self._added, self._ending, self._over, streams=self._patience.streams)
         self._control, self._turn = control, turn
         control.stopping, control.first = self._stopping, begun.first
-        self._deps.watch(events.Started(turn, self._place))
+        self._deps.watch(events.TurnStarted(turn, self._place))
         try:
             with self._deps.speaking_to(person):
                 ended = await run_turn(self._db, self._deps, turn, control, begun.seen)
@@ -356,7 +356,7 @@ class ConversationWorker:
             self._counted, self._next = turn, None
             raise  # not the turn's fault: it continues when the database accepts writes again
         except asyncio.CancelledError:
-            self._deps.watch(events.Failed(turn, self._place, again=True))  # a halt, or the service ends
+            self._deps.watch(events.TurnFailed(turn, self._place, again=True))  # a halt, or the service ends
             await self._spare(turn)
             raise
         except Exception as error:

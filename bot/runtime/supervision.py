@@ -15,7 +15,7 @@ from contextvars import copy_context
 from typing import TypeAlias
 
 from bot.errors import ConfigError
-from bot.storage_retry import Unstored, until_stored
+from bot.storage_retry import StorageRetry, until_stored
 from memory.store.backups import BackupFailed
 from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
@@ -39,11 +39,11 @@ TellOwner: TypeAlias = Callable[[str, Exception], Awaitable[None]]
 class Supervisor:
     """Runs work in a task group that no failure can break."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, tell: TellOwner, unstored: Unstored | None = None) -> None:
+    def __init__(self, tasks: asyncio.TaskGroup, tell: TellOwner, unstored: StorageRetry | None = None) -> None:
         self._tasks = tasks
         self._context = copy_context()  # unrequested messages go to the owner, whoever started the work
         self._tell = tell
-        self._unstored = unstored or Unstored()
+        self._unstored = unstored or StorageRetry()
         self._resting: set[str] = set()
 
     def keep(self, name: str, work: Work) -> asyncio.Task[None]:

@@ -69,7 +69,7 @@ class TurnRetries(Struct, frozen=True):
 
         await self.database.write(POSTPONE, work)
         if dead:  # the caller that waits for an answer stops waiting
-            self.deps.watch(events.Failed(TurnId(head.id), self.place, again=False))
+            self.deps.watch(events.TurnFailed(TurnId(head.id), self.place, again=False))
 
     def words_of(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self.deps.redact(str(error))}"[:500]
@@ -94,7 +94,7 @@ class TurnRetries(Struct, frozen=True):
             await self.database.write(POSTPONE, postpone)
         else:
             await self.database.write(GIVE_UP, lambda tx: self.give_up(tx, turn, error, now))
-        self.deps.watch(events.Failed(turn, self.place, again))
+        self.deps.watch(events.TurnFailed(turn, self.place, again))
 
     def retry_separately(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
         """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""

@@ -17,12 +17,12 @@ from msgspec import Struct, field
 from bot.agents.events import (
     AgentCompleted,
     AgentStarted,
-    Complete,
-    Failed,
     OfMember,
-    Started,
     TextChunk,
+    TurnCompleted,
     TurnEvent,
+    TurnFailed,
+    TurnStarted,
     Watch,
 )
 from bot.agents.groups.settings import Pipeline, stored
@@ -69,7 +69,7 @@ class Broadcast:
         ended = asyncio.Event()
 
         def watch(event: TurnEvent) -> None:
-            if event.place == place and isinstance(event, Complete | Failed):
+            if event.place == place and isinstance(event, TurnCompleted | TurnFailed):
                 ended.set()
 
         with self.listen(watch):
@@ -83,10 +83,10 @@ class TypingIndicator:
         self._endpoints = endpoints
 
     def __call__(self, event: TurnEvent) -> None:
-        if isinstance(event, Started | Complete | Failed):
+        if isinstance(event, TurnStarted | TurnCompleted | TurnFailed):
             endpoint = self._endpoints.get(place_source(event.place))
             if endpoint is not None:
-                endpoint.show(Activity(event.place, isinstance(event, Started)))
+                endpoint.show(Activity(event.place, isinstance(event, TurnStarted)))
 
 
 BEGIN_SECONDS, RUN_BEGIN_SECONDS = 2.5, 5.0
@@ -157,7 +157,7 @@ class Previews(_Watcher):
     def __call__(self, event: TurnEvent) -> None:
         if isinstance(event, TextChunk):
             self._grow(event)
-        elif isinstance(event, Complete | Failed):
+        elif isinstance(event, TurnCompleted | TurnFailed):
             self._over(event.turn)
 
     def _grow(self, event: TextChunk) -> None:
@@ -196,7 +196,7 @@ class Progress(_Watcher):
 
     def __call__(self, event: TurnEvent) -> None:
         match event:
-            case Started():
+            case TurnStarted():
                 self._shown[event.turn] = _Preview(event.place, time.monotonic())
             case AgentStarted() | AgentCompleted():
                 self._moved(event.turn)
@@ -207,7 +207,7 @@ class Progress(_Watcher):
                         shown.changed.set()
             case OfMember():
                 self(event.event)  # members delegate tasks, too
-            case Complete() | Failed():
+            case TurnCompleted() | TurnFailed():
                 self._over(event.turn)
             case _:
                 pass

@@ -6,14 +6,14 @@ from typing import Any
 
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.supervision import Supervisor, Work
-from bot.storage_retry import Unstored
+from bot.storage_retry import StorageRetry
 
 
 class Workers:
     """One for the whole service. Nothing starts before `start`: a read-only command has no workers."""
 
     def __init__(self) -> None:
-        self.unstored = Unstored()
+        self.unstored = StorageRetry()
         """What waits for a database that refuses writes."""
         self.settled = asyncio.Event()
         """Never stays set: who waits for it looks again when something ended (`settle`)."""

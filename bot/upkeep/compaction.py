@@ -20,7 +20,7 @@ from bot.agents.context.history import DEFAULT_BUDGET
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import NOTHING, PromptText, estimate_tokens, joined, quotation
 from bot.agents.deps import TurnDeps
-from bot.agents.events import Complete, OfMember, TurnEvent
+from bot.agents.events import OfMember, TurnCompleted, TurnEvent
 from bot.agents.patrols import is_patrol
 from bot.models.base import Answer, Request, UserMessage
 from bot.storage_retry import until_stored
@@ -101,7 +101,7 @@ class Compactor:
         """Gets every event of turns: a finished turn may have filled its conversation."""
         if isinstance(event, OfMember):
             event = event.event
-        if isinstance(event, Complete) and event.compacts and not is_patrol(event.place):
+        if isinstance(event, TurnCompleted) and event.compacts and not is_patrol(event.place):
             self._ended.put_nowait(event.turn)
 
     async def run(self) -> None:

@@ -86,7 +86,7 @@ class Arrival(Struct, frozen=True):
     """Files stored with the message."""
 
 
-class Accepted(Struct, frozen=True):
+class AcceptedRow(Struct, frozen=True):
     """The result of accepting an arrival. `turn` is the running turn whose input it changed, if any."""
 
     id: InboxId
@@ -130,7 +130,7 @@ class InRow(Struct, frozen=True):
         return about(self.payload) or self.message
 
 
-def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
+def accept(tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
     """Accept an arrival; None if it was accepted before, or is about a message that was never heard.
 
     The commit of this must be durable.
@@ -168,7 +168,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         turn = _apply_edit(tx, arrival, old)
     else:
         turn = _apply_delete(tx, arrival, old, now)
-    return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
+    return AcceptedRow(identifier, arrival.place.id, arrival.group if waiting else None, turn)
 
 
 def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> None:

@@ -40,7 +40,7 @@ async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str
     ends, asked = [0.0], defaultdict[str, list[str]](list)
 
     def watch(event: events.TurnEvent) -> None:
-        if isinstance(event, events.Complete):
+        if isinstance(event, events.TurnCompleted):
             ends.append(time.perf_counter())
 
     async with open_world(Making(folder, watch=watch)) as world:

@@ -186,10 +186,10 @@ class Orchestrator:
 
         over = await self._db.write(_SAY, work)
         if over:
-            self._deps.watch(events.Complete(turn.id, turn.place))
+            self._deps.watch(events.TurnCompleted(turn.id, turn.place))
         return over
 
     async def _cancel(self, turn: Turn) -> None:
         now = self._deps.clock()
         await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, turn.id, now))
-        self._deps.watch(events.Complete(turn.id, turn.place))
+        self._deps.watch(events.TurnCompleted(turn.id, turn.place))

@@ -307,10 +307,10 @@ async def _transport(where: Command | Address, ended: asyncio.Event, stack: Asyn
 def _http(where: Address) -> httpx2.AsyncClient:
     # No read timeout: every request has its own, and an event stream may be silent for long.
     timeout = httpx2.Timeout(_CONNECT, read=None)
-    return httpx2.AsyncClient(headers=dict(where.headers), timeout=timeout, transport=_Bounded(), trust_env=False)
+    return httpx2.AsyncClient(headers=dict(where.headers), timeout=timeout, transport=_Transport(), trust_env=False)
 
 
-class _Bounded(httpx2.AsyncHTTPTransport):
+class _Transport(httpx2.AsyncHTTPTransport):
     """Limits the size of an answer; in an event stream, of each event."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

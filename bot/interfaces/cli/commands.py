@@ -45,7 +45,7 @@ EPILOG = gettext_noop(
 )
 
 
-class _Suggesting(click.Group):
+class _SuggestingGroup(click.Group):
     """A group that suggests a similar name for an unknown command."""
 
     def resolve_command(
@@ -65,7 +65,7 @@ class _Suggesting(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class Commands(_Suggesting):
+class Commands(_SuggestingGroup):
     """The commands of the manifest, each created on demand."""
 
     def __init__(self, found: Manifest, perform: Perform) -> None:
@@ -116,7 +116,7 @@ class Commands(_Suggesting):
         return group
 
 
-class _Group(_Suggesting):
+class _Group(_SuggestingGroup):
     """A group; without a subcommand, it runs its default if it has one. "list" and "show" mean whichever it has."""
 
     default = ""

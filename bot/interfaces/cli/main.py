@@ -30,7 +30,7 @@ from texts import _, error_text, read_on, speak, speak_click
 _MARGIN = 5.0  # seconds that a service may be late with saying that something took too long
 
 
-class Failed(Exception):
+class CommandFailed(Exception):
     """An operation failed: the text for people, and the exit code."""
 
     def __init__(self, words: str, code: int) -> None:
@@ -77,9 +77,9 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # who read the output has read enough, as `head` does
         streams.drop_output()
         return 1
-    except (CallError, UserError, StoreError, Failed) as error:
+    except (CallError, UserError, StoreError, CommandFailed) as error:
         click.echo(streams.wrapped(f"carina: {error_text(error)}"), err=True)
-        return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
+        return error.code if isinstance(error, CommandFailed) else 2 if isinstance(error, CallError) else 1
 
 
 def _option_last(arguments: Sequence[str]) -> Sequence[str]:
@@ -101,7 +101,7 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 
 
 def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
-    """Run an operation and print the result. Raises Failed, UserError, Exit (with a code)."""
+    """Run an operation and print the result. Raises CommandFailed, UserError, Exit (with a code)."""
     if entry.name == "init" and streams.is_interactive() and not {*arguments} - {"starter"}:
         wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
         given, starts = wizard.ask_settings(arguments)
@@ -109,7 +109,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
         if starts:
             try:
                 perform(operation_entry("service.install"), {}, view)
-            except (CallError, UserError, StoreError, Failed) as error:
+            except (CallError, UserError, StoreError, CommandFailed) as error:
                 click.echo(error_text(error), err=True)
         perform(operation_entry("doctor"), {}, view)
         return
@@ -123,7 +123,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
             perform(entry, arguments, replace(view, sure=True, shown=reply.confirm))
             return
         if reply.error is not None:
-            raise Failed(reply.error, reply.code)
+            raise CommandFailed(reply.error, reply.code)
         if reply.aside:
             click.echo(reply.aside, err=True)
         if reply.text:
@@ -137,10 +137,10 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
 
 
 def _look(view: View, name: str, **arguments: Any) -> Any:
-    """The result of an operation as data. Raises Failed, UserError."""
+    """The result of an operation as data. Raises CommandFailed, UserError."""
     for reply in _replies(operation_entry(name), arguments, replace(view, as_json=True)):
         if reply.error is not None:
-            raise Failed(reply.error, reply.code)
+            raise CommandFailed(reply.error, reply.code)
         return reply.data()
     return None
 

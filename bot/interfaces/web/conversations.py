@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
+from bot.agents.events import AgentStarted, OfMember, TextChunk, ToolCallStarted, TurnCompleted, TurnEvent, TurnFailed
 from bot.errors import UserError
 from bot.interfaces.group_requests import answers_of, require_taken, words_of
 from bot.runtime.router import Router
@@ -236,7 +236,7 @@ def _told(event: TurnEvent) -> PartialAnswer | AnswerStage | None:
             return AnswerStage(_("asks {agent}", agent=name))
         case OfMember(event=ToolCallStarted(tool=tool)):
             return AnswerStage(_("uses {tool}", tool=tool))
-        case Complete() | Failed():
+        case TurnCompleted() | TurnFailed():
             return None
         case _:
             return AnswerStage("")

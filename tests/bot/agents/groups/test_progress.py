@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.events import AgentStarted, OfMember, Started, TextChunk
+from bot.agents.events import AgentStarted, OfMember, TextChunk, TurnStarted
 from bot.runtime import watchers
 from bot.runtime.watchers import Previews, Progress, progress_words
 from memory.groups import Part, Run
@@ -126,7 +126,7 @@ async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown
         (member,) = await service.column("SELECT id FROM turns WHERE parent_id IS NOT NULL")
         service.platform.max_length = 60
         progress = Progress(service.runtime, {"discord": service.platform}, service.runtime._workers)
-        progress(Started(turn, HALL.id))
+        progress(TurnStarted(turn, HALL.id))
         progress(OfMember(member, HALL.id, TextChunk(member, HALL.id, "word " * 50)))
         progress(AgentStarted(turn, HALL.id, "Ant"))
         await until(lambda: _long(service))
