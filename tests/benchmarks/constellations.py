@@ -1,16 +1,10 @@
 """A thousand constellations on disk, fifty of them in use: memory and time, in a process of its own."""
 
-import asyncio
-import json
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from bot.agents.notices import Notices
 from bot.config import Config, load_config
@@ -26,7 +20,7 @@ from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from memory.store.records import replace
 from sources.base import Notification
 from tests.benchmarks.options import Options
-from tests.benchmarks.process import ROOT, resident_mib, threads
+from tests.benchmarks.process import measured_apart, resident_mib, threads
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
@@ -45,7 +39,7 @@ def _named(config: Config, number: int) -> Config:
     return config.model_copy(update={"constellation": constellation})
 
 
-async def _measure(folder: Path, count: int, active: int) -> dict[str, float]:
+async def measure(folder: Path, count: int, active: int) -> dict[str, float]:
     config = load_config({"CARINA_HOME": str(folder)}, folder)
     found = {"MiB at the beginning": resident_mib()["VmRSS"]}
     begin = time.perf_counter()
@@ -125,20 +119,10 @@ def _heard(number: int, serial: int) -> Notification:
     return replace(notification, place=place)
 
 
-def child(count: int, active: int) -> None:
-    """Measure in this process; the result goes to standard output."""
-    with TemporaryDirectory() as folder:
-        sys.stdout.write(json.dumps(asyncio.run(_measure(Path(folder), count, active))))
-
-
 def run(options: Options) -> Report:
     count, active = options.scaled(CONSTELLATIONS), options.scaled(ACTIVE)
     loaded = "import bot.interfaces.cli.long_running, bot.interfaces.discord.frontend"
-    code = f"from tests.benchmarks.constellations import child; {loaded}; child({count}, {active})"
-    rounds: list[dict[str, Any]] = []
-    for _ in range(options.rounds):
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        rounds.append(json.loads(done.stdout.splitlines()[-1]))  # before it the log
+    rounds = measured_apart(__name__, options.rounds, count, active, first=loaded)
     report = Report(f"{count:,} constellations on disk, {active} active (each with {_MESSAGES} messages and turns)")
     for what in rounds[0]:
         unit, _, words = what.partition(" ") if what.split(" ")[0] in ("MiB", "ms", "s") else ("", "", what)

@@ -1,10 +1,9 @@
 """An edit of a block with its commit, as a tool makes it; and loading a block that has many updates."""
 
-import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from memory import blocks
 from memory.agents import Agent, seed_agent
@@ -18,8 +17,8 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, TurnId, snowflakes
 from memory.store.migrations import Kind, prepare
-from tests.benchmarks.options import Options
-from tests.benchmarks.report import Measure, Report, at_most, percentile
+from tests.benchmarks.options import Options, in_folder
+from tests.benchmarks.report import Report, at_most, percentiles
 from tests.benchmarks.words import Words
 
 _FILL = commit_point("bench.fill_edits")
@@ -27,7 +26,6 @@ _EDIT = commit_point("bench.edit")
 
 SIZES = (2_000, 5_000)
 UPDATES = 100
-_TARGETS = {2_000: 2.0, 5_000: 2.0}
 OTHERS = 100
 """Other blocks of the same agent."""
 _AGENT = AgentId("agt_bench")
@@ -107,25 +105,16 @@ async def _loads(folder: Path, count: int) -> list[float]:
 
 
 def run(options: Options) -> Report:
-    rounds = []
-    for _ in range(options.rounds):
-        with TemporaryDirectory() as folder:
-            rounds.append(asyncio.run(_round(Path(folder), options)))
-    with TemporaryDirectory() as folder:
-        loads = asyncio.run(_loads(Path(folder), options.scaled(300)))
+    rounds = [in_folder(partial(_round, options=options)) for _ in range(options.rounds)]
+    loads = in_folder(partial(_loads, count=options.scaled(300)))
     report = Report("Block edit including commit (an agent with 100 other blocks), and loading a block")
+    targets = {0.5: at_most(2.0), 0.99: None}
     for size in SIZES:
         for kind in ("append", "replace"):
-            for share in (0.5, 0.99):
-                found = tuple(percentile(one[size][kind], share) for one in rounds)
-                target = at_most(_TARGETS[size]) if share == 0.5 else None
-                what = f"{kind}, {size:,} characters, p{share * 100:.0f}"
-                report.measures.append(Measure(what, "ms", found, target))
-        found = tuple(percentile(one[size]["busy"], 0.5) for one in rounds)
-        report.measures.append(Measure(f"any edit, {size:,} characters: processor time, p50", "ms", found))
-    for share in (0.5, 0.99):
-        target = at_most(2.0) if share == 0.5 else None
-        what = f"load of a block with {UPDATES} updates, p{share * 100:.0f}"
-        report.measures.append(Measure(what, "ms", (percentile(loads, share),), target))
+            found = [each[size][kind] for each in rounds]
+            report.measures += percentiles(f"{kind}, {size:,} characters", "ms", found, targets)
+        busy = [each[size]["busy"] for each in rounds]
+        report.measures += percentiles(f"any edit, {size:,} characters: processor time", "ms", busy, {0.5: None})
+    report.measures += percentiles(f"load of a block with {UPDATES} updates", "ms", [loads], targets)
     report.notes.append("As awaited by the caller; commits are not fsynced (durable against SIGKILL, not a power cut).")
     return report

@@ -1,16 +1,10 @@
 """The packaged embedder: texts a second, and memory; how long a search among many vectors takes, `search` shows."""
 
 import asyncio
-import json
 import resource
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from bot.config import load_config
 from bot.upkeep.embedding import Embedders
@@ -26,7 +20,7 @@ from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from tests.benchmarks.options import Options
-from tests.benchmarks.process import ROOT, resident_mib
+from tests.benchmarks.process import measured_apart, resident_mib
 from tests.benchmarks.report import Measure, Report, at_least, at_most, percentile
 from tests.benchmarks.words import Words
 from tests.benchmarks.world import GUILD
@@ -35,15 +29,9 @@ _FILL = commit_point("bench.fill_embedding")
 
 _PLACE = PlaceId("bench:1")
 
-# ------------------------------------------------------------------------------------------- in a process of its own
 
-
-def child(texts: int) -> None:
-    """Measure the packaged embedder, and print it as JSON."""
-    sys.stdout.write(json.dumps(asyncio.run(_embedder(texts))) + "\n")
-
-
-async def _embedder(texts: int) -> dict[str, float]:
+async def measure(folder: Path, texts: int) -> dict[str, float]:
+    """The packaged embedder, in a process of its own."""
     words = Words(7)
     before = resident_mib()["VmRSS"]
     embedder = make_embedder(Choice())
@@ -64,8 +52,7 @@ async def _embedder(texts: int) -> dict[str, float]:
     found["MiB of memory for it"] = resident_mib()["VmRSS"] - before
     found["MiB of memory for it at its peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
     await embedder.aclose()
-    with TemporaryDirectory() as folder:
-        found["/s short texts embedded and stored in the background"] = await _backfill(Path(folder), texts, words)
+    found["/s short texts embedded and stored in the background"] = await _backfill(folder, texts, words)
     return found
 
 
@@ -110,21 +97,14 @@ _TARGETS = {
 }
 
 
-def _of_the_model(options: Options) -> Iterator[Measure]:
-    rounds: list[dict[str, Any]] = []
-    code = f"from tests.benchmarks.embedding import child; child({options.scaled(1_000)})"
-    for _ in range(options.rounds):
-        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-        rounds.append(json.loads(done.stdout.splitlines()[-1]))  # the lines before it are the log
-    for what in rounds[0]:
-        unit, _, words = what.partition(" ")
-        yield Measure(words, unit, tuple(each[what] for each in rounds), _TARGETS.get(what))
-
-
 def run(options: Options) -> Report:
     report = Report("Embedding: all-MiniLM-L6-v2 int8")
     if missing():
         report.notes.append(f"Not installed: {missing()}.")
     else:
-        report.measures += _of_the_model(options)
+        rounds = measured_apart(__name__, options.rounds, options.scaled(1_000))
+        for what in rounds[0]:
+            unit, _, words = what.partition(" ")
+            found = tuple(each[what] for each in rounds)
+            report.measures.append(Measure(words, unit, found, _TARGETS.get(what)))
     return report

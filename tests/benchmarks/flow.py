@@ -9,12 +9,12 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.agents import events
-from tests.benchmarks.options import Options
+from tests.benchmarks.options import Options, in_folder
 from tests.benchmarks.process import CARINA, FLOOR, begun, cpu_seconds, environment, stopped, until_ready
 from tests.benchmarks.report import Measure, Report, at_least
 from tests.benchmarks.world import Making, open_world, place, said
@@ -116,14 +116,12 @@ def run(options: Options) -> Report:
     rates, sent, wrong = [], [], list[str]()
     wires, busy = defaultdict[Sequence[str], list[float]](list), defaultdict[Sequence[str], list[float]](list)
     for _ in range(options.rounds):
-        with TemporaryDirectory() as folder:
-            rate, out, bad = asyncio.run(_in_process(Path(folder), people))
+        rate, out, bad = in_folder(partial(_in_process, people=people))
         rates.append(rate)
         sent.append(out)
         wrong += bad
     for command in (FLOOR, CARINA) * options.rounds:
-        with TemporaryDirectory() as folder:
-            wire, each, bad = asyncio.run(_over_sockets(Path(folder), people, command))
+        wire, each, bad = in_folder(partial(_over_sockets, people=people, command=command))
         wires[command].append(wire)
         busy[command].append(each)
         wrong += bad if command is CARINA else []

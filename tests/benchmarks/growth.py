@@ -6,10 +6,9 @@ A fifth of the messages were said in the place of the turns. They have no vector
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 from memory import blocks
 from memory.blocks import Author, Block
@@ -22,10 +21,9 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, TurnId, snowflakes
-from tests.benchmarks.options import Options
+from tests.benchmarks.options import Options, in_folder
 from tests.benchmarks.plot import plot
-from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
-from tests.benchmarks.spans import Spans, timed_writes
+from tests.benchmarks.report import Cell, Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_blocks, fill_messages, take_turns
 from tests.benchmarks.words import Words, vocabulary
 from tests.benchmarks.world import GUILD, Making, World, open_world
@@ -38,19 +36,12 @@ _BLOCKS = 20
 _TURNS, _SEARCHES, _EDITS, _WARM = 200, 100, 200, 20
 
 
-@dataclass(frozen=True)
-class _Step:
-    """What was measured at one size: milliseconds of processor time, p50, unless the name says otherwise."""
-
-    messages: int
-    turn: float
-    turn_wait: float
-    edit: float
-    words: float
-    rare: float
-    question: float
-    disk_bytes: float
-    backup_seconds: float
+_COLUMNS = (
+    *("turn CPU ms", "turn wait ms", "edit CPU ms", "4 words CPU ms", "4 rare words CPU ms"),
+    *("question CPU ms", "bytes a message", "backup s"),
+)
+_Step: TypeAlias = tuple[int, tuple[float, ...]]
+"""A size, and what was measured at it: the medians of `_COLUMNS`."""
 
 
 async def _busy(count: int, work: Callable[[int], Awaitable[object]]) -> float:
@@ -73,7 +64,7 @@ def _edit(tx: Tx, agent: AgentId, number: int) -> Block:
 
 
 async def _measured(world: World, folder: Path, size: int, options: Options) -> _Step:
-    words, spans, database = Words(size), Spans(), world.runtime.database
+    words, database = Words(size), world.runtime.database
     drawn = vocabulary()
 
     async def find(text: str) -> None:
@@ -88,16 +79,14 @@ async def _measured(world: World, folder: Path, size: int, options: Options) -> 
     rare = await _busy(count, lambda number: find(" ".join(drawn[-1 - number * 4 - at] for at in range(4))))
     question = await _busy(count, lambda _: find(f"what did they say about {words.question()}?"))
     edits = await _busy(options.scaled(_EDITS), edit)
-    with timed_writes(spans):
-        await take_turns(world, spans, words, _WARM)
-        spans.forget()
-        await take_turns(world, spans, words, options.scaled(_TURNS))
+    await take_turns(world, words, _WARM)
+    turns = await take_turns(world, words, options.scaled(_TURNS))
     begin = time.perf_counter()
     backup = await asyncio.to_thread(backups.create, folder, utc_now())
     taken = time.perf_counter() - begin
     backups.rotate(folder, 1)
-    turn, wait = percentile(spans.of("cpu"), 0.5), percentile(spans.of("turn"), 0.5)
-    return _Step(size, turn, wait, edits, common, rare, question, backup.size / size, taken)
+    turn, wait = (percentile([getattr(each, of) for each in turns], 0.5) for of in ("busy", "turn"))
+    return size, (turn, wait, edits, common, rare, question, backup.size / size, taken)
 
 
 async def _grown(folder: Path, options: Options) -> list[_Step]:
@@ -117,50 +106,26 @@ async def _grown(folder: Path, options: Options) -> list[_Step]:
 
 
 def run(options: Options) -> Report:
-    with TemporaryDirectory() as folder:
-        steps = asyncio.run(_grown(Path(folder), options))
-    report = Report("Growth of one store, messages without vectors", [*_measures(steps)], [_table(steps)])
-    report.pictures["growth"] = _picture(steps)
+    steps = in_folder(functools.partial(_grown, options=options))
+    rows: tuple[tuple[Cell, ...], ...] = tuple((f"{size:,}", *found) for size, found in steps)
+    report = Report(
+        "Growth of one store, messages without vectors",
+        [*_measures(steps)],
+        [Detail("By size; medians", ("messages", *_COLUMNS), rows)],
+    )
+    lines = {
+        name: [(size, found[at]) for size, found in steps]
+        for at, name in enumerate(_COLUMNS)
+        if name not in ("turn wait ms", "bytes a message")
+    }
+    report.pictures["growth"] = plot("Cost by stored messages", ("messages", "ms, or s"), lines, log=True)
     report.notes.append("One series, not rounds: filling a store with 1,000,000 messages takes minutes.")
     return report
 
 
-def _measures(steps: list[_Step]) -> list[Measure]:
-    first, last, third = steps[0], steps[-1], steps[2]
-    return [
-        Measure(
-            f"a turn with {last.messages:,} beside {first.messages:,}, processor time",
-            "x",
-            (last.turn / first.turn,),
-            at_most(1.5),
-        ),
-        Measure(f"search by four words in {third.messages:,}, processor time, p50", "ms", (third.words,), at_most(40)),
-    ]
-
-
-def _table(steps: list[_Step]) -> Detail:
-    rows = tuple(
-        (
-            f"{each.messages:,}",
-            *(each.turn, each.turn_wait, each.edit, each.words, each.rare, each.question),
-            *(each.disk_bytes, each.backup_seconds),
-        )
-        for each in steps
-    )
-    columns = (
-        *("messages", "turn CPU ms", "turn wait ms", "edit CPU ms", "4 words CPU ms", "4 rare words CPU ms"),
-        *("question CPU ms", "bytes a message", "backup s"),
-    )
-    return Detail("By size; medians", columns, rows)
-
-
-def _picture(steps: list[_Step]) -> str:
-    lines = {
-        "turn, CPU ms": [(each.messages, each.turn) for each in steps],
-        "edit, CPU ms": [(each.messages, each.edit) for each in steps],
-        "4 words, CPU ms": [(each.messages, each.words) for each in steps],
-        "4 rare words, CPU ms": [(each.messages, each.rare) for each in steps],
-        "a question, CPU ms": [(each.messages, each.question) for each in steps],
-        "backup, s": [(each.messages, each.backup_seconds) for each in steps],
-    }
-    return plot("Cost by stored messages", ("messages", "ms, or s"), lines, log=True)
+def _measures(steps: list[_Step]) -> Iterator[Measure]:
+    (least, first), *_, (most, last) = steps
+    turns = f"a turn with {most:,} beside {least:,}, processor time"
+    yield Measure(turns, "x", (last[0] / first[0],), at_most(1.5))
+    size, third = steps[2]
+    yield Measure(f"search by four words in {size:,}, processor time, p50", "ms", (third[3],), at_most(40))

@@ -12,7 +12,6 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -27,7 +26,7 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
-from tests.benchmarks.options import Options
+from tests.benchmarks.options import Options, in_folder
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.words import Words
 from tests.web.screenshots import BLOCK
@@ -135,31 +134,30 @@ async def _busy(seconds: float) -> float:
     return (time.process_time() - used) / (time.perf_counter() - begin)
 
 
-async def _measure(options: Options) -> tuple[list[dict[str, _Times]], list[float]]:
+async def _measure(folder: Path, options: Options) -> tuple[list[dict[str, _Times]], list[float]]:
     """Each round's times of each page, and what viewers took."""
-    with TemporaryDirectory() as folder:
-        async with site(Path(folder), demo.CONFIGURATION) as s:
-            await _fill(s, options)
-            await s.sign_in()
-            gc.collect()
-            gc.freeze()  # as `carina run` does
-            app = application(s.app.web)
-            cookie = "; ".join(f"{name}={value}" for name, value in s.browser.cookies.items())
-            words, row = Words(29), (await s.call("inbox.list", limit=30))[7]["id"]
-            rounds = []
-            for _ in range(options.rounds):
-                times = {each: _Times() for each in _PAGES}
-                for each in _PAGES:
-                    await _page(app, cookie, each.format(words="x", row=row), _Times())  # the first loads its template
-                    for _time in range(options.scaled(50)):
-                        address = each.format(words="+".join(words.question().split()), row=row)
-                        await _page(app, cookie, address, times[each])
-                rounds.append(times)
-            return rounds, [await _viewers(s, _SECONDS) for _ in range(options.rounds)]
+    async with site(folder, demo.CONFIGURATION) as s:
+        await _fill(s, options)
+        await s.sign_in()
+        gc.collect()
+        gc.freeze()  # as `carina run` does
+        app = application(s.app.web)
+        cookie = "; ".join(f"{name}={value}" for name, value in s.browser.cookies.items())
+        words, row = Words(29), (await s.call("inbox.list", limit=30))[7]["id"]
+        rounds = []
+        for _ in range(options.rounds):
+            times = {each: _Times() for each in _PAGES}
+            for each in _PAGES:
+                await _page(app, cookie, each.format(words="x", row=row), _Times())  # the first loads its template
+                for _time in range(options.scaled(50)):
+                    address = each.format(words="+".join(words.question().split()), row=row)
+                    await _page(app, cookie, address, times[each])
+            rounds.append(times)
+        return rounds, [await _viewers(s, _SECONDS) for _ in range(options.rounds)]
 
 
 def run(options: Options) -> Report:
-    rounds, viewers = asyncio.run(_measure(options))
+    rounds, viewers = in_folder(functools.partial(_measure, options=options))
     report = Report(f"Pages: {options.scaled(MESSAGES):,} messages, {options.scaled(ENTRIES):,} entries")
     for share, limit in ((0.5, 15.0), (0.95, 60.0)):
         for kind in ("whole", "busy"):

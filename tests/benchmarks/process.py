@@ -4,11 +4,13 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.wire.discord import Channel, DiscordServer, Person
 
@@ -35,6 +37,17 @@ def environment(folder: Path, servers: Mapping[str, str], **more: str) -> dict[s
     path = os.pathsep.join([*filter(None, [servers.get("PYTHONPATH")]), str(ROOT)])
     own = {"CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted", "PYTHONPATH": path}
     return {**kept, **servers, **own, **more}
+
+
+def measured_apart(module: str, rounds: int, *arguments: int, first: str = "") -> list[dict[str, Any]]:
+    """What `measure(folder, *arguments)` of a benchmark gives in processes of its own, after a statement."""
+    run = f"print(json.dumps(in_folder(lambda folder: measure(folder, *{arguments}))))"
+    code = f"import json\n{first}\nfrom {module} import measure\nfrom tests.benchmarks.options import in_folder\n{run}"
+    found = []
+    for _ in range(rounds):
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+        found.append(json.loads(done.stdout.splitlines()[-1]))  # the lines before it are the log
+    return found
 
 
 async def begun(command: Sequence[str], folder: Path, given: Mapping[str, str]) -> asyncio.subprocess.Process:

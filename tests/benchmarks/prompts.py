@@ -1,17 +1,16 @@
 """What every turn pays beside the conversation, and how much of a prompt a provider's cache knows already."""
 
-import asyncio
 import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Answer, AssistantMessage, Call, Request, Usage
 from memory.store.records import asdict
-from tests.benchmarks.options import Options
+from tests.benchmarks.options import Options, in_folder
 from tests.benchmarks.report import Detail, Measure, Report
 from tests.benchmarks.words import Words
 from tests.benchmarks.world import EchoModel, Making, newest, open_world, said
@@ -104,8 +103,7 @@ def _cached(tokens: int) -> int:
 def run(options: Options) -> Report:
     report = Report(f"Fixed overhead of a prompt and prompt cache, {TURNS} turns, default agent (tokens estimated)")
     for operation, title in _CASES.items():
-        with TemporaryDirectory() as folder:
-            prompts = asyncio.run(_talk(Path(folder), operation))
+        prompts = in_folder(partial(_talk, operation=operation))
         if not operation:
             report.details.append(_parts(prompts[0]))
         shares = _shared(prompts)
@@ -117,7 +115,6 @@ def run(options: Options) -> Report:
             Measure(f"{title}: what OpenAI's cache would hit", "%", (steps,)),
             Measure(f"{title}: tokens sent in all", "", (float(total),)),
         ]
-        report.details.append(_steps(title, prompts))
     report.notes.append("Identical: shared beginning of tools, system and messages with the model call before.")
     report.notes.append(f"OpenAI caches from {_CACHED_FROM:,} tokens on, in steps of {_CACHED_BY}.")
     return report
@@ -136,11 +133,3 @@ def _parts(prompt: _Prompt) -> Detail:
 
 def _size(text: str) -> tuple[int, int]:
     return estimate_tokens(text), len(text)
-
-
-def _steps(title: str, prompts: Sequence[_Prompt]) -> Detail:
-    rows = []
-    for number, (tokens, same) in enumerate(_shared(prompts), 2):
-        if number in (2, 3, 5, 10, 15, len(prompts)):
-            rows.append((f"call {number}", str(tokens), str(same), f"{100 * same / tokens:.0f} %"))
-    return Detail(f"{title}: from one model call to the next", ("", "tokens", "identical", "share"), tuple(rows))

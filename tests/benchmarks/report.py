@@ -4,7 +4,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -89,6 +89,15 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that this share of all values does not exceed; 0 <= share <= 1."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def percentiles(
+    what: str, unit: str, rounds: Sequence[Sequence[float]], targets: Mapping[float, Target | None]
+) -> Iterator[Measure]:
+    """A measure for each share; its target, if it has one."""
+    for share, target in targets.items():
+        found = tuple(percentile(each, share) for each in rounds)
+        yield Measure(f"{what}, p{share * 100:.0f}", unit, found, target)
 
 
 def number(value: float) -> str:

@@ -5,15 +5,12 @@ Entries stand for themselves; messages are understood with what was said around 
 The vectors point anywhere: what is compared costs the same whatever it means. Embedding the question is not in it.
 """
 
-import asyncio
 import functools
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from memory.agents import Agent, seed_agent
@@ -33,8 +30,8 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
 from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
-from tests.benchmarks.options import Options
-from tests.benchmarks.report import Measure, Report, at_most, percentile
+from tests.benchmarks.options import Options, in_folder
+from tests.benchmarks.report import Measure, Report, at_most, percentiles
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
 from tests.benchmarks.world import GUILD
@@ -99,16 +96,6 @@ def _drawn(drawn: random.Random, words: int) -> Embedding:
     return Embedding(vector, Tokens(("word",) * words, drawn.randbytes(words * DIMENSION // 8)))
 
 
-@dataclass
-class _Times:
-    """Milliseconds of each search, and microseconds of storing one row."""
-
-    words: list[float]
-    question: list[float]
-    hybrid: list[float]
-    storing: float
-
-
 async def _asked(database: Database, queries: Iterable[Query]) -> list[float]:
     found = []
     for query in queries:
@@ -118,37 +105,30 @@ async def _asked(database: Database, queries: Iterable[Query]) -> list[float]:
     return found
 
 
-async def _round(folder: Path, fill: Fill, size: int, count: int) -> _Times:
+async def _round(folder: Path, fill: Fill, size: int, count: int) -> tuple[dict[str, list[float]], float]:
+    """Milliseconds of each search, by how it is asked, and microseconds of storing one row."""
     words, path, drawn = Words(11), folder / "carina.db", random.Random(13)
     prepare(path, Kind.CONSTELLATION)
     async with Database.open(path) as database:
         each = await _fill(database, fill, size, words)
         keywords = [Query(text=words.question(), agent=_AGENT) for _ in range(count)]
         questions = [replace(query, text=f"what did they say about {query.text}?") for query in keywords]
-        by_words, by_question = await _asked(database, keywords), await _asked(database, questions)
+        found = {"four words": await _asked(database, keywords), "a question": await _asked(database, questions)}
         await _embed(database, 17)
         meant = [replace(query, meaning=Meaning(_MODEL, *_drawn(drawn, _WORDS_ASKED))) for query in questions]
-        return _Times(by_words, by_question, await _asked(database, meant), each)
+        return {**found, "a question with its vector": await _asked(database, meant)}, each
 
 
 def run(options: Options) -> Report:
     report = Report("Search: all domains, 8 hits, of messages with their neighbours")
     for (what, fill), size in product(_KINDS.items(), SIZES):
-        rounds, named = [], f"{options.scaled(size):,} {what}"
-        for _ in range(options.rounds):
-            with TemporaryDirectory() as folder:
-                rounds.append(asyncio.run(_round(Path(folder), fill, options.scaled(size), options.scaled(100))))
-        ways = {
-            "four words": [each.words for each in rounds],
-            "a question": [each.question for each in rounds],
-            "a question with its vector": [each.hybrid for each in rounds],
-        }
-        for way, times in ways.items():
-            for share in (0.5, 0.95):
-                found = tuple(percentile(each, share) for each in times)
-                target = at_most(_TARGETS[size]) if share == 0.5 and size in _TARGETS else None
-                report.measures.append(Measure(f"{named}, {way}, p{share * 100:.0f}", "ms", found, target))
-        report.measures.append(Measure(f"{named}, storing one", "µs", tuple(each.storing for each in rounds)))
+        named = f"{options.scaled(size):,} {what}"
+        work = functools.partial(_round, fill=fill, size=options.scaled(size), count=options.scaled(100))
+        rounds = [in_folder(work) for _ in range(options.rounds)]
+        targets = {0.5: at_most(_TARGETS[size]) if size in _TARGETS else None, 0.95: None}
+        for way in ("four words", "a question", "a question with its vector"):
+            report.measures += percentiles(f"{named}, {way}", "ms", [times[way] for times, _ in rounds], targets)
+        report.measures.append(Measure(f"{named}, storing one", "µs", tuple(storing for _, storing in rounds)))
     return report
 
 

@@ -2,27 +2,25 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
-from bot.agents import turn as bot_turn
-from bot.agents.context import prompt
-from bot.agents.tools.base import Toolset
-from bot.runtime import conversation, turn_start
 from memory import blocks
 from memory.blocks import BlockType, NewBlock
 from memory.blocks.document import SYSTEM
 from memory.people.audience import Audience, Trust
 from memory.queue import messages
 from memory.store.clock import utc_now
-from memory.store.database import Tx
-from memory.store.faults import commit_point
+from memory.store.database import Database, Tx
+from memory.store.faults import Point, commit_point
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId, snowflakes
-from tests.benchmarks.options import Options
-from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
-from tests.benchmarks.spans import Spans, timed, timed_writes
+from tests.benchmarks.options import Options, in_folder
+from tests.benchmarks.report import Report, at_most, percentiles
 from tests.benchmarks.words import Words
 from tests.benchmarks.world import GUILD, NAMES, Making, World, open_world, place, said
 
@@ -83,43 +81,54 @@ def fill_messages(
             messages.add_said(tx, row)
 
 
+@dataclass(frozen=True)
+class TurnTimes:
+    """Milliseconds from the claimed notification to the outbox row, and from accepted to sent; those of processors."""
+
+    turn: float
+    sent: float
+    busy: float
+
+
 @contextmanager
-def _watched(spans: Spans) -> Iterator[None]:
-    places = [
-        (conversation, "begin_turn", "begin"),
-        (turn_start, "ensure_blocks", "begin:ensure"),
-        (prompt, "add_inputs", "gather"),
-        (prompt, "_history", "gather:history"),
-        (bot_turn, "arrivals", "arrivals"),
-        (Toolset, "specs", "specs"),
-        (blocks, "visible_blocks", "gather:blocks"),
-        (prompt, "render", "render"),
-    ]
-    with timed_writes(spans), timed(spans, places):
-        yield
+def _timed_writes() -> Iterator[Mapping[str, tuple[float, float]]]:
+    """When the newest write of each point began and ended, on the clock of `time.perf_counter`."""
+    found, write = dict[str, tuple[float, float]](), Database.write
+
+    def timed(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
+        begin, done = time.perf_counter(), write(self, point, work, durable=durable)
+        done.add_done_callback(lambda _: found.update({point.name: (begin, time.perf_counter())}))
+        return done
+
+    with patch.object(Database, "write", timed):
+        yield found
 
 
-async def take_turns(world: World, spans: Spans, words: Words, count: int) -> None:
-    for number in range(count):
-        busy = time.process_time()
-        heard = said(0, number % 10, words.sentence(), snowflakes.next())
-        accepted = time.perf_counter()
-        world.router.receive(heard)
-        await world.endpoint.until(world.endpoint.count + 1)
-        await world.runtime.delivered(heard.place.id)
-        while spans.ended.get("outbox.sent", 0.0) < accepted:  # a reader may see it before who wrote it is told
-            await asyncio.sleep(0)
-        spans.add("whole", accepted)
-        sample = spans.close()
-        sample["turn"] = spans.ended["turn.answer"] - spans.began["turn.begin"]
-        sample["sent"] = spans.ended["outbox.sent"] - accepted
-        sample["cpu"] = time.process_time() - busy
-        await asyncio.sleep(0.002)
+async def take_turns(world: World, words: Words, count: int) -> list[TurnTimes]:
+    """One after the other; what each of them took."""
+    found = []
+    with _timed_writes() as writes:
+        for number in range(count):
+            busy = time.process_time()
+            heard = said(0, number % 10, words.sentence(), snowflakes.next())
+            accepted = time.perf_counter()
+            world.router.receive(heard)
+            await world.endpoint.until(world.endpoint.count + 1)
+            await world.runtime.delivered(heard.place.id)
+            while writes.get("outbox.sent", (0, 0))[1] < accepted:  # a reader may see it before who wrote it is told
+                await asyncio.sleep(0)
+            seconds = (
+                writes["turn.answer"][1] - writes["turn.begin"][0],
+                writes["outbox.sent"][1] - accepted,
+                time.process_time() - busy,
+            )
+            found.append(TurnTimes(*(1000 * each for each in seconds)))
+            await asyncio.sleep(0.002)
+    return found
 
 
-async def _round(folder: Path, options: Options) -> tuple[Spans, Spans]:
-    """Turns with nothing but their ends timed, then as many with every part timed."""
-    words, plain, spans = Words(7), Spans(), Spans()
+async def _round(folder: Path, options: Options) -> list[TurnTimes]:
+    words = Words(7)
     async with open_world(Making(folder)) as world:
 
         def fill(tx: Tx) -> None:
@@ -127,49 +136,17 @@ async def _round(folder: Path, options: Options) -> tuple[Spans, Spans]:
             fill_messages(tx, world.agent.id, MESSAGES, HERE, words)
 
         await world.runtime.database.write(_FILL, fill)
-        with timed_writes(plain):
-            await take_turns(world, plain, words, _WARM)
-            plain.forget()
-            await take_turns(world, plain, words, options.scaled(300))
-        with _watched(spans):
-            await take_turns(world, spans, words, options.scaled(300))
-    return plain, spans
+        await take_turns(world, words, _WARM)
+        return await take_turns(world, words, options.scaled(300))
 
 
 def run(options: Options) -> Report:
-    rounds = []
-    for _ in range(options.rounds):
-        with TemporaryDirectory() as folder:
-            rounds.append(asyncio.run(_round(Path(folder), options)))
+    rounds = [in_folder(partial(_round, options=options)) for _ in range(options.rounds)]
     report = Report("Turn without the model: 100 blocks (75 in the prompt), 10,000 messages (2,000 in the place)")
-    for what, name in (("claimed notification to outbox row", "turn"), ("accepted to sent", "sent")):
-        for share, limit in ((0.5, 10.0), (0.99, 50.0)):
-            found = tuple(percentile(plain.of(name), share) for plain, _ in rounds)
-            target = at_most(limit) if name == "turn" else None
-            report.measures.append(Measure(f"{what}, p{share * 100:.0f}", "ms", found, target))
-    busy = tuple(percentile(plain.of("cpu"), 0.5) for plain, _ in rounds)
-    report.measures.append(Measure("accepted to sent: processor time, p50", "ms", busy))
-    best = min((spans for _, spans in rounds), key=lambda spans: percentile(spans.of("turn"), 0.5))
-    report.details.append(Detail("Where it goes (best round)", ("step", "p50 ms", "p99 ms"), _breakdown(best)))
-    report.notes.append(f"{len(best.samples)} turns a round, one after the other; nothing else in the process.")
+    turns, sents, busy = ([[getattr(turn, of) for turn in each] for each in rounds] for of in ("turn", "sent", "busy"))
+    targets = {0.5: at_most(10.0), 0.99: at_most(50.0)}
+    report.measures += percentiles("claimed notification to outbox row", "ms", turns, targets)
+    report.measures += percentiles("accepted to sent", "ms", sents, {0.5: None, 0.99: None})
+    report.measures += percentiles("accepted to sent: processor time", "ms", busy, {0.5: None})
+    report.notes.append(f"{len(rounds[0])} turns a round, one after the other; nothing else in the process.")
     return report
-
-
-def _breakdown(spans: Spans) -> tuple[tuple[str, float, float], ...]:
-    return (
-        spans.row("accept: durable write of the notification", "inbox.accept"),
-        spans.row("begin: whole write", "turn.begin"),
-        spans.row("  · ensure blocks", "begin:ensure"),
-        spans.rest("  · rest of the unit", "begin", "begin:ensure", "gather"),
-        spans.rest("  · BEGIN and COMMIT", "turn.begin:commit", "turn.begin:units"),
-        spans.rest("  · to the thread and back", "turn.begin", "turn.begin:commit"),
-        spans.row("  · gather: all looks", "gather"),
-        spans.row("  · visible blocks", "gather:blocks"),
-        spans.row("  · history", "gather:history"),
-        spans.row("tool schemas", "specs"),
-        spans.row("render", "render"),
-        spans.row("answer and end: whole write (with its own look)", "turn.answer"),
-        spans.rest("  · BEGIN and COMMIT", "turn.answer:commit", "turn.answer:units"),
-        spans.row("sending: durable write", "outbox.sending"),
-        spans.row("sent: write", "outbox.sent"),
-    )
