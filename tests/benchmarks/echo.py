@@ -6,27 +6,20 @@ first time.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from memory.people.audience import PUBLIC, Trust
-from memory.queue import messages
-from memory.search.similarity import Meaning
-from memory.store.database import Database, Tx
-from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
-from memory.store.migrations import Kind, prepare
+from memory.store.database import Tx
 from memory.store.sqlite import connect
 from tests.benchmarks import methods
-from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
-from tests.benchmarks.locomo import Conversation, Question, conversations, store
+from tests.benchmarks.embedded import filled, meanings_of, packaged
+from tests.benchmarks.locomo import Conversation, Question, conversations, hear, store
 from tests.benchmarks.options import Options
-from tests.benchmarks.recalls import CUTS
+from tests.benchmarks.recalls import CUTS, Answered, figures, judged
 from tests.benchmarks.report import Detail, Report
 
-_FILL = commit_point("bench.fill_echo")
 _QUESTIONS = 40
 _NO_ANSWERS = (
     "I don't know, nothing that I remember tells me.",
@@ -40,75 +33,55 @@ TITLE = "Questions that were asked twice before and not answered"
 def _ask_before(tx: Tx, conversation: Conversation, questions: Sequence[Question]) -> None:
     at = conversation.turns[-1].at + timedelta(days=7)
     for number, question in enumerate((*questions, *questions)):
-        words = (question.text, _NO_ANSWERS[number % len(_NO_ANSWERS)])
-        for role, text in zip(("user", "assistant"), words, strict=True):
-            at += timedelta(minutes=1)
-            said = messages.NewMessage(
-                PlaceId("bench:bot"),
-                PersonId("bench:asker") if role == "user" else None,
-                "Asker" if role == "user" else "Carina",
-                text,
-                "bench",
-                f"{_MARK}{number}/{role}",
-                PUBLIC,
-                Trust.APPROVED,
-                at,
-            )
-            message = messages.add_heard(tx, said)
-            tx.run("UPDATE messages SET role = ? WHERE id = ?", (role, message))
+        hear(tx, "Asker", question.text, f"{_MARK}{number}/user", at + timedelta(minutes=2 * number), "bot")
+        words = _NO_ANSWERS[number % len(_NO_ANSWERS)]
+        said = hear(tx, "Carina", words, f"{_MARK}{number}/us", at + timedelta(minutes=2 * number + 1), "bot")
+        tx.run("UPDATE messages SET role = 'assistant', person_id = NULL WHERE id = ?", (said,))
 
 
 class _Found:
-    """Recall at each cut, summed, and how often the first hit was an earlier question or what we said to it."""
+    """How the questions were answered, and how often the first hit was an earlier question or what we said to it."""
 
     def __init__(self) -> None:
-        self.count, self.first, self.recall = 0, 0, dict.fromkeys(CUTS, 0.0)
+        self.answered, self.first = list[Answered](), 0
 
     def add(self, question: Question, hits: Sequence[str]) -> None:
-        self.count += 1
+        self.answered.append(judged(question, hits, 0))
         self.first += bool(hits) and hits[0].startswith(_MARK)
-        for cut in CUTS:
-            self.recall[cut] += len(question.evidence & set(hits[:cut])) / len(question.evidence)
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        recalls = figures(self.answered)
+        shares = (f"{recalls[f'recall_at_{cut}']:.1f}" for cut in CUTS)
+        return (*shares, f"{self.first} of {len(self.answered)}")
 
 
-async def _conversation(conversation: Conversation, found: dict[tuple[str, str], _Found], most: int) -> None:
-    asked = conversation.questions[:: max(len(conversation.questions) // most, 1)][:most]
-    embedder = packaged()
-    for before in (False, True):
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "carina.db"
-            prepare(path, Kind.CONSTELLATION)
-            meanings: Mapping[str, Meaning] | None = None
-            async with Database.open(path) as database:
-                await database.write(_FILL, lambda tx: store(tx, conversation.turns))
-                if before:
-                    await database.write(_FILL, lambda tx: _ask_before(tx, conversation, asked))
-                if not isinstance(embedder, str):
-                    await embed_rows(database, embedder)
-                    meanings = await meanings_of(embedder, (each.text for each in asked))
-            raw = connect(path)
-            try:
-                for name, given in (("carina", meanings), ("carina_no_embedder", None)):
-                    ask = methods.product(raw, given)
-                    sums = found.setdefault((name, "asked twice before" if before else "asked first"), _Found())
-                    for question in asked:
-                        sums.add(question, ask(question.text))
-            finally:
-                raw.close()
-    if not isinstance(embedder, str):
-        await embedder.aclose()
+async def _measured(every: Sequence[Conversation]) -> dict[tuple[str, str], _Found]:
+    found = defaultdict[tuple[str, str], _Found](_Found)
+    async with packaged() as embedder:
+        for conversation in every:
+            asked = conversation.questions[:: max(len(conversation.questions) // _QUESTIONS, 1)][:_QUESTIONS]
+            for when, before in (("asked first", []), ("asked twice before", asked)):
+
+                def fill(tx: Tx, talk: Conversation = conversation, before: Sequence[Question] = before) -> None:
+                    store(tx, talk.turns)
+                    _ask_before(tx, talk, before)
+
+                async with filled(fill, embedder) as database:
+                    meanings = await meanings_of(embedder, (each.text for each in asked)) if embedder else None
+                    with closing(connect(database.path)) as raw:
+                        for name, given in (("carina", meanings), ("carina_no_embedder", None)):
+                            ask = methods.product(raw, given)
+                            for question in asked:
+                                found[name, when].add(question, ask(question.text))
+    return found
 
 
 def run(options: Options) -> Report:
     """`--locomo PATH` says where the conversations are; only the first with `--quick`."""
     if options.locomo is None or not options.locomo.is_file():
         return Report(TITLE, notes=["not measured: pass --locomo PATH with the path of locomo-dev.json"])
-    found: dict[tuple[str, str], _Found] = {}
-    for conversation in conversations(options.locomo)[: 1 if options.quick else None]:
-        asyncio.run(_conversation(conversation, found, _QUESTIONS))
-    rows = tuple(
-        (*names, *(f"{100 * sums.recall[cut] / sums.count:.1f}" for cut in CUTS), f"{sums.first} of {sums.count}")
-        for names, sums in found.items()
-    )
+    found = asyncio.run(_measured(conversations(options.locomo)[: 1 if options.quick else None]))
     heads = ("method", "question", *(f"R@{cut}" for cut in CUTS), "first hit is an echo")
+    rows = tuple((*names, *each.row) for names, each in found.items())
     return Report(TITLE, details=[Detail("Recall of the turns that answer", heads, rows)])

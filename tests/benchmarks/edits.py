@@ -1,9 +1,8 @@
 """An edit of a block with its commit, as a tool makes it; and loading a block that has many updates."""
 
+import asyncio
 import time
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
 from memory import blocks
 from memory.agents import Agent, seed_agent
@@ -16,12 +15,11 @@ from memory.store.clock import utc_now
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, TurnId, snowflakes
-from memory.store.migrations import Kind, prepare
-from tests.benchmarks.options import Options, in_folder
+from tests.benchmarks.embedded import filled
+from tests.benchmarks.options import Options
 from tests.benchmarks.report import Report, at_most, percentiles
 from tests.benchmarks.words import Words
 
-_FILL = commit_point("bench.fill_edits")
 _EDIT = commit_point("bench.edit")
 
 SIZES = (2_000, 5_000)
@@ -32,8 +30,8 @@ _AGENT = AgentId("agt_bench")
 _WARM = 20
 
 
-def _fill(tx: Tx, words: Words) -> None:
-    now = utc_now()
+def _fill(tx: Tx) -> None:
+    now, words = utc_now(), Words(3)
     seed_agent(tx, Agent(_AGENT, "Bench", "", "", "", ()), now)
     for number in range(OTHERS):
         _make(tx, f"other_{number}", words.text(400))
@@ -71,25 +69,19 @@ def _edit(label: str, old: str, new: str, policy: CheckpointPolicy = DEFAULT_POL
     return lambda tx: blocks.append_block(tx, author, label, new)
 
 
-async def _round(folder: Path, options: Options) -> dict[int, dict[str, list[float]]]:
-    path = folder / "carina.db"
-    prepare(path, Kind.CONSTELLATION)
+async def _round(options: Options) -> dict[int, dict[str, list[float]]]:
     found = {}
-    async with Database.open(path) as database:
-        await database.write(_FILL, lambda tx: _fill(tx, Words(3)))
+    async with filled(_fill) as database:
         for size in SIZES:
             await _edits(database, size, _WARM)
             found[size] = await _edits(database, size, options.scaled(300))
     return found
 
 
-async def _loads(folder: Path, count: int) -> list[float]:
+async def _loads(count: int) -> list[float]:
     """Milliseconds of loading a block of 2,000 characters whose newest 100 changes lie in updates of their own."""
-    path = folder / "carina.db"
-    prepare(path, Kind.CONSTELLATION)
     late = CheckpointPolicy(updates=10_000, size=10_000_000)
-    async with Database.open(path) as database:
-        await database.write(_FILL, lambda tx: _fill(tx, Words(3)))
+    async with filled(_fill) as database:
         for number in range(UPDATES):
             line = f"On day {number // 2} we talked.\n"
             work = _edit("notes_2000", *((line, "") if number % 2 else ("", line)), late)
@@ -105,8 +97,8 @@ async def _loads(folder: Path, count: int) -> list[float]:
 
 
 def run(options: Options) -> Report:
-    rounds = [in_folder(partial(_round, options=options)) for _ in range(options.rounds)]
-    loads = in_folder(partial(_loads, count=options.scaled(300)))
+    rounds = [asyncio.run(_round(options)) for _ in range(options.rounds)]
+    loads = asyncio.run(_loads(options.scaled(300)))
     report = Report("Block edit including commit (an agent with 100 other blocks), and loading a block")
     targets = {0.5: at_most(2.0), 0.99: None}
     for size in SIZES:

@@ -1,27 +1,46 @@
-"""Vectors for the benchmarks, by the product's packaged embedder."""
+"""Stores for the benchmarks, with vectors by the product's packaged embedder."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from memory.search import vectors
-from memory.search.embedding import Choice, Embedder, EmbeddingError, make_embedder
+from memory.search.embedding import Choice, Embedder, make_embedder, missing
 from memory.search.similarity import Meaning
 from memory.search.vectors import EmbeddedRow
-from memory.store.database import Database
+from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
+from memory.store.migrations import Kind, prepare
 
 _CHOOSE = commit_point("bench.choose_embedder")
+_FILL = commit_point("bench.fill")
 _STORE = commit_point("bench.store_vectors")
 
 _BATCH, _SECONDS = 64, 600.0
 
 
-def packaged() -> Embedder | str:
-    try:
-        embedder = make_embedder(Choice())
-    except EmbeddingError as error:
-        return str(error)
-    return embedder if embedder is not None else "no embedder is chosen"
+@asynccontextmanager
+async def packaged() -> AsyncIterator[Embedder | None]:
+    """The packaged embedder, if it is installed; `missing` says what is not."""
+    embedder = None if missing() else make_embedder(Choice())
+    yield embedder
+    if embedder is not None:
+        await embedder.aclose()
+
+
+@asynccontextmanager
+async def filled(fill: Callable[[Tx], object], embedder: Embedder | None = None) -> AsyncIterator[Database]:
+    """A store of its own with these rows, and with their vectors if there is an embedder."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "carina.db"
+        prepare(path, Kind.CONSTELLATION)
+        async with Database.open(path) as database:
+            await database.write(_FILL, fill)
+            if embedder is not None:
+                await embed_rows(database, embedder)
+            yield database
 
 
 async def embed_rows(database: Database, embedder: Embedder) -> int:

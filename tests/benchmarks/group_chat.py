@@ -5,30 +5,27 @@ kiwi?"). What answers it is one message; the seven like it are about somebody el
 """
 
 import asyncio
+import math
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from memory.people.audience import PUBLIC, Scope, Trust
-from memory.queue import messages
+from memory.people.audience import PUBLIC, Scope
 from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.search.similarity import Meaning
-from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
-from memory.store.migrations import Kind, prepare
-from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
+from memory.store.database import Rows, Tx
+from memory.store.ids import PersonId
+from tests.benchmarks.embedded import filled, meanings_of, packaged
+from tests.benchmarks.locomo import hear
 from tests.benchmarks.methods import AGENT
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Report
 from tests.benchmarks.short_queries import chatter
 
 TITLE = "Group chat: who said what"
-_FILL = commit_point("bench.fill_group_chat")
 _BEGIN = datetime(2026, 9, 1, 9, tzinfo=UTC)
 _CUTS = (1, 3, 5)
 _CHATTER = 400
@@ -93,12 +90,6 @@ _TOPICS = (
 )
 
 
-@dataclass
-class _Found:
-    count: int = 0
-    recall: dict[int, int] = field(default_factory=lambda: dict.fromkeys(_CUTS, 0))
-
-
 @dataclass(frozen=True)
 class _Asked:
     """One question: its kind, who asks, and the message that answers it."""
@@ -140,46 +131,32 @@ def _fill(tx: Tx) -> None:
     for statement in _statements():
         said.insert(drawn.randrange(len(said) + 1), statement)
     for number, (name, who, text) in enumerate(said):
-        at, place = _BEGIN + timedelta(minutes=5 * number), PlaceId("bench:talk")
-        messages.add_heard(
-            tx, messages.NewMessage(place, _person(who), who, text, "bench", name, PUBLIC, Trust.APPROVED, at)
-        )
+        hear(tx, who, text, name, _BEGIN + timedelta(minutes=5 * number))
 
 
-def _ask(rows: Rows, meanings: Mapping[str, Meaning] | None, found: dict[tuple[str, str], _Found]) -> None:
+def _ask(rows: Rows, meanings: Mapping[str, Meaning] | None) -> Iterator[tuple[str, ...]]:
+    """A line for each kind of question: how many are answered among the first hits, in percent."""
     named = {str(row[0]): row[1] for row in rows.all("SELECT id, external_id FROM messages")}
+    ranks = defaultdict[str, list[float]](list)
     for each in _questions():
         meaning = meanings[each.text] if meanings else None
         query = Query(each.text, AGENT, frozenset(("messages",)), asker=each.asker, meaning=meaning)
         hits = [named[hit.id] for hit in search(rows, query, Scope(PUBLIC)).hits]
-        sums = found.setdefault(("carina" if meanings else "carina_no_embedder", each.kind), _Found())
-        sums.count += 1
-        for cut in _CUTS:
-            sums.recall[cut] += each.answer in hits[:cut]
+        ranks[each.kind].append(hits.index(each.answer) + 1 if each.answer in hits else math.inf)
+    for kind, found in ranks.items():
+        shares = (100 * sum(rank <= cut for rank in found) / len(found) for cut in _CUTS)
+        yield ("carina" if meanings else "carina_no_embedder", kind, *(f"{share:.1f}" for share in shares))
 
 
-async def _measured() -> dict[tuple[str, str], _Found]:
-    embedder, found = packaged(), dict[tuple[str, str], _Found]()
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "carina.db"
-        prepare(path, Kind.CONSTELLATION)
-        async with Database.open(path) as database:
-            await database.write(_FILL, _fill)
-            if not isinstance(embedder, str):
-                await embed_rows(database, embedder)
-                meanings = await meanings_of(embedder, (each.text for each in _questions()))
-                await database.read(lambda rows: _ask(rows, meanings, found))
-                await embedder.aclose()
-            await database.read(lambda rows: _ask(rows, None, found))
-    return found
+async def _measured() -> list[tuple[str, ...]]:
+    async with packaged() as embedder, filled(_fill, embedder) as database:
+        ways: list[Mapping[str, Meaning] | None] = [None]
+        if embedder is not None:
+            ways.insert(0, await meanings_of(embedder, (each.text for each in _questions())))
+        return await database.read(lambda rows: [line for way in ways for line in _ask(rows, way)])
 
 
 def run(_options: Options) -> Report:
-    rows = tuple(_line(names, sums) for names, sums in asyncio.run(_measured()).items())
     heads = ("method", "question", *(f"R@{cut}" for cut in _CUTS))
     about = f"{len(_PEOPLE)} people, {len(_statements())} statements, {_CHATTER} sentences of chatter"
-    return Report(TITLE, details=[Detail(about, heads, rows)])
-
-
-def _line(names: Sequence[str], sums: _Found) -> tuple[str, ...]:
-    return (*names, *(f"{100 * sums.recall[cut] / sums.count:.1f}" for cut in _CUTS))
+    return Report(TITLE, details=[Detail(about, heads, tuple(asyncio.run(_measured())))])

@@ -15,7 +15,7 @@ from typing import Any
 from memory.people.audience import PUBLIC, Trust
 from memory.queue import messages
 from memory.store.database import Tx
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import MessageId, PersonId, PlaceId
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
@@ -79,11 +79,14 @@ def questions_of(conversation: dict[str, Any], known: set[str]) -> Iterator[Ques
             yield Question(given["question"], given["category"], needed)
 
 
+def hear(tx: Tx, who: str, text: str, name: str, at: datetime, where: str = "talk") -> MessageId:
+    """A message that everybody heard, with that external ID."""
+    place, person = PlaceId(f"bench:{where}"), PersonId(f"bench:{who}")
+    said = messages.NewMessage(place, person, who, text, "bench", name, PUBLIC, Trust.APPROVED, at)
+    return messages.add_heard(tx, said)
+
+
 def store(tx: Tx, turns: Sequence[Turn]) -> None:
-    """All turns as messages that everybody heard, in one place."""
+    """All turns as messages in one place."""
     for turn in turns:
-        person = PersonId(f"bench:{turn.speaker}")
-        heard = messages.NewMessage(
-            PlaceId("bench:talk"), person, turn.speaker, turn.text, "bench", turn.id, PUBLIC, Trust.APPROVED, turn.at
-        )
-        messages.add_heard(tx, heard)
+        hear(tx, turn.speaker, turn.text, turn.id, turn.at)

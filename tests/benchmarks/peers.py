@@ -21,11 +21,10 @@ from typing import Any
 
 from rich.console import Console
 
-from memory.store.database import Database
+from memory.search.embedding import missing
 from memory.store.faults import commit_point
-from memory.store.migrations import Kind, prepare
 from tests.benchmarks import recalls
-from tests.benchmarks.embedded import meanings_of, packaged
+from tests.benchmarks.embedded import filled, meanings_of, packaged
 from tests.benchmarks.locomo import Conversation, Turn, conversations, store
 from tests.benchmarks.process import CARINA, FLOOR, ROOT, asked, cpu_seconds, drained, environment, resident_mib
 from tests.benchmarks.report import Detail, machine, percentile, show_detail
@@ -169,29 +168,25 @@ def recall(path: Path, most: int) -> tuple[Detail, Detail]:
                     stored[name].append(told["store_ms"])
                 except subprocess.SubprocessError as error:
                     refused[name] = f"not run: {_last_line(error)}"
-        with TemporaryDirectory() as folder:
-            stored["Carina"].append(asyncio.run(_stored(Path(folder), talk)))
+        stored["Carina"].append(asyncio.run(_stored(talk)))
     rows = [(name, f"{percentile(each, 0.5):.2f}") for name, each in stored.items() if not refused.get(name)]
     rows += [(name, why) for name, why in refused.items() if why]
     return recalls.side_by_side(outcome), Detail("Storing one text", ("store", "p50 ms"), tuple(rows))
 
 
-async def _stored(folder: Path, talk: Conversation) -> float:
+async def _stored(talk: Conversation) -> float:
     """Milliseconds that Carina takes for one turn, indexed by words."""
-    path = folder / "carina.db"
-    prepare(path, Kind.CONSTELLATION)
-    async with Database.open(path) as database:
+    async with filled(lambda _tx: None) as database:
         begin = time.perf_counter()
         await database.write(_FILL, lambda tx: store(tx, talk.turns))
         return 1000 * (time.perf_counter() - begin) / len(talk.turns)
 
 
 async def _vectors(talk: Conversation) -> Mapping[str, Sequence[float]]:
-    embedder = packaged()
-    if isinstance(embedder, str):
-        raise SystemExit(embedder)
-    made = await meanings_of(embedder, [*map(_told, talk.turns), *(each.text.strip() for each in talk.questions)])
-    await embedder.aclose()
+    async with packaged() as embedder:
+        if embedder is None:
+            raise SystemExit(f"{missing()} is not installed")
+        made = await meanings_of(embedder, [*map(_told, talk.turns), *(each.text.strip() for each in talk.questions)])
     return {text: array("b", meaning.vector).tolist() for text, meaning in made.items()}
 
 

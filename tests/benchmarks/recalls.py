@@ -8,26 +8,22 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from memory.search.embedding import Embedder
+from memory.search.embedding import missing
 from memory.search.similarity import Meaning
 from memory.store.clock import utc_now
-from memory.store.database import Database
-from memory.store.faults import commit_point
-from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import Connection, connect
 from tests.benchmarks import methods
-from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
+from tests.benchmarks.embedded import filled, meanings_of, packaged
 from tests.benchmarks.locomo import CATEGORIES, Conversation, Question, conversations, store
 from tests.benchmarks.methods import Ask
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Cell, Detail, Measure, Report, at_least, percentile
-
-_FILL = commit_point("bench.fill_locomo")
 
 CUTS = (5, 10, 20)
 METHODS = ("carina", "carina_no_embedder", "fts5", "dense", "rrf")
@@ -68,32 +64,18 @@ def measured(path: Path, most: int | None = None) -> Outcome:
 
 
 async def _all(every: Sequence[Conversation], outcome: Outcome) -> None:
-    embedder = packaged()
-    if isinstance(embedder, str):
-        outcome.notes.append(f"carina with an embedder, dense and rrf were not run: {embedder}")
-    else:
-        outcome.notes.append("milliseconds are without those of embedding the question.")
-    for conversation in every:
-        with TemporaryDirectory() as folder:
-            await _one(Path(folder), conversation, None if isinstance(embedder, str) else embedder, outcome)
-    if not isinstance(embedder, str):
-        await embedder.aclose()
-
-
-async def _one(folder: Path, conversation: Conversation, embedder: Embedder | None, outcome: Outcome) -> None:
-    path, meanings = folder / "carina.db", None
-    prepare(path, Kind.CONSTELLATION)
-    async with Database.open(path) as database:
-        await database.write(_FILL, lambda tx: store(tx, conversation.turns))
-        if embedder is not None:
-            await embed_rows(database, embedder)
-            meanings = await meanings_of(embedder, (each.text for each in conversation.questions))
-    raw = connect(path)
-    try:
-        for name, ask in _ways(raw, conversation, meanings).items():
-            outcome.answered.setdefault(name, []).extend(_answer(ask, each) for each in conversation.questions)
-    finally:
-        raw.close()
+    async with packaged() as embedder:
+        if embedder is None:
+            outcome.notes.append(f"carina with an embedder, dense and rrf were not run: {missing()} is not installed")
+        else:
+            outcome.notes.append("milliseconds are without those of embedding the question.")
+        for conversation in every:
+            async with filled(partial(store, turns=conversation.turns), embedder) as database:
+                questions = conversation.questions
+                meanings = await meanings_of(embedder, (each.text for each in questions)) if embedder else None
+                with closing(connect(database.path)) as raw:
+                    for name, ask in _ways(raw, conversation, meanings).items():
+                        outcome.answered.setdefault(name, []).extend(_answer(ask, each) for each in questions)
 
 
 def _ways(raw: Connection, conversation: Conversation, meanings: Mapping[str, Meaning] | None) -> dict[str, Ask]:
@@ -129,10 +111,10 @@ def _summed(answered: Sequence[Answered]) -> Summary:
     names = {number: name for number, name in CATEGORIES.items() if number != 5}
     of = {name: [each for each in answered if each.category == number] for number, name in names.items()}
     four = [each for part in of.values() for each in part]
-    return {**_figures(four), "by_category": {name: _figures(part) for name, part in of.items() if part}}
+    return {**figures(four), "by_category": {name: figures(part) for name, part in of.items() if part}}
 
 
-def _figures(answered: Sequence[Answered]) -> dict[str, float]:
+def figures(answered: Sequence[Answered]) -> dict[str, float]:
     count = max(len(answered), 1)
     recalls = {
         f"recall_at_{cut}": round(100 * sum(each.recall[position] for each in answered) / count, 2)
@@ -169,7 +151,7 @@ def side_by_side(outcome: Outcome) -> Detail:
     for name, answered in outcome.answered.items():
         four = [each for each in answered if each.category != 5]
         times = [each.milliseconds for each in answered]
-        figures = [f"{value:.1f}" for of in (four, answered) for value in _figures(of).values()]
+        figures = [f"{value:.1f}" for of in (four, answered) for value in figures(of).values()]
         rows.append((name, *figures, percentile(times, 0.5), percentile(times, 0.95)))
     heads = [*(f"R@{cut}" for cut in CUTS), "MRR"]
     columns = ("method", *heads, *(f"{head} all" for head in heads), "p50 ms", "p95 ms")
@@ -180,7 +162,7 @@ def _by_category(outcome: Outcome) -> Detail:
     rows = []
     for name, answered in outcome.answered.items():
         parts = [[each for each in answered if each.category == number] for number in CATEGORIES]
-        rows.append((name, *(f"{_figures(part)['recall_at_10']:.1f}" for part in parts)))
+        rows.append((name, *(f"{figures(part)['recall_at_10']:.1f}" for part in parts)))
     every = next(iter(outcome.answered.values()), [])
     counts = [sum(each.category == number for each in every) for number in CATEGORIES]
     columns = [f"{name} ({count})" for name, count in zip(CATEGORIES.values(), counts, strict=True)]

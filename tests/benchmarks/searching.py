@@ -5,12 +5,12 @@ Entries stand for themselves; messages are understood with what was said around 
 The vectors point anywhere: what is compared costs the same whatever it means. Embedding the question is not in it.
 """
 
+import asyncio
 import functools
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
-from pathlib import Path
 from typing import Protocol
 
 from memory.agents import Agent, seed_agent
@@ -28,9 +28,9 @@ from memory.store.clock import utc_now
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
-from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
-from tests.benchmarks.options import Options, in_folder
+from tests.benchmarks.embedded import filled
+from tests.benchmarks.options import Options
 from tests.benchmarks.report import Measure, Report, at_most, percentiles
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
@@ -67,8 +67,6 @@ def _entries(tx: Tx, count: int, words: Words, first: int) -> None:
 
 async def _fill(database: Database, fill: Fill, size: int, words: Words) -> float:
     """Rows in batches; microseconds for each."""
-    now = utc_now()
-    await database.write(_FILL, lambda tx: seed_agent(tx, Agent(_AGENT, "Bench", "", "", "", ()), now))
     begin = time.perf_counter()
     for number, count in enumerate(_batches(size)):
         work = functools.partial(fill, count=count, words=words, first=number * _BATCH)
@@ -105,11 +103,10 @@ async def _asked(database: Database, queries: Iterable[Query]) -> list[float]:
     return found
 
 
-async def _round(folder: Path, fill: Fill, size: int, count: int) -> tuple[dict[str, list[float]], float]:
+async def _round(fill: Fill, size: int, count: int) -> tuple[dict[str, list[float]], float]:
     """Milliseconds of each search, by how it is asked, and microseconds of storing one row."""
-    words, path, drawn = Words(11), folder / "carina.db", random.Random(13)
-    prepare(path, Kind.CONSTELLATION)
-    async with Database.open(path) as database:
+    words, drawn = Words(11), random.Random(13)
+    async with filled(lambda tx: seed_agent(tx, Agent(_AGENT, "Bench", "", "", "", ()), utc_now())) as database:
         each = await _fill(database, fill, size, words)
         keywords = [Query(text=words.question(), agent=_AGENT) for _ in range(count)]
         questions = [replace(query, text=f"what did they say about {query.text}?") for query in keywords]
@@ -123,8 +120,8 @@ def run(options: Options) -> Report:
     report = Report("Search: all domains, 8 hits, of messages with their neighbours")
     for (what, fill), size in product(_KINDS.items(), SIZES):
         named = f"{options.scaled(size):,} {what}"
-        work = functools.partial(_round, fill=fill, size=options.scaled(size), count=options.scaled(100))
-        rounds = [in_folder(work) for _ in range(options.rounds)]
+        count = options.scaled(100)
+        rounds = [asyncio.run(_round(fill, options.scaled(size), count)) for _ in range(options.rounds)]
         targets = {0.5: at_most(_TARGETS[size]) if size in _TARGETS else None, 0.95: None}
         for way in ("four words", "a question", "a question with its vector"):
             report.measures += percentiles(f"{named}, {way}", "ms", [times[way] for times, _ in rounds], targets)

@@ -11,29 +11,24 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 
 from memory.agents import Agent, seed_agent
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import PUBLIC, Scope, Trust
-from memory.queue import messages
-from memory.search.embedding import Embedder
+from memory.search.embedding import missing
 from memory.search.hybrid import search
 from memory.search.query import Hit, Query
 from memory.search.similarity import Meaning
-from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
-from memory.store.migrations import Kind, prepare
-from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
+from memory.store.database import Rows, Tx
+from tests.benchmarks.embedded import filled, meanings_of, packaged
+from tests.benchmarks.locomo import hear
 from tests.benchmarks.methods import AGENT
 from tests.benchmarks.options import Options
 from tests.benchmarks.report import Detail, Report, percentile
 
 TITLE = "Short queries by meaning"
-_FILL = commit_point("bench.fill_short_queries")
 _BEGIN = datetime(2026, 9, 1, 9, tzinfo=UTC)
 _SMALL, _LARGE = 40, 4_000  # sentences of chatter
 _FIRST = 3  # hits among which the statement should be
@@ -177,21 +172,7 @@ def _fill(tx: Tx, size: int) -> None:
         if kept:
             archival.insert(tx, AGENT, NewEntry(sentence, Origin(Scope(PUBLIC), Trust.APPROVED, None)), at)
             continue
-        who = drawn.choice(_WHO)
-        messages.add_heard(
-            tx,
-            messages.NewMessage(
-                PlaceId("bench:talk"),
-                PersonId(f"bench:{who}"),
-                who,
-                sentence,
-                "bench",
-                str(number),
-                PUBLIC,
-                Trust.APPROVED,
-                at,
-            ),
-        )
+        hear(tx, drawn.choice(_WHO), sentence, str(number), at)
 
 
 @dataclass
@@ -208,15 +189,7 @@ class _Store:
     def firm(self, query: str) -> bool:
         """Whether the statement is a hit, and no guess."""
         rank = self.rank(query)
-        return bool(rank) and not _guessed(self.hits[query][rank - 1])
-
-    def shown(self, query: str) -> str:
-        rank = self.rank(query)
-        return "-" if not rank else f"{rank}{'' if self.firm(query) else ' perhaps'}"
-
-
-def _guessed(hit: Hit) -> bool:
-    return hit.perhaps
+        return bool(rank) and not self.hits[query][rank - 1].perhaps
 
 
 def _ask(rows: Rows, store: _Store, meanings: Mapping[str, Meaning]) -> None:
@@ -227,50 +200,36 @@ def _ask(rows: Rows, store: _Store, meanings: Mapping[str, Meaning]) -> None:
         store.hits[text] = found.hits
 
 
-async def _measured(sizes: Sequence[int]) -> list[_Store] | str:
-    embedder = packaged()
-    if isinstance(embedder, str):
-        return embedder
-    meanings = await meanings_of(embedder, (*ASKED, *UNKNOWN))
-    stores = [await _store(size, embedder, meanings) for size in sizes]
-    await embedder.aclose()
+async def _measured(sizes: Sequence[int]) -> list[_Store]:
+    """What was found in a store of each size; nothing without an embedder."""
+    stores = list[_Store]()
+    async with packaged() as embedder:
+        if embedder is not None:
+            meanings = await meanings_of(embedder, (*ASKED, *UNKNOWN))
+            for size in sizes:
+                stores.append(store := _Store())
+                async with filled(partial(_fill, size=size), embedder) as database:
+                    await database.read(partial(_ask, store=store, meanings=meanings))
     return stores
 
 
-async def _store(size: int, embedder: Embedder, meanings: Mapping[str, Meaning]) -> _Store:
-    store = _Store()
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "carina.db"
-        prepare(path, Kind.CONSTELLATION)
-        async with Database.open(path) as database:
-            await database.write(_FILL, lambda tx: _fill(tx, size))
-            await embed_rows(database, embedder)
-            await database.read(lambda rows: _ask(rows, store, meanings))
-    return store
-
-
 def run(options: Options) -> Report:
-    """What was found of each query, and in all."""
     sizes = (_SMALL, options.scaled(_LARGE))
     stores = asyncio.run(_measured(sizes))
-    if isinstance(stores, str):
-        return Report(TITLE, notes=[f"not measured: {stores}"])
+    if not stores:
+        return Report(TITLE, notes=[f"not measured: {missing()} is not installed"])
     heads = ("store", "first", f"first {_FIRST}", "shown", "no guess", "unknown: none", "a guess", "a hit", "p50 ms")
     names = [f"{len(ASKED)} statements, {size:,} sentences of chatter" for size in sizes]
     rows = tuple(_summed(name, store) for name, store in zip(names, stores, strict=True))
-    table = tuple((query, ASKED[query], *(store.shown(query) for store in stores)) for query in ASKED)
-    details = [
-        Detail(f"Of {len(ASKED)} queries that a statement answers, and of {len(UNKNOWN)} that none does", heads, rows),
-        Detail("Rank of the statement", ("query", "statement", "small store", "large store"), table),
-    ]
-    return Report(TITLE, details=details)
+    about = f"Of {len(ASKED)} queries that a statement answers, and of {len(UNKNOWN)} that none does"
+    return Report(TITLE, details=[Detail(about, heads, rows)])
 
 
 def _summed(name: str, store: _Store) -> tuple[str | float, ...]:
     ranks = [store.rank(query) for query in ASKED]
     firm = sum(store.firm(query) for query in ASKED)
     unknown = [store.hits[query] for query in UNKNOWN]
-    sure = sum(any(not _guessed(hit) for hit in hits) for hits in unknown)
+    sure = sum(any(not hit.perhaps for hit in hits) for hits in unknown)
     none = sum(not hits for hits in unknown)
     first, few = sum(rank == 1 for rank in ranks), sum(0 < rank <= _FIRST for rank in ranks)
     counts = (first, few, sum(map(bool, ranks)), firm, none, len(unknown) - none - sure, sure)
