@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.processes import Read, start
+from tests.wire import LAUNCH
 
 ROOT = Path(__file__).parents[2]
-LAUNCH = Path(__file__).parent / "launch"
 START_SECONDS = 60.0
 END_SECONDS = 60.0
 KILLED = -signal.SIGKILL
@@ -57,12 +57,11 @@ class Home:
         return self.trace_file.read_text("utf-8").splitlines()
 
     def variables(self, more: Mapping[str, str]) -> dict[str, str]:
-        given = {**self.environment, **more}
-        paths = [given.get("PYTHONPATH", ""), str(LAUNCH), str(ROOT)]
         return {
             **{name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ},
-            **given,
-            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            **self.environment,
+            **more,
+            "PYTHONPATH": os.pathsep.join(map(str, (LAUNCH, ROOT))),
             "KILL_TEST_TRACE": str(self.trace_file),
             "CARINA_HOME": str(self.data),
             "CARINA_CONFIG": str(self.folder / "carina.toml"),
@@ -74,8 +73,7 @@ class Home:
 def changed(environment: Mapping[str, str], trace: Path, **variables: str) -> dict[str, str]:
     """The environment of a process that `launch` changes as these variables say."""
     trace.touch()
-    paths = os.pathsep.join(filter(None, [environment.get("PYTHONPATH", ""), str(LAUNCH)]))
-    return {**environment, **variables, "PYTHONPATH": paths, "KILL_TEST_TRACE": str(trace)}
+    return {**environment, **variables, "PYTHONPATH": str(LAUNCH), "KILL_TEST_TRACE": str(trace)}
 
 
 def check_death(home: Home, code: int, fault: str, earlier: int) -> None:

@@ -1,7 +1,10 @@
 """Servers that the program talks to over sockets, as Discord, Bluesky and a model would."""
 
 import socket
+from pathlib import Path
 
+LAUNCH = Path(__file__).parent / "launch"
+"""On the PYTHONPATH of processes that are to be changed from outside."""
 PATIENCE = 30.0
 """Seconds that a test waits for what has to come: many times what it takes, since only a failing test waits so long."""
 

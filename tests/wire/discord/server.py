@@ -15,7 +15,7 @@ from discord.asset import Asset
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from tests.wire import PATIENCE
+from tests.wire import LAUNCH, PATIENCE
 from tests.wire.discord import posting
 from tests.wire.discord.calls import Request
 from tests.wire.discord.checker import Checker
@@ -30,8 +30,6 @@ from tests.wire.discord.rest import Rest
 from tests.wire.discord.world import Privileged, Settings, World
 
 T = TypeVar("T")
-
-LAUNCH = Path(__file__).parents[1] / "launch"
 
 
 class DiscordServer:
