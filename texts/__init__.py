@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,14 +75,18 @@ def read_on(source: str) -> None:
     _source.set(source)
 
 
-@contextmanager
-def reading(source: str) -> Iterator[None]:
+def reading(source: str) -> AbstractContextManager[None]:
     """Write what is read there inside the context."""
-    token = _source.set(source)
+    return _within(_source, source)
+
+
+@contextmanager
+def _within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    token = variable.set(value)
     try:
         yield
     finally:
-        _source.reset(token)
+        variable.reset(token)
 
 
 def moment_text(moment: datetime, source: str = "") -> str:
@@ -108,14 +112,9 @@ def speak_click() -> None:
     gettext.textdomain(DOMAIN)
 
 
-@contextmanager
-def speaking(locale: str) -> Iterator[None]:
+def speaking(locale: str) -> AbstractContextManager[None]:
     """Answer in the language of a locale inside the context."""
-    token = _language.set(language_of(locale))
-    try:
-        yield
-    finally:
-        _language.reset(token)
+    return _within(_language, language_of(locale))
 
 
 def carried(work: Callable[[A], T]) -> Callable[[A], T]:

@@ -26,10 +26,6 @@ class Notices(Struct, frozen=True):
 
     place: PlaceId
 
-    @property
-    def source(self) -> str:
-        return place_source(self.place)
-
     def reading(self) -> AbstractContextManager[None]:
         """Within the context, texts are written for the place of the notices."""
         return reading(place_source(self.place))

@@ -34,7 +34,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import UnknownPerson
@@ -208,7 +208,7 @@ class Access:
         stranger, place = unknown.speaker, self.notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
         press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
-        text, detail = _card(unknown, self.notices.source), outbox.TextDetail(press=press)
+        text, detail = _card(unknown, place_source(place)), outbox.TextDetail(press=press)
         outbox.add(tx, outbox.NewRow(key, place, text, OWNER, person=stranger.id, detail=detail), now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
