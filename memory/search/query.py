@@ -92,7 +92,7 @@ class Cosines(NamedTuple):
     @property
     def distance(self) -> float:
         """1 minus the best cosine: 0 to 2."""
-        return 1 - self.best
+        return max(1 - self.best, 0.0)
 
 
 class Baseline(NamedTuple):
