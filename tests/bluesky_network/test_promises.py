@@ -13,7 +13,7 @@ import pytest
 from tests.bluesky_network.people import POSTS, Human
 from tests.bluesky_network.stage import Stage, stage
 from tests.service.live_service import until
-from tests.wire.model import Answer, Call, Calls, Request, Slow
+from tests.wire.model import Answer, Call, Calls, Request
 
 pytestmark = [pytest.mark.network, pytest.mark.asyncio(loop_scope="session")]
 
@@ -139,39 +139,7 @@ async def test_words_of_who_left_or_is_not_shown_to_the_logged_out_reach_nobody_
         assert "QUINCE" not in each
 
 
-async def test_an_answer_that_its_person_wants_no_more_is_not_sent_and_nothing_failed(here: Stage) -> None:
-    here.model.script(Answer("Hello."), Slow(6, Answer("too late")))
-    await here.start()
-    await mention(here, "hello")
-    (first,) = await here.bot.wait_for_records(1)
-    await here.net.flush()
-    await mention(here, "and now?")
-    await here.model.wait_for(2)
-    await here.ana.post("stop", to={**first, "record": first["value"]})
-    await here.service.logged("delivery_withdrawn", within=60)
-    _, out, _ = await here.service.run("outbox", "list", "--json", within=60)
-    assert json.loads(out) == []
-    await here.service.stop()
-    assert [each["value"]["text"] for each in await here.bot.records()] == ["Hello."]
-
-
 # ---------------------------------------------------------------------------------------------------------- approvals
-
-
-async def test_a_public_thread_is_told_nothing_of_approvals(here: Stage) -> None:
-    here.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
-    await here.start()
-    await mention(here, "follow me")
-    await here.bot.wait_for_records(1)
-    (request,) = await requests(here)
-    asked = len(here.model.requests)
-    assert str(request["id"]) not in str(here.model.requests[-1].messages)
-    await decide(here, "deny")
-    await looked(here, 10)
-    await here.service.stop()
-    assert len(here.model.requests) == asked  # nothing to go on with
-    assert [each["value"]["text"] for each in await here.bot.records()] == ["Nice to meet you."]
-    assert await here.bot.records(FOLLOWS) == []
 
 
 async def test_the_owner_has_something_posted_by_a_yes_likes_and_follows_and_takes_it_back(here: Stage) -> None:

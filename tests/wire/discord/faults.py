@@ -18,7 +18,6 @@ class RateLimit:
     """Answer 429 without doing anything."""
 
     retry_after: float
-    everywhere: bool = False
     scope: Literal["user", "global", "shared"] = "user"
 
 
@@ -28,7 +27,6 @@ class Failure:
 
     status: int
     code: int = 0
-    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,6 @@ class Odd:
     """Answer 200 with what no description allows, having done what was asked or not."""
 
     applied: bool
-    body: object
 
 
 Effect = RateLimit | Failure | Unanswered | Delay | Hang | Odd
@@ -114,8 +111,7 @@ class Faults:
     ) -> Rule:
         """429 for a route, or (`everywhere`) a global one that holds for every request meanwhile."""
         scope: Literal["user", "global", "shared"] = "global" if everywhere else "shared" if shared else "user"
-        effect = RateLimit(retry_after, everywhere, scope)
-        return self._add(Rule(method, path, effect, times, skip))
+        return self._add(Rule(method, path, RateLimit(retry_after, scope), times, skip))
 
     def fail(
         self,
@@ -124,36 +120,30 @@ class Faults:
         status: int = 502,
         *,
         code: int = 0,
-        message: str = "",
         times: int = 1,
-        skip: int = 0,
     ) -> Rule:
         """An error answer: 500, 502, 503, 403 with code 50013, ..."""
-        return self._add(Rule(method, path, Failure(status, code, message), times, skip))
+        return self._add(Rule(method, path, Failure(status, code), times))
 
-    def answer_oddly(
-        self, method: str, path: str, *, applied: bool = False, body: object = None, times: int = 1, skip: int = 0
-    ) -> Rule:
-        """200 with `body` (`{}` unless given), as no client expects it."""
-        return self._add(Rule(method, path, Odd(applied, {} if body is None else body), times, skip))
+    def answer_oddly(self, method: str, path: str, *, applied: bool = False, times: int = 1) -> Rule:
+        """200 with nothing, as no client expects it."""
+        return self._add(Rule(method, path, Odd(applied), times))
 
-    def cut_after_applying(self, method: str, path: str, *, times: int = 1, skip: int = 0) -> Rule:
+    def cut_after_applying(self, method: str, path: str, *, times: int = 1) -> Rule:
         """Do what is asked, then break the connection instead of answering."""
-        return self._add(Rule(method, path, Unanswered(applied=True), times, skip))
+        return self._add(Rule(method, path, Unanswered(applied=True), times))
 
-    def cut_before_applying(self, method: str, path: str, *, times: int = 1, skip: int = 0) -> Rule:
+    def cut_before_applying(self, method: str, path: str, *, times: int = 1) -> Rule:
         """Break the connection without having done anything."""
-        return self._add(Rule(method, path, Unanswered(applied=False), times, skip))
+        return self._add(Rule(method, path, Unanswered(applied=False), times))
 
-    def delay(
-        self, method: str, path: str, seconds: float, *, applied: bool = False, times: int = 1, skip: int = 0
-    ) -> Rule:
+    def delay(self, method: str, path: str, seconds: float, *, applied: bool = False, times: int = 1) -> Rule:
         """Answer late, having done what is asked early (`applied`) or late."""
-        return self._add(Rule(method, path, Delay(seconds, applied), times, skip))
+        return self._add(Rule(method, path, Delay(seconds, applied), times))
 
-    def hang(self, method: str, path: str, *, applied: bool = False, times: int = 1, skip: int = 0) -> Rule:
+    def hang(self, method: str, path: str, *, applied: bool = False, times: int = 1) -> Rule:
         """Do not answer, until `clear`."""
-        return self._add(Rule(method, path, Hang(applied), times, skip))
+        return self._add(Rule(method, path, Hang(applied), times))
 
     def clear(self) -> None:
         """Forget all rules and let go of everything that hangs."""
@@ -170,10 +160,10 @@ class Faults:
         """The effect for this request; used by the server."""
         remaining = self._global_until - time.monotonic()
         if remaining > 0 and not path.startswith(("/interactions/", "/webhooks/")):
-            return RateLimit(remaining, everywhere=True, scope="global")
+            return RateLimit(remaining, "global")
         for rule in self.rules:
             if rule.take(method, path):
-                if isinstance(rule.effect, RateLimit) and rule.effect.everywhere:
+                if isinstance(rule.effect, RateLimit) and rule.effect.scope == "global":
                     self._global_until = time.monotonic() + rule.effect.retry_after
                 return rule.effect
         return None

@@ -94,7 +94,7 @@ class Rest:
             call.status, call.answer = reply.status, reply.json
             self.world.changes.notify()
             await self._after(request, effect)
-            return _json(200, effect.body, request.path) if isinstance(effect, Odd) else _respond(call, reply)
+            return _json(200, {}, request.path) if isinstance(effect, Odd) else _respond(call, reply)
 
         return serve
 
@@ -132,11 +132,10 @@ class Rest:
         match effect:
             case RateLimit():
                 return _limited(effect)
-            case Failure(status, code, message):
-                body = {"code": code, "message": message or f"{status}: injected"}
-                return _json(status, body, request.path)
-            case Odd(_, body):
-                return _json(200, body, request.path)
+            case Failure(status, code):
+                return _json(status, {"code": code, "message": f"{status}: injected"}, request.path)
+            case Odd():
+                return _json(200, {}, request.path)
             case Unanswered():
                 _cut(request)
                 return web.Response(status=500)
@@ -218,7 +217,7 @@ def _limited(effect: RateLimit) -> web.Response:
         "Via": "1.1 test",
         "X-RateLimit-Scope": effect.scope,
     }
-    if effect.everywhere:
+    if effect.scope == "global":
         headers["X-RateLimit-Global"] = "true"
     else:
         headers |= {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0"}
@@ -229,6 +228,6 @@ def _limited(effect: RateLimit) -> web.Response:
     body = {
         "message": "You are being rate limited.",
         "retry_after": seconds,
-        "global": effect.everywhere,
+        "global": effect.scope == "global",
     }
     return web.Response(status=429, body=json.dumps(body).encode(), headers=headers)
