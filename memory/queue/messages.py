@@ -222,7 +222,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finish
         )
         return sorted(found, key=attrgetter("id"))
 
-    return rows.newest(place, scope, limit, read) if finished else read(0)
+    return rows.newest(place, (scope, limit), limit, read) if finished else read(0)
 
 
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
