@@ -266,3 +266,29 @@ class Access:
     def context_window(self) -> int:
         """What to count on until the provider library says better: a server of one's own is often small."""
         return 32_000 if self.base_url else 128_000
+
+
+class ModelWrapper:
+    """A model that asks another one, under whose name it stands."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def context_window(self) -> int:
+        return self._model.context_window
+
+
+class Relay(Struct):
+    """Remembers whether listeners hold text; the next attempt then begins by saying that it is void."""
+
+    spoken: bool = False
+
+    def passed(self, event: Event) -> Event:
+        if isinstance(event, TextDelta | AnswerRestarted):
+            self.spoken = isinstance(event, TextDelta)
+        return event

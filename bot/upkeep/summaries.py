@@ -1,4 +1,4 @@
-"""Summaries of agents, days and weeks: jobs run by the schedule.
+"""Summaries of agents, days and weeks: jobs run by the schedule. `bot.upkeep.compaction` summarizes conversations.
 
 Rows show which summaries are missing, so after an interrupted or skipped run, the next one makes them, once. Each is
 made from messages of one audience. Models are asked first; one short transaction then stores the summary, unless its

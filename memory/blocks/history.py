@@ -4,6 +4,8 @@ A document keeps only its newest changes, some hundreds, so that it loads quickl
 that are not archived yet are written to an archive (Loro's interchange format after one line that says where it
 begins), and the document drops them. The text at an old version is replayed from the recorded changes, since an archive
 has no document that Loro could check out.
+
+`memory.blocks.rows.block_history` reads it.
 """
 
 import dataclasses

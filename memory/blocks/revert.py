@@ -1,4 +1,4 @@
-"""Reading a block's past and taking changes back: in a unit of work, with the rights of whoever does it.
+"""Taking changes of a block back: in a unit of work, with the rights of whoever does it.
 
 Going back always creates a new change by whoever asked for it. For an agent it goes through the same checks as its
 edits (`memory.blocks`); for a person through `Hand`, with the person's own rights.
@@ -19,12 +19,12 @@ from memory.blocks.edits import save_edit
 from memory.blocks.history import Archive, ChangeLog, history_of
 from memory.blocks.lookup import access_at, require_fits
 from memory.blocks.replay import Plan, not_back
-from memory.blocks.rows import archives_of, load_block, sealed_of
+from memory.blocks.rows import archives_of, sealed_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block
 from memory.people.audience import Scope, Trust
-from memory.store.database import Rows, Tx
+from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
-from memory.store.ids import BlockId, PersonId
+from memory.store.ids import PersonId
 from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, join_lazy
 
@@ -71,11 +71,6 @@ class RevertResult(Struct, frozen=True):
     block: Block
     plan: Plan
     changes: tuple[Change, ...] = ()
-
-
-def block_history(rows: Rows, block: BlockId) -> ChangeLog:
-    """All that is kept of a block's past. Raises BlockCorrupt."""
-    return history_of(load_block(rows, block, None).document, archives_of(rows, block))
 
 
 def by_agent(tx: Tx, author: Author, label: str) -> Edit:

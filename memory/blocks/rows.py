@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from memory.blocks.changes import Change
 from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
-from memory.blocks.history import Archive
+from memory.blocks.history import Archive, ChangeLog, history_of
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockNotFound
@@ -167,6 +167,11 @@ def archives_of(rows: Rows, block: BlockId) -> list[Archive]:
     sql = "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives WHERE block_id = ? ORDER BY up_to_seq"
     found = rows.all(sql, (block,))
     return [Archive(row["after_seq"], row["up_to_seq"], row["blob"], row["digest"]) for row in found]
+
+
+def block_history(rows: Rows, block: BlockId) -> ChangeLog:
+    """All that is kept of a block's past. Raises BlockCorrupt."""
+    return history_of(load_block(rows, block, None).document, archives_of(rows, block))
 
 
 def archived_up_to(rows: Rows, block: BlockId) -> int:

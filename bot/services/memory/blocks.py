@@ -58,8 +58,8 @@ from memory.blocks.edits import addition, end_of
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
-from memory.blocks.revert import Edit, Hand, block_history
-from memory.blocks.rows import version_of
+from memory.blocks.revert import Edit, Hand
+from memory.blocks.rows import block_history, version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt

@@ -24,7 +24,8 @@ from memory.arrangements import Arrangement
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import ChangeLog
-from memory.blocks.revert import Hand, block_history
+from memory.blocks.revert import Hand
+from memory.blocks.rows import block_history
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.knowledge import archival, sessions, summaries
 from memory.knowledge.archival import journal

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from memory.blocks import Block, find_block, set_field
 from memory.blocks.changes import agent_writer, person_writer
 from memory.blocks.history import blame
-from memory.blocks.revert import block_history
+from memory.blocks.rows import block_history
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.store.database import Tx
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new

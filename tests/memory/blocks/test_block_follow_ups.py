@@ -13,7 +13,7 @@ from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import verify_block
 from memory.blocks.retraction import forget_past, remove_derived, remove_of_person
-from memory.blocks.rows import share_peer
+from memory.blocks.rows import block_history, share_peer
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.erasure.retraction import narrow_message
@@ -228,7 +228,7 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
     delete(tx, 2)
     assert "4711" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
-    newest = revert.block_history(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
+    newest = block_history(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
     assert (newest.writer, newest.note.deed) == (SYSTEM, ChangeKind.REVERT)
 
 
@@ -260,7 +260,7 @@ def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx
     late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
         blocks.replace_in_block(tx, replace(late, now=NOON + timedelta(days=day)), "notes", old, new)
-    assert revert.block_history(tx, kept).start > 2, "the history was cut"
+    assert block_history(tx, kept).start > 2, "the history was cut"
     with capture_logs() as logged:
         delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\n"
@@ -272,7 +272,7 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
     blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is 4711.\n")
     broken = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
-    whole = revert.block_history
+    whole = block_history
 
     def past(rows: Rows, block: BlockId) -> ChangeLog:
         if block == broken:
@@ -338,7 +338,7 @@ def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> N
     turn = begun(tx, taken(tx, 1, "my code is 4711"))
     made = blocks.append_block(tx, author(turn.id), "notes", "In other words.\n")
     forget_past(tx, made.id, NOON)
-    assert [each.change and each.change.turn for each in blame(revert.block_history(tx, made.id))] == [None, turn.id]
+    assert [each.change and each.change.turn for each in blame(block_history(tx, made.id))] == [None, turn.id]
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
     with pytest.raises(Refused, match="version 1 is no longer stored"):
         revert.roll_back(revert.by_hand(tx, hand, made), 1)
@@ -381,7 +381,7 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
         if way == "rollback":
             revert.roll_back(back, version)
         else:
-            revert.revert(back, revert.block_history(tx, made.id), SYSTEM, version)
+            revert.revert(back, block_history(tx, made.id), SYSTEM, version)
 
     if owner:
         go(made.version)
@@ -395,7 +395,7 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
     if way == "rollback":
         revert.roll_back(after, later.version - 1)
     else:
-        past = revert.block_history(tx, made.id)
+        past = block_history(tx, made.id)
         revert.revert(after, past, agent_writer(STAR), later.version - 1)
     assert stands(tx, "human") == "Kept.\n"
 
@@ -413,7 +413,7 @@ def test_a_stale_edit_is_merged_with_what_came_after_an_erasure(tx: Tx, empty: b
     stale = replace(author(begun(tx, taken(tx, 3)).id), shown={seen.id: seen.version})
     blocks.write_block(tx, stale, label, f"{seen.content}mine\n")
     assert stands(tx, label) == f"{seen.content}theirs\nmine\n"
-    assert [each.change.seq for each in revert.block_history(tx, seen.id).steps][-3:] == [
+    assert [each.change.seq for each in block_history(tx, seen.id).steps][-3:] == [
         seen.version, seen.version + 1, seen.version + 2,
     ]  # fmt: skip
     assert verify_block(tx, seen.id) == []
@@ -432,7 +432,7 @@ def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) 
     revert.redo(edit, agent_writer(STAR))
     assert stands(tx, "notes") == "Kept.\ntwo\nthree\n"
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    revert.revert(revert.by_hand(tx, hand, made), revert.block_history(tx, made.id), agent_writer(STAR), 2)
+    revert.revert(revert.by_hand(tx, hand, made), block_history(tx, made.id), agent_writer(STAR), 2)
     assert stands(tx, "notes") == "Kept.\n"
 
 
@@ -465,7 +465,7 @@ def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: 
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
     assert "jobless" not in words_of_file(tx)
     after = blocks.append_block(tx, author(others.id), "notes", "More.\n")
-    assert revert.block_history(tx, after.id).version == after.version
+    assert block_history(tx, after.id).version == after.version
     assert verify_block(tx, after.id) == []
     with pytest.raises(Refused):
         revert.roll_back(revert.by_hand(tx, hand, after), 2)
@@ -503,7 +503,7 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
         "mood2",
     ]
     assert not {word for word in ("word1", "secret1", "mood1", "word3", "secret3") if word in words_of_file(tx)}
-    assert {each.change.turn for each in blame(revert.block_history(tx, found.id)) if each.change} <= {
+    assert {each.change.turn for each in blame(block_history(tx, found.id)) if each.change} <= {
         None,
         turns[1].id,
     }
@@ -557,7 +557,7 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
     assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
     assert not [row for row in tx.all("SELECT writer FROM memory_block_writers") if OWNER_ID in row["writer"]]
-    assert revert.block_history(tx, kept.id).start == 0, "others keep their history"
+    assert block_history(tx, kept.id).start == 0, "others keep their history"
     assert verify_block(tx, made.id) == []
     assert blocks.append_block(tx, author(others.id), "notes", "More.\n").content.endswith("Bob's.\nMore.\n")
 
@@ -570,7 +570,7 @@ def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     taken(tx, 2, "hello", person=BOB)  # so that the hall is known
     made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code 4711.\n")
     hand = revert.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
-    widen_block(tx, hand, made, revert.block_history(tx, made.id), GUILD)
+    widen_block(tx, hand, made, block_history(tx, made.id), GUILD)
     assert stands(tx, "codes", GUILD) == "Code 4711.\n"
     remove_of_person(tx, ANN, LATER)
     assert stands(tx, "codes", GUILD) == ""

@@ -12,7 +12,8 @@ from memory.blocks import Block, find_block
 from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.history import blame
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import block_history, by_agent, revert, roll_back
+from memory.blocks.revert import by_agent, revert, roll_back
+from memory.blocks.rows import block_history
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, author, blocks_store

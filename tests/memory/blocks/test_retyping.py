@@ -20,7 +20,8 @@ from memory.blocks.history import blame
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.repair import verify_block
 from memory.blocks.retraction import forget_past
-from memory.blocks.revert import block_history, by_agent, roll_back, undo
+from memory.blocks.revert import by_agent, roll_back, undo
+from memory.blocks.rows import block_history
 from memory.blocks.schemas import TEXT, Field, ListSchema, LogSchema, MapSchema, Schema, dump_schema
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.blocks.targets import target_of

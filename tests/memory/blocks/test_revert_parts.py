@@ -22,8 +22,8 @@ from memory.blocks.changes import SYSTEM, Splice, Writer, agent_writer, person_w
 from memory.blocks.containers import by_items
 from memory.blocks.history import history_of
 from memory.blocks.repair import verify_block
-from memory.blocks.revert import block_history, by_agent, redo, revert, undo
-from memory.blocks.rows import load_block
+from memory.blocks.revert import by_agent, redo, revert, undo
+from memory.blocks.rows import block_history, load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.store.database import Tx
