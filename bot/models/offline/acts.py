@@ -3,6 +3,7 @@
 A question is answered with what is found in memory and its source, or honestly that nothing was found.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
@@ -316,7 +317,8 @@ def _said_line(hit: Record, context: Context, clock: str) -> str:
 
 
 def _forget(intent: Intent, context: Context) -> Lines:
-    """Find the entries that name it, delete the person's own after a yes, and look what they said of it besides."""
+    """Find the entries that name it, show the person's own, delete after a yes those that were shown, and look what
+    they said of it besides."""
     what, language, say = intent.text, context.language, context.language.say
     question = read_question(what, language, plain=True)
     wanted = queries(question.words, (), language)[:1] or (what[:200],)
@@ -324,14 +326,18 @@ def _forget(intent: Intent, context: Context) -> Lines:
     meant = [hit for hit in context.records(found) if hit.kind == "entry" and hit.id not in context.turn.gone]
     meant = [hit for hit in meant if hit.id and names_all(question, read_fact(hit.text, language))]
     own = [hit for hit in meant if hit.told_by(context.speaker)]
-    if own and not intent.sure:
-        listed = [f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own]
-        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, say("forget_sure")]))
-    context.turn.gone.update(hit.id for hit in own)
-    drops = [
+    listed = [f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own]
+    shown = context.turn.answered.splitlines() if intent.sure else ()
+    calls = [
         context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
         for number, hit in enumerate(own)
     ]
+    # A call that was made is one: with an entry, the answer that showed it is deleted, too.
+    agreed = [call.id in context.turn.made or line in shown for call, line in zip(calls, listed, strict=True)]
+    if own and not any(agreed):
+        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, say("forget_sure")]))
+    context.turn.gone.update(hit.id for hit in itertools.compress(own, agreed))
+    drops = list(itertools.compress(calls, agreed))
     context.make(*drops)
     said = _searches("left", wanted, context, domain=_SAID, author="me")
     context.make(*said)

@@ -130,7 +130,7 @@ class Parser(Struct, frozen=True):
                 return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
             case Intent("say", title, "offer_task") if self.language.begins("yes", text):
                 return Intent("task", title)
-            case Intent("forget") if self.language.begins("yes", text):
+            case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
                 return earlier._replace(sure=True)
             case Intent("remind") if meant := self.language.begins("meant", text):
                 return self._corrected(earlier, meant["what"])

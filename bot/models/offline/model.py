@@ -150,7 +150,7 @@ def _said_before(earlier: Sequence[object], heard: list[UserMessage]) -> str:
 
 
 def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime, zone: str) -> Turn:
-    window = request.messages[since:]
+    earlier, window = request.messages[:since], request.messages[since:]
     return Turn(
         now=now,
         zone=zone,
@@ -160,6 +160,9 @@ def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime,
         made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},
         said={message.said.strip() for message in heard},
         agent=request.agent,
+        answered=next(
+            (each.text for each in reversed(earlier) if isinstance(each, AssistantMessage) and not each.calls), ""
+        ),
         overheard=[
             Record(f"view{place}", each.said, each.at, each.speaker, "", "", "message", "overheard", mine=None)
             for place, each in enumerate(request.messages)

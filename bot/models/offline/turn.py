@@ -125,6 +125,8 @@ class Turn(Struct, frozen=True):
     """Texts of the turn itself, which are no memory."""
     agent: str
     """The name of who answers."""
+    answered: str = ""
+    """What was answered last before."""
     overheard: Sequence[Record] = ()
     """What people said to each other, as far as it is in view."""
     gone: set[str] = field(default_factory=set)

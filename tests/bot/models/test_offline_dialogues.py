@@ -215,6 +215,8 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
                 ("the key is under the mat", ""),
                 ("remember that the key is under the old mat", ""),
                 ("forget the key", "Shall I forget this"),
+                ("sure?", ""),
+                ("forget the key", "Shall I forget this"),
                 ("Ben: yes", ""),
                 ("forget the key", "Shall I forget this"),
                 ("yes", "1 message of yours"),
@@ -251,6 +253,20 @@ def test_each_answer_says_what_belongs_to_it(turns: list[tuple[str, str]], store
         assert all(part in said for part in held.split(" … ")), said
         assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
     assert stored is None or talk.stored == stored
+
+
+def test_a_yes_forgets_no_more_than_was_shown() -> None:
+    talk, key = Talk(), "the key is under the mat"
+    assert "nothing" in talk.say("forget the key")
+    talk.memory.recall({"operation": "insert", "content": key}, "Ana")
+    asked = f"Shall I forget this, and delete the messages that it came from?\n- {key}"
+    assert asked in talk.say("yes"), "the key was not shown before"
+    assert talk.say("ok") == "All right."
+    assert asked in talk.say("forget the key", "yes"), "nor was it, if both are said at once"
+    assert asked in talk.say("forget the key")
+    talk.memory.recall({"operation": "insert", "content": "the spare key is with Tom"}, "Ana")
+    assert "Forgotten" in talk.say("yes")
+    assert talk.stored == ["the spare key is with Tom"]
 
 
 @pytest.mark.parametrize(
