@@ -138,10 +138,10 @@ def reported(outcome: Outcome) -> Report:
     """The figures with what they should be on conversations that nobody has seen, and all methods side by side."""
     report = Report(TITLE, details=[side_by_side(outcome), _by_category(outcome)], notes=outcome.notes)
     targets = {"carina_no_embedder": {5: 67, 10: 75}, "carina": {5: 69, 10: 78}}
-    for name, figures in summary(outcome).items():
+    for name, summed in summary(outcome).items():
         for cut, limit in targets.get(name, {}).items():
-            if figures is not None:
-                value = (figures[f"recall_at_{cut}"],)
+            if summed is not None:
+                value = (summed[f"recall_at_{cut}"],)
                 report.measures.append(Measure(f"{name}: recall@{cut}, categories 1-4", "%", value, at_least(limit)))
     return report
 
@@ -151,8 +151,8 @@ def side_by_side(outcome: Outcome) -> Detail:
     for name, answered in outcome.answered.items():
         four = [each for each in answered if each.category != 5]
         times = [each.milliseconds for each in answered]
-        figures = [f"{value:.1f}" for of in (four, answered) for value in figures(of).values()]
-        rows.append((name, *figures, percentile(times, 0.5), percentile(times, 0.95)))
+        cells = [f"{value:.1f}" for of in (four, answered) for value in figures(of).values()]
+        rows.append((name, *cells, percentile(times, 0.5), percentile(times, 0.95)))
     heads = [*(f"R@{cut}" for cut in CUTS), "MRR"]
     columns = ("method", *heads, *(f"{head} all" for head in heads), "p50 ms", "p95 ms")
     return Detail("Categories 1-4, and all five", columns, tuple(rows))
