@@ -203,7 +203,7 @@ def _said_to_us(material: PromptInputs) -> list[str]:
 def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) -> PromptInputs:
     """Add the other inputs for a model; recalled entries, too, unless `recall_texts` are embedded for that.
 
-    `may_be_cut`: the older half of the conversation may be left out later, so that no block may rely on it.
+    `may_be_cut`: what was said before the newest message may be left out later, so that no block may rely on a call.
     """
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
@@ -219,7 +219,7 @@ def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) 
         place_name=view.place_name,
         zone=view.zone,
         remembers=view.remembers,
-        placed=lay_out(rows, turn, known, () if may_be_cut else history, material.steps),
+        placed=lay_out(rows, turn, known, *(((), ()) if may_be_cut else (history, material.steps))),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),

@@ -93,6 +93,19 @@ async def test_no_block_relies_on_a_conversation_that_may_be_cut(tmp_path: Path)
     assert "lacks" not in newest(asked_again)
 
 
+async def test_no_block_relies_on_a_call_of_its_turn_that_a_later_message_may_cut_off(tmp_path: Path) -> None:
+    written = says("", call("context", operation="write", label="human", content="Line 0."))
+    model = ScriptedModel(says("Hello."), written, ContextTooLong("at most so much"), says("It fits."))
+    async with running(tmp_path, Setting(model)) as service:
+        for number in range(2):
+            await service.heard(said(f"line {number}", number))
+            service.clock.forward(1)
+        *_, too_long, asked_again = model.requests
+    assert "as you wrote it last" in too_long.system
+    assert "as you wrote it last" not in asked_again.system
+    assert "Line 0." in asked_again.messages[-3].text, "below, with the newest message"
+
+
 async def test_what_an_agent_appends_stands_in_the_conversation_and_not_above_it(tmp_path: Path) -> None:
     """So that a provider's cache keeps the conversation, although an agent writes down what it learns."""
     note = [says("", append("human", f"Line {n}.")) for n in range(2)]
