@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bot.errors import UserError
 from memory.store.folder import DataFolder
-from texts import _
+from texts import _, error_text
 
 CONNECT_SECONDS = 5.0
 LONGEST_REQUEST = 1 << 20
@@ -68,7 +68,9 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
                     raise UserError(reply["error"])
                 if "data" not in reply:
                     return
-                yield msgspec.convert(reply["data"], Reply)
+                with same_version():
+                    decoded = msgspec.convert(reply["data"], Reply)
+                yield decoded
         except TimeoutError:
             raise silent(folder, seconds) from None
         except ConnectionError:
@@ -108,6 +110,23 @@ def silent(folder: DataFolder, seconds: float | None) -> UserError:
         "asked. Check `carina status`, try again, or stop it.",
         who=user_of(folder),
         seconds=seconds,
+    )
+
+
+@contextmanager
+def same_version() -> Iterator[None]:
+    """For decoding what came over the socket. Raises UserError if this version would not have sent it."""
+    try:
+        yield
+    except msgspec.ValidationError as error:
+        raise other_version(error_text(error)) from None
+
+
+def other_version(reason: str) -> UserError:
+    return UserError(
+        "The running service and this command are of different versions; restart the service with `carina restart` "
+        "({reason}).",
+        reason=reason,
     )
 
 

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from bot.errors import ToolError, UserError
-from bot.interfaces.client import LONGEST_REQUEST
+from bot.interfaces.client import LONGEST_REQUEST, other_version
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
 from memory.store.logs import Log
@@ -132,7 +132,7 @@ async def _serve_connection(
 ) -> None:
     try:
         await _perform(await _read_request(reader, handlers), reader, writer)
-    except _BadRequest as error:
+    except (_BadRequest, UserError) as error:
         with suppress(_Disconnected):
             await _send(writer, {"error": error_text(error)})
     except _Disconnected:
@@ -167,11 +167,11 @@ async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Han
             f'the request is not one line of JSON with an "op", of at most {LONGEST_REQUEST} bytes'
         ) from None
     if name not in handlers:
-        raise _BadRequest(f"unknown operation {name!r}: the running service has another version; restart it")
+        raise other_version(f"unknown: {name!r}")
     try:
         inspect.signature(handlers[name]).bind(**request)
     except TypeError as error:
-        raise _BadRequest(f"operation {name!r}: {error_text(error)}") from None
+        raise other_version(f"{name!r}: {error_text(error)}") from None
     return functools.partial(handlers[name], **request)
 
 

@@ -11,7 +11,17 @@ import msgspec
 from msgspec import Struct
 
 from bot.errors import UserError
-from bot.interfaces.client import CONNECT_SECONDS, LONGEST_REQUEST, Reply, View, no_service, no_sockets, silent, user_of
+from bot.interfaces.client import (
+    CONNECT_SECONDS,
+    LONGEST_REQUEST,
+    Reply,
+    View,
+    no_service,
+    no_sockets,
+    same_version,
+    silent,
+    user_of,
+)
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _
@@ -41,7 +51,8 @@ class Holder(Struct, frozen=True):
     async def data(self, operation: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
         reply = await self.ask(operation, arguments=arguments, view=View(as_json=True))
-        return msgspec.convert(reply, Reply).data()
+        with same_version():
+            return msgspec.convert(reply, Reply).data()
 
     def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
         """The replies as they arrive, without a time limit after the first one.

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bot.errors import CallError, UserError
-from bot.interfaces.client import Reply, View
+from bot.interfaces.client import Reply, View, same_version
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
@@ -31,7 +31,8 @@ def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]
 async def replies(
     registry: Registry, name: str, arguments: Mapping[str, Any], view: View | Mapping[str, Any]
 ) -> AsyncIterator[Reply]:
-    shown = msgspec.convert(view, View)
+    with same_version():
+        shown = msgspec.convert(view, View)
     if shown.locale:
         speak(shown.locale)
     caller = replace(

@@ -14,7 +14,7 @@ from bot.interfaces.chat_events import ChatEvent, Taken
 from bot.interfaces.cli.home import loaded
 from bot.interfaces.cli.local_operations import in_constellation, local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
-from bot.interfaces.client import Reply, View
+from bot.interfaces.client import Reply, View, same_version
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder
@@ -41,10 +41,14 @@ class Connection(Struct, frozen=True):
         return self._events("once", text=text, external_id=external_id)
 
     async def say(self, text: str) -> Taken:
-        return msgspec.convert(await self._ask("say", text=text, external_id=new_id()), Taken)
+        taken = await self._ask("say", text=text, external_id=new_id())
+        with same_version():
+            return msgspec.convert(taken, Taken)
 
     async def stop(self) -> int:
-        return int(await self._ask("chat.stop"))
+        count = await self._ask("chat.stop")
+        with same_version():
+            return msgspec.convert(count, int)
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
         """Suggestions for an argument of an operation. Raises UserError."""
@@ -63,12 +67,15 @@ class Connection(Struct, frozen=True):
             registry = local_registry(here, entry.by)
             return [each async for each in socket.replies(registry, entry.name, arguments, view)]
         async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
-            return [msgspec.convert(each, Reply) async for each in replies]
+            with same_version():
+                return [msgspec.convert(each, Reply) async for each in replies]
 
     async def _events(self, operation: str, **arguments: Any) -> AsyncGenerator[ChatEvent, None]:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:
             async for each in replies:
-                yield msgspec.convert(each, ChatEvent)
+                with same_version():
+                    event = msgspec.convert(each, ChatEvent)
+                yield event
 
     async def _ask(self, operation: str, **arguments: Any) -> Any:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:

@@ -4,7 +4,8 @@ It holds no data itself: every call is passed to the running service over its co
 reach, and is answered as the owner's commands are, so with what may be read at the owner's terminal.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -14,7 +15,7 @@ from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, Field, ValidationError
 
 from bot.errors import UserError
-from bot.interfaces.client import Reply, View
+from bot.interfaces.client import Reply, View, same_version
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, GroupAnswer, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
 from memory.store.folder import DataFolder
@@ -67,7 +68,8 @@ class Tools:
         message that is answered late is answered all the same, in the owner's terminal chat.
         """
         found = await self._ask("group.ask", seconds + _SLACK, group=group, text=message, seconds=seconds)
-        answer = msgspec.convert(found, GroupAnswer)
+        with _tool_errors():
+            answer = msgspec.convert(found, GroupAnswer)
         match answer.outcome:
             case Outcome.ANSWERED:
                 return answer.text
@@ -102,10 +104,8 @@ class Tools:
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Run an operation. Raises ToolError with a text for the caller."""
         reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view=View(as_json=True))
-        try:
+        with _tool_errors():
             return msgspec.convert(reply, Reply).data()
-        except UserError as error:
-            raise ToolError(error_text(error)) from error
 
 
 def over_the_socket(folder: DataFolder) -> Ask:
@@ -113,12 +113,19 @@ def over_the_socket(folder: DataFolder) -> Ask:
     async def ask(operation: str, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         if (holder := holder_of(folder)) is None:
             raise ToolError(f"Carina is not running with the data folder {folder.path}. `carina run` starts it.")
-        try:
+        with _tool_errors():
             return await holder.ask(operation, within, **arguments)
-        except UserError as error:
-            raise ToolError(error_text(error)) from error
 
     return ask
+
+
+@contextmanager
+def _tool_errors() -> Iterator[None]:
+    try:
+        with same_version():
+            yield
+    except UserError as error:
+        raise ToolError(error_text(error)) from error
 
 
 def _hit(hit: Mapping[str, Any]) -> str:

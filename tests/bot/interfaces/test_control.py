@@ -5,17 +5,28 @@ import json
 import socket
 import stat
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
+from mcp.server.mcpserver.exceptions import ToolError as MCPToolError
 
+from bot.agents.permissions.policy import People
+from bot.config import load_config
 from bot.errors import ToolError, UserError
+from bot.interfaces import client
+from bot.interfaces.cli.connection import Connection
 from bot.interfaces.client import NoService
 from bot.interfaces.control import serve
+from bot.interfaces.mcp.server import Tools, over_the_socket
 from bot.interfaces.service_client import Holder, ServiceFailed
+from bot.interfaces.socket import replies
+from bot.services.registry import Clocks, Guard, Registry
+from memory.store.clock import utc_now
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError
 from memory.store.folder import DataFolder
 
@@ -76,11 +87,15 @@ async def test_the_socket_is_for_its_owner_and_goes_with_the_service(folder: Dat
         (b"hello\n", "not one line of JSON"),
         (b"\xff\xfe\n", "not one line of JSON"),
         (b"[1]\n", "not one line of JSON"),
-        (b'{"op": 3}\n', "unknown operation"),
+        (b'{"op": 3}\n', "(unknown: '3')"),
         (b"{}\n", 'with an "op"'),
-        (b'{"op": "ad", "a": 1}\n', "unknown operation 'ad': the running service has another version; restart it"),
-        (b'{"op": "add"}\n', "operation 'add': missing a required argument: 'a'"),
-        (b'{"op": "add", "a": 1, "c": 1}\n', "operation 'add': got an unexpected keyword argument 'c'"),
+        (
+            b'{"op": "ad", "a": 1}\n',
+            "The running service and this command are of different versions; restart the service with `carina restart` "
+            "(unknown: 'ad').",
+        ),
+        (b'{"op": "add"}\n', "'add': missing a required argument: 'a'"),
+        (b'{"op": "add", "a": 1, "c": 1}\n', "'add': got an unexpected keyword argument 'c'"),
         (b'{"op": "add", "a": ' + b"1" * (1 << 21) + b"}\n", "of at most 1048576 bytes"),
     ],
 )
@@ -91,6 +106,39 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong(
         reply = await raw(folder, request_line)
         assert expected in reply["error"]
         assert await Holder(folder).ask("add", a=1) == 1
+
+
+async def test_a_reply_in_the_form_of_another_version_says_so_and_what_to_do(folder: DataFolder) -> None:
+    async def other(**_given: Any) -> dict[str, Any]:
+        return {"kind": "Said", "text": 3, "stopped": 1, "id": 2}
+
+    holder = Holder(folder)
+    chat = Connection(load_config({}, folder.path), holder.call, "", own=False)
+    tools = Tools(over_the_socket(folder))
+    calls: list[Callable[[], Awaitable[object]]] = [
+        lambda: chat.say("hi"),
+        chat.stop,
+        lambda: chat.data("status"),
+        lambda: anext(chat.shown(1, 1)),
+        lambda: anext(chat.once("hi", "1")),
+        lambda: holder.data("status"),
+        lambda: asyncio.to_thread(lambda: [*client.ask(folder, {"op": "status"}, 5)]),
+        lambda: tools.route_to_group("home", "hi"),
+        lambda: tools.search_memory("hi"),
+    ]
+    names = ("chat", "once", "say", "chat.stop", "status", "group.ask", "search")
+    with folder.lock():
+        async with serve(folder, dict.fromkeys(names, other)):
+            for call in calls:
+                with pytest.raises((UserError, MCPToolError), match=r"different versions; restart .* `carina restart`"):
+                    await call()
+
+
+async def test_a_view_in_the_form_of_another_version_says_so_and_what_to_do(folder: DataFolder) -> None:
+    registry = Registry([], Guard(People(()), lambda _person: False, str), Clocks(utc_now, AsyncMock(), str))
+    async with serve(folder, {"status": partial(replies, registry, "status")}):
+        with pytest.raises(ServiceFailed, match=r"different versions; restart .* `carina restart`"):
+            await Holder(folder).ask("status", arguments={}, view={"sure": "perhaps"})
 
 
 @pytest.mark.parametrize("error", [UserError("not yours"), ToolError("not yours"), BlockNotFound("not yours")])
