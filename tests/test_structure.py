@@ -310,7 +310,7 @@ def test_who_catches_everything_logs_the_traceback_or_raises() -> None:
 def _hides_errors(node: ast.AST) -> bool:
     match node:
         case ast.ExceptHandler(type=caught):
-            told = "\n".join(map(ast.unparse, node.body))
+            told = re.sub(r"\.info\(.*", "", "\n".join(map(ast.unparse, node.body)))  # that takes no traceback
             everything = caught is None or _EVERYTHING.search(ast.unparse(caught))
             return bool(everything) and not re.search(r"\braise\b|exc_info|\.exception\(", told)
         case ast.Call(func=ast.Name(id="suppress"), args=names):

@@ -202,7 +202,7 @@ class Server:
                 async with asyncio.timeout(self._settings.connect_seconds):
                     self._take(await session.tools())
             except Exception as error:  # as above
-                _log.info("mcp_no_listing", server=self.name, reason=type(error).__name__, exc_info=True)
+                _log.warning("mcp_no_listing", server=self.name, reason=type(error).__name__, exc_info=True)
                 if self._session is session:  # not a newer session
                     self._session = None
                     self._broken.set()
@@ -249,7 +249,7 @@ class Server:
                 raise ToolError(f"The MCP server {self.name} went away while it worked. {unknown}") from error
             return CallResult(error.message, ok=False)
         except Exception as error:  # as above
-            _log.info("mcp_no_result", server=self.name, tool=offer.tool, reason=type(error).__name__, exc_info=True)
+            _log.warning("mcp_no_result", server=self.name, tool=offer.tool, reason=type(error).__name__, exc_info=True)
             raise ToolError(f"What the MCP server {self.name} answered is no result of a call. {unknown}") from error
 
 
