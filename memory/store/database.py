@@ -241,9 +241,9 @@ class Database:
         """Open an existing, migrated file; on exit, waiting units are committed first."""
         async with AsyncExitStack() as stack:
             database = cls(path)
+            stack.callback(database._close_log)  # after the writer, which may still be syncing
             for thread in (database._writer, *database._readers):
                 stack.push_async_callback(thread.close)
-            stack.callback(database._close_log)
             await database.maintain(database._prepare)
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:

@@ -69,25 +69,28 @@ class ReadCache:
 
     def watch(self, raw: Connection) -> None:
         """Begin; in the file of accounts there is nothing to watch."""
-        raw.create_function("carina_changed", 1, self._note)
-        raw.create_function("carina_said", 2, self._said)
+        raw.create_function("carina_table_changed", 1, self._note_table)
+        raw.create_function("carina_message_changed", 2, self._note_message)
         known = {name for (name,) in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()}
         if not known >= _WATCHED.keys():
             return
         self._changes = dict.fromkeys(_WATCHED, 0)
         told = [
-            (f"{event} ON main.{table} {_WATCHED[table] if event == 'UPDATE' else ''}", f"carina_changed('{table}')")
+            (
+                f"{event} ON main.{table} {_WATCHED[table] if event == 'UPDATE' else ''}",
+                f"carina_table_changed('{table}')",
+            )
             for table in _WATCHED
             for event in ("INSERT", "UPDATE", "DELETE")
         ]
-        told += [(event, f"carina_said({message})") for event, message in _CONVERSATION.items()]
+        told += [(event, f"carina_message_changed({message})") for event, message in _CONVERSATION.items()]
         made = [f"TRIGGER told_{n} AFTER {event} BEGIN SELECT {call}; END;" for n, (event, call) in enumerate(told)]
         raw.executescript("CREATE TEMP ".join(["", *made]))  # at once: single statements would stay in memory
 
-    def _note(self, table: str) -> None:
+    def _note_table(self, table: str) -> None:
         self._changes[table] += 1
 
-    def _said(self, place: str, message: int | None) -> None:
+    def _note_message(self, place: str, message: int | None) -> None:
         known = _conversations.get((self._epoch, place))
         if known is not None and message is not None and message <= known[1]:
             self._put(place, (None, 0, ()))
