@@ -16,7 +16,7 @@ from memory.store.database import Row, Rows
 from memory.store.records import replace
 
 
-class _DomainSearch(Struct, frozen=True):
+class _DomainHit(Struct, frozen=True):
     find: Lookup
     number: int
     hit: Hit
@@ -26,7 +26,7 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
     """Search for `query` among the rows that the scope may use."""
     limit = min(max(query.limit, 1), MAX_HITS)
     lookups = _lookups(rows, query, scope)
-    found: list[_DomainSearch] = []
+    found: list[_DomainHit] = []
     asks = bool(query.text.strip())
     for find in lookups:
         found += _ranked(find, query, limit) if asks else _listed(find, limit)
@@ -48,7 +48,7 @@ def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
     return _counted(_lookups(rows, query, scope))
 
 
-def _with_few_guesses(found: list[_DomainSearch]) -> list[_DomainSearch]:
+def _with_few_guesses(found: list[_DomainHit]) -> list[_DomainHit]:
     """All results with the guesses last; only a few of those."""
     sure = sum(not one.hit.perhaps for one in found)
     return found[: sure + GUESSES]
@@ -66,11 +66,11 @@ def _counted(lookups: list[Lookup]) -> Mapping[Domain, int]:
     return counted
 
 
-def _listed(find: Lookup, limit: int) -> list[_DomainSearch]:
+def _listed(find: Lookup, limit: int) -> list[_DomainHit]:
     return [_found(find, row, ScoredRow(row["number"], 0.0)) for row in find.newest(limit)]
 
 
-def _ranked(find: Lookup, query: Query, limit: int) -> list[_DomainSearch]:
+def _ranked(find: Lookup, query: Query, limit: int) -> list[_DomainHit]:
     question = understood(query.text)
     if question is None:
         return []
@@ -79,7 +79,7 @@ def _ranked(find: Lookup, query: Query, limit: int) -> list[_DomainSearch]:
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 
 
-def _found(find: Lookup, row: Row, scored: ScoredRow) -> _DomainSearch:
+def _found(find: Lookup, row: Row, scored: ScoredRow) -> _DomainHit:
     hit = Hit(
         kind=find.table.kind,
         id=str(row["id"]),
@@ -98,10 +98,10 @@ def _found(find: Lookup, row: Row, scored: ScoredRow) -> _DomainSearch:
         around=scored.around,
         matched=scored.matched,
     )
-    return _DomainSearch(find, row["number"], hit)
+    return _DomainHit(find, row["number"], hit)
 
 
-def _completed(found: list[_DomainSearch]) -> list[Hit]:
+def _completed(found: list[_DomainHit]) -> list[Hit]:
     """The hits to show, with data that is looked up only for them."""
     beside = _beside([one for one in found if one.find.table.talk])
     hits = []
@@ -111,7 +111,7 @@ def _completed(found: list[_DomainSearch]) -> list[Hit]:
     return hits
 
 
-def _beside(said: list[_DomainSearch]) -> dict[int, tuple[Message | None, Message | None]]:
+def _beside(said: list[_DomainHit]) -> dict[int, tuple[Message | None, Message | None]]:
     """The message before and the message after each, in one query."""
     if not said:
         return {}
