@@ -203,8 +203,9 @@ class SearchResults(Result):
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.hits)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
-        order = NEWEST if self.newest else _("The best matches come first.")
-        return list(filter(None, (order if self.hits else "", perhaps if guess else "", words)))
+        best = _("The best matches come first.") if len(self.hits) > 1 else ""
+        order = NEWEST if self.newest and self.hits else best
+        return list(filter(None, (order, perhaps if guess else "", words)))
 
     def lines(self, markup: Markup) -> list[str]:
         hits = [hit.line(markup) for hit in self.hits] or [self.nothing]
