@@ -43,10 +43,10 @@ _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 _REMOVED = frozenset(
     (
         *("web.server.hooks", "terminal", "bluesky.direct_dids", "budgets.cheaper_at", "budgets.short_at"),
-        *("dreams.sessions", "dreams.expand"),
+        *("dreams.sessions", "dreams.expand", "mcp.ask_tools"),
     )
 )
-"""Keys that earlier versions had."""
+"""Keys that earlier versions had, without the names of tables."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 
 
@@ -122,7 +122,7 @@ def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
     key, model = _walk(item["loc"], data, root)
     if item["type"] == "extra_forbidden":
         name = str(item["loc"][-1])
-        if re.sub(r"\[[^]]*]", "", key) in _REMOVED:
+        if re.sub(r"\[[^]]*]|(?<=^mcp\.)[^.]+\.", "", key) in _REMOVED:
             return _("{key}: this setting was removed; delete it (CHANGELOG.md gives the reason)", key=key)
         if _SECRET_NAMES.search(name):
             return _("{key}: unknown key; secrets belong in the environment or in .env, see .env.example", key=key)
