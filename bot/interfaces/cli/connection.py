@@ -67,8 +67,9 @@ class Connection(Struct, frozen=True):
             registry = local_registry(here, entry.by)
             return [each async for each in socket.replies(registry, entry.name, arguments, view)]
         async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
-            with same_version():
-                return [msgspec.convert(each, Reply) async for each in replies]
+            found = [each async for each in replies]
+        with same_version():
+            return [msgspec.convert(each, Reply) for each in found]
 
     async def _events(self, operation: str, **arguments: Any) -> AsyncGenerator[ChatEvent, None]:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
+import msgspec
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError as MCPToolError
 
@@ -21,7 +22,7 @@ from bot.errors import ToolError, UserError
 from bot.interfaces import client
 from bot.interfaces.cli.connection import Connection
 from bot.interfaces.client import NoService
-from bot.interfaces.control import serve
+from bot.interfaces.control import replies_of, serve
 from bot.interfaces.mcp.server import Tools, over_the_socket
 from bot.interfaces.service_client import Holder, ServiceFailed
 from bot.interfaces.socket import replies
@@ -132,6 +133,15 @@ async def test_a_reply_in_the_form_of_another_version_says_so_and_what_to_do(fol
             for call in calls:
                 with pytest.raises((UserError, MCPToolError), match=r"different versions; restart .* `carina restart`"):
                     await call()
+
+
+async def test_an_error_inside_of_an_operation_is_not_taken_for_another_version(folder: DataFolder) -> None:
+    async def broken(**_given: Any) -> None:
+        raise msgspec.ValidationError("a stored row")
+
+    chat = Connection(load_config({}, folder.path), lambda _name, **given: replies_of(broken(**given)), "", own=True)
+    with pytest.raises(msgspec.ValidationError, match="a stored row"):
+        await chat.data("status")
 
 
 async def test_a_view_in_the_form_of_another_version_says_so_and_what_to_do(folder: DataFolder) -> None:
