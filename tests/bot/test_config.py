@@ -129,7 +129,10 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     [
         ('[bluesky]\napology = "Later"\n', "bluesky.apology: moved; write it as model.apology"),
         ("[constelation]\n", 'constelation: unknown key; did you mean "constellation"?'),
-        ('[mcp.notes]\ncommand = "notes"\nask_tools = {}\n', "mcp.notes.ask_tools: this setting was removed; delete it"),
+        (
+            '[mcp.notes]\ncommand = "notes"\nask_tools = {}\n',
+            "mcp.notes.ask_tools: this setting was removed; delete it",
+        ),
         ('[web.server.hooks.a]\ngroup = "Main"\n', "web.server.hooks: this setting was removed; delete it"),
         ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
