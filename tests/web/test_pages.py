@@ -306,6 +306,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         assert words in page
     found = await s.call("agent.preview", place=place)
     assert "Elm Street" in found["text"]
+    assert '"operation": "insert"' in found["text"], "what it wrote in calls is before its eyes"
     assert min(each["tokens"] for each in found["sections"]) >= 0
     await s.call("archival.add", text="The dentist closes at five")
     await s.call("facts.add", fact="I am afraid of drills")

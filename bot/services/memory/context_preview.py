@@ -13,6 +13,8 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
 from bot.agents.tools.search_results import Why
 from bot.errors import UserError
+from bot.models.base import AssistantMessage
+from bot.models.base import Message as PromptMessage
 from bot.services.caller import Caller
 from bot.services.memory.search import why_words
 from bot.services.names import find_living, find_named
@@ -127,8 +129,8 @@ class ContextPreview(Struct, frozen=True):
         elif arguments.text:
             raise UserError("Name the block in which to try the text.")
         request = prompt.render(material, ())
-        tokens = estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
-        written = "\n\n".join([request.system, *(each.text for each in request.messages)])
+        parts = [request.system, *map(_with_calls, request.messages)]
+        tokens, written = sum(map(estimate_tokens, parts)), "\n\n".join(parts)
         name = found.name or found.id
         reasons = tuple(_reasons(material, written))
         sized = sections(request.sizes, tokens)
@@ -142,6 +144,12 @@ class ContextPreview(Struct, frozen=True):
         joined = Step(0, MessagesJoined(((newest.id, newest.revision),)), now)
         looked = prompt.inputs(rows, turn, agent, TurnRows((), (newest,), (joined,)))
         return prompt.add_recalled(rows, prompt.add_inputs(rows, looked))
+
+
+def _with_calls(said: PromptMessage) -> str:
+    """A message, with the calls of an answer: what blocks lack stands there."""
+    calls = said.calls if isinstance(said, AssistantMessage) else ()
+    return "\n".join(filter(None, (said.text, *(f"{call.name} {call.arguments}" for call in calls))))
 
 
 def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
