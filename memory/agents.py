@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from memory.store.database import Row, Rows, Tx, Value
-from memory.store.ids import AgentId, GroupId, new_id
+from memory.store.ids import AgentId, GroupId
 from memory.store.migrations import unreadable_tables
 from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
@@ -22,11 +22,36 @@ from memory.store.sqlite import connect, driver
 Status: TypeAlias = Literal["active", "hibernated", "archived"]
 
 
-class Profile(NamedTuple):
-    """An agent's display name, and the URL of its picture."""
+class InitialBlock(Struct, frozen=True, omit_defaults=True):
+    """A block that exists from the start. `audience` is public, owner or each: one for every audience."""
 
-    name: str
-    avatar: str
+    label: str
+    description: str
+    type: str
+    content: str
+    char_limit: int
+    permission: str
+    audience: str
+    pinned: bool
+    schema: str = ""
+    """As JSON; empty for a plain text."""
+    values: Mapping[str, Any] = {}
+
+
+class AgentConfig(Struct, frozen=True, omit_defaults=True):
+    """Settings that have no column of their own. Compaction and patrols are checked where they are used."""
+
+    avatar: str = ""
+    """The URL of its picture."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    context_budget: int | None = None
+    """In tokens."""
+    compaction: Mapping[str, Any] | None = None
+    patrols: tuple[Mapping[str, Any], ...] = ()
+    blocks: tuple[InitialBlock, ...] = ()
+    show_name: str = ""
+    """The display name; empty if the account itself speaks."""
 
 
 class Agent(Struct, frozen=True):
@@ -37,8 +62,7 @@ class Agent(Struct, frozen=True):
     """"provider:name", or empty for the service's default."""
     system_prompt: str
     tools: tuple[str, ...]
-    config: dict[str, Any] = field(default_factory=dict)
-    """temperature, max_tokens, context_budget (tokens), blocks (templates of blocks that exist per audience)."""
+    config: AgentConfig = AgentConfig()
     rules: tuple[Mapping[str, Any], ...] = ()
     """Tool rules as configured, each {"rule", "tool", ...}."""
     status: Status = "active"
@@ -52,11 +76,6 @@ class Agent(Struct, frozen=True):
     def consent(self) -> frozenset[str]:
         """The tools that may be used only with approval."""
         return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
-
-    @property
-    def face(self) -> Profile:
-        """The display name and the URL of the picture; an empty name if the account itself speaks."""
-        return Profile(self.config.get("show_name", ""), self.config.get("avatar", ""))
 
 
 class Member(Struct, frozen=True):
@@ -113,6 +132,13 @@ def change_agent(tx: Tx, agent: Agent, now: datetime) -> None:
     _change(tx, "agents", _agent.values(agent), now)
 
 
+def renew_agent(tx: Tx, agent: Agent, now: datetime) -> None:
+    """Change an agent's tools and shown name; settings that only a newer version knows stay."""
+    sql = """UPDATE agents SET enabled_tools = :enabled_tools, usual_tools = :usual_tools, updated_at = :now,
+             config = json_set(config, '$.show_name', :show_name) WHERE id = :id"""
+    tx.run(sql, {**_agent.values(agent), "show_name": agent.config.show_name, "now": now})
+
+
 def _change(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> None:
     """Update the columns of an existing row, except its name and status."""
     settings = ", ".join(f"{name} = :{name}" for name in values if name not in ("id", "name", "status"))
@@ -129,26 +155,21 @@ def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
     if row is not None:
         return group(tx, GroupId(row["id"]))
     tx.insert("agent_groups", {**_group.values(group_), "created_at": now, "updated_at": now})
-    for position, member in enumerate(group_.members):
-        add_member(tx, group_.id, member, position, now)
+    _set_members(tx, group_, now)
     return group_
 
 
 def change_group(tx: Tx, group_: Group, now: datetime) -> None:
     """Change a group's settings and members; its name and its pattern's state stay."""
     _change(tx, "agent_groups", _group.values(group_), now)
+    _set_members(tx, group_, now)
+
+
+def _set_members(tx: Tx, group_: Group, now: datetime) -> None:
     tx.run("DELETE FROM group_members WHERE group_id = ?", (group_.id,))
     for position, member in enumerate(group_.members):
-        add_member(tx, group_.id, member, position, now)
-
-
-def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
-    place: dict[str, Value] = {"group_id": group_id, "position": position, "joined_at": now}
-    tx.insert("group_members", _member.values(member) | place)
-
-
-def new_group_id() -> GroupId:
-    return GroupId(new_id("grp"))
+        place: dict[str, Value] = {"group_id": group_.id, "position": position, "joined_at": now}
+        tx.insert("group_members", _member.values(member) | place)
 
 
 TABLES = ("agents", "agent_groups", "group_members", "folder_attachments")

@@ -86,7 +86,7 @@ def job_id(name: str) -> str:
 
 def _patrols(rows: Rows) -> list[tuple[Agent, Patrol]]:
     active = (agent for agent in agents.agents(rows) if agent.status == "active")
-    return [(agent, Patrol.model_validate(each)) for agent in active for each in agent.config.get("patrols", ())]
+    return [(agent, Patrol.model_validate(each)) for agent in active for each in agent.config.patrols]
 
 
 class Patrols(Struct, frozen=True):

@@ -3,12 +3,11 @@
 Afterward the database is authoritative: what exists by name stays unchanged, what is missing is added.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from memory import agents, blocks
-from memory.agents import Agent
+from memory.agents import Agent, InitialBlock
 from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, configured
 from memory.blocks.configured import Common, full_description
 from memory.blocks.document import SYSTEM
@@ -17,7 +16,7 @@ from memory.blocks.lookup import blocks_described, own_block
 from memory.blocks.schemas import TEXT, parse_schema
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.store.database import Tx
-from memory.store.ids import AgentId, BlockId, PersonId, new_id
+from memory.store.ids import AgentId, BlockId, PersonId
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
@@ -30,10 +29,10 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
 
 def ensure_own_blocks(tx: Tx, agent: Agent, now: datetime) -> None:
     """Create the agent's missing blocks, except those with one instance per audience."""
-    for seed in agent.config.get("blocks", ()):
-        if seed["audience"] != "each":
-            audience = PUBLIC if seed["audience"] == "public" else OWNER
-            if own_block(tx, agent.id, seed["label"], audience) is None:
+    for seed in agent.config.blocks:
+        if seed.audience != "each":
+            audience = PUBLIC if seed.audience == "public" else OWNER
+            if own_block(tx, agent.id, seed.label, audience) is None:
                 blocks.create_block(tx, new_block(agent.id, seed, audience), SYSTEM, now)
 
 
@@ -46,11 +45,7 @@ def describe_blocks(tx: Tx, before: Agent, agent: Agent, now: datetime) -> None:
 
 
 def _descriptions(agent: Agent) -> dict[str, str]:
-    return {seed["label"]: new_block(agent.id, seed, OWNER).description for seed in agent.config.get("blocks", ())}
-
-
-def new_agent_id() -> AgentId:
-    return AgentId(new_id("agt"))
+    return {seed.label: new_block(agent.id, seed, OWNER).description for seed in agent.config.blocks}
 
 
 def ensure_blocks(
@@ -64,8 +59,8 @@ def ensure_blocks(
     """Create missing per-audience blocks of the agent and the constellation for this audience, and update those that a
     notification `brought`; returns their ids, each once, in order."""
     about = person if audience.startswith("person:") else None
-    common = [each for each in configured.configured(tx) if each.seed["audience"] == "each"]
-    own = [seed for seed in agent.config.get("blocks", ()) if seed["audience"] == "each"]
+    common = [each for each in configured.configured(tx) if each.seed.audience == "each"]
+    own = [seed for seed in agent.config.blocks if seed.audience == "each"]
     wanted = [new_block(CONSTELLATION_OWNER, each.seed, audience, about) for each in common]
     wanted += [new_block(agent.id, seed, audience, about) for seed in own]
     made = blocks.ensure_blocks(tx, agent.id, audience, [*wanted, *brought], now)
@@ -75,22 +70,22 @@ def ensure_blocks(
     return tuple(dict.fromkeys(block.id for block, _ in made[len(wanted) :]))
 
 
-def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:
-    schema = parse_schema(seed["schema"]) if "schema" in seed else TEXT
+def new_block(owner: AgentId, seed: InitialBlock, audience: Audience, about: PersonId | None = None) -> NewBlock:
+    schema = parse_schema(seed.schema) if seed.schema else TEXT
     return NewBlock(
         owner=owner,
-        label=seed["label"],
-        description=full_description(seed["description"], schema),
+        label=seed.label,
+        description=full_description(seed.description, schema),
         audience=audience,
         trust=Trust.SYSTEM,
-        type=BlockType(seed["type"]),
-        permission=Permission(seed["permission"]),
-        char_limit=seed["char_limit"],
-        pinned=bool(seed["pinned"]),
+        type=BlockType(seed.type),
+        permission=Permission(seed.permission),
+        char_limit=seed.char_limit,
+        pinned=seed.pinned,
         about=about,
-        content=seed["content"],
+        content=seed.content,
         schema=schema,
-        values=seed.get("values", {}),
+        values=seed.values,
     )
 
 
@@ -98,6 +93,9 @@ def seed_common(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
     """Set the constellation's blocks, and create those that do not have one instance per audience."""
     configured.configure(tx, wanted, now)
     for common in wanted:
-        if common.seed["audience"] != "each":
-            audience = PUBLIC if common.seed["audience"] == "public" else OWNER
-            configured.ensure(tx, common, new_block(CONSTELLATION_OWNER, common.seed, audience), now)
+        if common.seed.audience != "each":
+            audience = PUBLIC if common.seed.audience == "public" else OWNER
+            new = new_block(CONSTELLATION_OWNER, common.seed, audience)
+            ((block, made),) = blocks.ensure_blocks(tx, CONSTELLATION_OWNER, audience, [new], now)
+            if made:
+                configured.give_rights(tx, common, block, now)

@@ -130,9 +130,9 @@ def answer_row(turn: Turn, place: PlaceId, message: MessageId | None) -> outbox.
 
 
 def _queue(tx: Tx, ended: TurnResult, message: MessageId | None, now: datetime) -> None:
-    turn, face = ended.material.turn, ended.material.agent.face
+    turn, shown = ended.material.turn, ended.material.agent.config
     mentions = (turn.person,) if turn.person else ()
-    detail = outbox.TextDetail(answers(ended.material), mentions, face.name, face.avatar, preview_key(turn.id))
+    detail = outbox.TextDetail(answers(ended.material), mentions, shown.show_name, shown.avatar, preview_key(turn.id))
     queue(tx, answer_row(turn, ended.place, message), detail, ended.pieces, now)
 
 
@@ -155,7 +155,7 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime, progress: b
     turn = turns.get(tx, turn_id)
     if turn is None or turn.status != "running":
         return None
-    if not progress and acting(tx, turn).config.get("show_name"):
+    if not progress and acting(tx, turn).config.show_name:
         return None
     key = progress_key(turn.id) if progress else preview_key(turn.id)
     outbox.add(tx, replace(outbox.NewRow.of_turn(turn, key, turn.place, text), kind="preview"), now)
@@ -171,7 +171,7 @@ def preview_key(turn: int) -> str:
 def name_of_speaker(rows: Rows, turn_id: TurnId) -> str:
     """The name under which a turn's answer is sent, if not the account's."""
     turn = turns.get(rows, turn_id)
-    return "" if turn is None else str(acting(rows, turn).config.get("show_name", ""))
+    return "" if turn is None else acting(rows, turn).config.show_name
 
 
 def progress_key(turn: int) -> str:

@@ -140,7 +140,7 @@ class TurnRunner:
             except TurnMoved:
                 continue  # nothing of it was stored
         if over:
-            compacts = material.agent.config.get("compaction") is not None
+            compacts = material.agent.config.compaction is not None
             self._deps.watch(events.TurnCompleted(self._turn, material.turn.place, compacts))
         return over
 

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec import convert, to_builtins
+
 from bot.agents.groups.settings import with_agents
-from bot.agents.seeds import new_agent_id, seed_agent, seed_common
+from bot.agents.seeds import seed_agent, seed_common
 from bot.config import Config
 from bot.config.agent_files import read_agent, read_group, require_sound
 from bot.config.blocks import Block as BlockSettings
@@ -17,7 +19,7 @@ from bot.config.tables import Group as GroupSettings
 from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from memory import agents
-from memory.agents import Agent, Group, Member
+from memory.agents import Agent, AgentConfig, Group, InitialBlock, Member
 from memory.blocks.configured import Common
 from memory.blocks.schemas import TEXT, dump_schema
 from memory.queue import inbox
@@ -25,11 +27,10 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, GroupId, PersonId
+from memory.store.ids import AgentId, GroupId, PersonId, new_id
 from memory.store.records import replace
 
 _SEED = commit_point("constellation.seed")
-_COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "blocks"}
 
 
 async def configured_constellation(config: Config, constellations: Constellations, owner: PersonId) -> Constellation:
@@ -105,7 +106,7 @@ def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
         Member(ids[each.agent], each.role, each.domain, each.capabilities, each.model) for each in settings.members
     )
     return Group(
-        id=agents.new_group_id(),
+        id=GroupId(new_id("grp")),
         name=settings.name,
         members=members,
         pattern=settings.pattern,
@@ -176,18 +177,17 @@ def _renew(tx: Tx, config: Config, now: datetime) -> None:
     own = {each.name: each.tools for each in config.agents if "tools" in each.model_fields_set}
     for agent in agents.every_agent(tx):
         usual = agent.usual_tools and own.get(agent.name) != agent.tools
-        shown = {**agent.config, "show_name": agent.name if config.discord.show_names else ""}
+        shown = replace(agent.config, show_name=agent.name if config.discord.show_names else "")
         renewed = replace(agent, usual_tools=usual, tools=TOOLS if usual else agent.tools, config=shown)
         if renewed != agent:
-            agents.change_agent(tx, renewed, now)
+            agents.renew_agent(tx, renewed, now)
 
 
 def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
     """An agent from its table in the configuration; settings without a column of their own go into `config`."""
-    said = settings.model_dump(mode="json", exclude=_COLUMNS)
-    others = {key: value for key, value in said.items() if value not in (None, "", [])}
+    others = {"blocks": tuple(map(_block, settings.blocks)), "show_name": settings.name if show_name else ""}
     return Agent(
-        id=new_agent_id(),
+        id=AgentId(new_id("agt")),
         name=settings.name,
         description=settings.description,
         model=settings.model,
@@ -195,36 +195,30 @@ def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
         tools=settings.tools,
         usual_tools="tools" not in settings.model_fields_set,
         rules=tuple(rule.plain() for rule in settings.rules),
-        config={
-            **others,
-            "blocks": [_block(block) for block in settings.blocks],
-            "show_name": settings.name if show_name else "",
-        },
+        config=convert(settings.model_dump(mode="json") | others, AgentConfig),
     )
 
 
 def agent_section(agent: Agent) -> dict[str, Any]:
     """The inverse: the configuration table that would create such an agent, as plain data."""
-    others = {key: value for key, value in agent.config.items() if key not in ("blocks", "show_name")}
     said = {"description": agent.description, "model": agent.model}
     return {
         "name": agent.name,
         **{key: value for key, value in said.items() if value},
         "system_prompt": agent.system_prompt,
-        **others,
+        **to_builtins(replace(agent.config, blocks=(), show_name="")),
         **({} if agent.usual_tools else {"tools": list(agent.tools)}),
         "rules": [dict(rule) for rule in agent.rules],
-        "blocks": [_without_defaults(block) for block in agent.config.get("blocks", ())],
+        "blocks": [_without_defaults(block) for block in agent.config.blocks],
     }
 
 
-def _without_defaults(block: Mapping[str, Any]) -> dict[str, Any]:
-    usual = {"content": "", "pinned": False, "values": {}}
-    said = {key: value for key, value in block.items() if key not in usual or usual[key] != value}
-    return said | {"schema": json.loads(said["schema"])} if "schema" in said else said
+def _without_defaults(block: InitialBlock) -> dict[str, Any]:
+    usual = {"content": "", "pinned": False}
+    said = {key: value for key, value in to_builtins(block).items() if key not in usual or usual[key] != value}
+    return said | {"schema": json.loads(block.schema)} if block.schema else said
 
 
-def _block(block: BlockSettings) -> dict[str, Any]:
-    """A block as stored in an agent's row; a plain text keeps its old form."""
-    kept = block.model_dump(mode="json", exclude={"shape", "template", "values", "permissions"})
-    return kept if block.shape == TEXT else kept | {"schema": dump_schema(block.shape), "values": dict(block.values)}
+def _block(block: BlockSettings) -> InitialBlock:
+    schema = "" if block.shape == TEXT else dump_schema(block.shape)
+    return convert(block.model_dump(mode="json") | {"schema": schema}, InitialBlock)

@@ -26,6 +26,7 @@ from bot.models.base import Answer, Request, UserMessage
 from bot.storage_retry import until_stored
 from bot.upkeep.background_calls import Background, NoAnswer
 from bot.upkeep.compaction_strategies import (
+    STORED,
     Plan,
     RecursiveSummarization,
     Strategy,
@@ -33,7 +34,6 @@ from bot.upkeep.compaction_strategies import (
     View,
     forced,
     plan,
-    strategy_of,
 )
 from bot.upkeep.prompts import message_line
 from memory import agents
@@ -209,7 +209,7 @@ def conversation_of(
         return None
     agent = agents.agent(rows, turn.agent)
     try:
-        strategy = strategy_of(agent.config) or otherwise
+        strategy = STORED.validate_python(agent.config.compaction) or otherwise
     except ValidationError as error:  # edited by hand, or by a newer program
         _log.warning("unknown_compaction", agent=agent.name, reason=str(error.errors()[0]["msg"]))
         strategy = otherwise
@@ -225,7 +225,7 @@ def conversation_of(
     held = [*kept, *(one for one in found if one.id not in waiting and summaries.position(one) < open_from)]
     unseen = hidden_people.people(rows) if audience == PUBLIC else ()
     held = [one._replace(text="", tool_args=None) if one.person in unseen else one for one in held]
-    budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
+    budget = agent.config.context_budget or DEFAULT_BUDGET
     view = View(sorted(held, key=lambda message: (summaries.position(message), message.id)), budget, size_of, now)
     return Conversation(turn, agent, strategy, previous, view)
 

@@ -7,7 +7,7 @@ newest turn always stays.
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -73,13 +73,7 @@ class TimeDecay(_Limits):
 Strategy: TypeAlias = Annotated[
     Truncate | RecursiveSummarization | Importance | TimeDecay, Field(discriminator="strategy")
 ]
-_ADAPTER: TypeAdapter[Strategy] = TypeAdapter(Strategy)
-
-
-def strategy_of(config: dict[str, Any]) -> Strategy | None:
-    """An agent's configured strategy; None if there is none."""
-    given = config.get("compaction")
-    return None if given is None else _ADAPTER.validate_python(given)
+STORED: TypeAdapter[Strategy | None] = TypeAdapter(Strategy | None)
 
 
 class Plan(Struct, frozen=True):

@@ -1,14 +1,13 @@
 """Block templates, and the constellation's shared blocks, which an agent sees at the block's or its own permission."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
-from memory import blocks
-from memory.blocks import CONSTELLATION_OWNER, Block, BlockType, NewBlock, Permission
+from memory.agents import InitialBlock
+from memory.blocks import CONSTELLATION_OWNER, Block, BlockType, Permission
 from memory.blocks.containers import begin
 from memory.blocks.document import BlockDocument
 from memory.blocks.lifecycle import share_block
@@ -17,6 +16,7 @@ from memory.blocks.schemas import TEXT, Field, FieldType, ListSchema, LogSchema,
 from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId
+from memory.store.row_mapper import RowMapper
 
 
 class Template(Struct, frozen=True):
@@ -125,53 +125,42 @@ _CONFIGURED = "agent_id = ? AND label = ? AND deleted_at IS NULL"
 
 
 class Common(Struct, frozen=True):
-    """A shared block; `seed` is as in an agent's row, `permissions` holds those that differ from the block's own."""
+    """A shared block; `permissions` holds those that differ from the block's own."""
 
-    seed: Mapping[str, Any]
+    seed: InitialBlock
     permissions: Mapping[AgentId, str]
 
-    @property
-    def label(self) -> str:
-        return str(self.seed["label"])
+
+_common = RowMapper(Common)
 
 
 def configured(rows: Rows) -> list[Common]:
-    def read() -> list[Common]:
-        found = rows.all("SELECT seed, permissions FROM constellation_blocks ORDER BY label")
-        return [Common(json.loads(row["seed"]), json.loads(row["permissions"])) for row in found]
-
-    return rows.cached(("constellation_blocks",), "configured blocks", read)
+    sql = "SELECT seed, permissions FROM constellation_blocks ORDER BY label"
+    return rows.cached(("constellation_blocks",), "configured blocks", lambda: _common.all(rows, sql))
 
 
 def configure(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
     """Take over the wanted shared blocks. Existing ones stay; changed permissions apply to them at once."""
-    before = {each.label: each for each in configured(tx)}
+    before = {each.seed.label: each for each in configured(tx)}
     tx.run("DELETE FROM constellation_blocks")
     for each in wanted:
-        kept = {"seed": json.dumps(dict(each.seed)), "permissions": json.dumps(dict(each.permissions))}
-        tx.insert("constellation_blocks", {"label": each.label, **kept})
-        if each.label in before and _rights(before[each.label]) != _rights(each):
+        label = each.seed.label
+        tx.insert("constellation_blocks", {"label": label, **_common.values(each)})
+        if label in before and _rights(before[label]) != _rights(each):
             _renew_rights(tx, each, now)
 
 
-def ensure(tx: Tx, common: Common, new: NewBlock, now: datetime) -> None:
-    """Create a shared block for one audience, with its permissions; an existing one stays as it is."""
-    ((block, made),) = blocks.ensure_blocks(tx, CONSTELLATION_OWNER, new.audience, [new], now)
-    if made:
-        give_rights(tx, common, block, now)
-
-
 def _rights(common: Common) -> tuple[str, dict[AgentId, str]]:
-    return common.seed["permission"], dict(common.permissions)
+    return common.seed.permission, dict(common.permissions)
 
 
 def _renew_rights(tx: Tx, common: Common, now: datetime) -> None:
-    named = (CONSTELLATION_OWNER, common.label)
-    tx.run(f"UPDATE memory_blocks SET permission = ? WHERE {_CONFIGURED}", (common.seed["permission"], *named))
+    named = (CONSTELLATION_OWNER, common.seed.label)
+    tx.run(f"UPDATE memory_blocks SET permission = ? WHERE {_CONFIGURED}", (common.seed.permission, *named))
     configured = f"SELECT id FROM memory_blocks WHERE {_CONFIGURED}"
     tx.run(f"DELETE FROM shared_block_agents WHERE block_id IN ({configured})", named)
     for row in tx.all(f"SELECT audience FROM memory_blocks WHERE {_CONFIGURED}", named):
-        block = own_block(tx, CONSTELLATION_OWNER, common.label, Audience(row["audience"]))
+        block = own_block(tx, CONSTELLATION_OWNER, common.seed.label, Audience(row["audience"]))
         if block is not None:
             give_rights(tx, common, block, now)
 

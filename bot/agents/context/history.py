@@ -40,7 +40,7 @@ _LANDMARK = 16  # one in so many messages is a possible start of a cut conversat
 
 def fitting(agent: Agent, history: Sequence[messages.Message]) -> list[messages.Message]:
     """The newest messages that fit the budget."""
-    budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
+    budget = agent.config.context_budget or DEFAULT_BUDGET
     kept: list[messages.Message] = []
     for message in reversed(history):
         budget -= _weight(message.text or message.tool_args or "") + 12

@@ -281,7 +281,7 @@ def _history(rows: Rows, material: PromptInputs, view: TurnView) -> list[message
 
 def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
     """Render the request for the next model step. Pure: the same inputs give the same request, byte for byte."""
-    temperature, max_tokens = material.agent.config.get("temperature"), material.agent.config.get("max_tokens")
+    temperature, max_tokens = material.agent.config.temperature, material.agent.config.max_tokens
     for each in material.asked:
         if isinstance(each.payload, Extras):
             temperature = temperature if each.payload.temperature is None else each.payload.temperature

@@ -53,7 +53,7 @@ def _write(
             after=after,
             mentions=(turn.person,) if turn.person else (),
             speaker=speaker,
-            avatar="" if agent is None else agent.face.avatar,
+            avatar="" if agent is None else agent.config.avatar,
         )
         pieces = package(place_source(turn.place), text)
         after = queue(tx, replace(answer, key=f"turn/{turn.id}/{number}", agent=by), detail, pieces, now)

@@ -122,8 +122,9 @@ def _acting(rows: Rows, turn: Turn) -> Agent:
 def _as_member(agent: Agent, group: Group, *, leads: bool = False) -> Agent:
     if (member := group.member(agent.id)) is None:
         return agent
-    shows = {"show_name": agent.name} if sum(each.role != "observer" for each in group.members) > 1 else {}
-    agent = replace(agent, model=member.model or agent.model, config={**agent.config, **shows})
+    if sum(each.role != "observer" for each in group.members) > 1:
+        agent = replace(agent, config=replace(agent.config, show_name=agent.name))
+    agent = replace(agent, model=member.model or agent.model)
     if member.role == "observer":  # in a part, and after a decision on a request that it made there
         return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
     if group.pattern == "supervisor" and (leads or member.role == "supervisor"):

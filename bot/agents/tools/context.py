@@ -345,7 +345,5 @@ def author_of(context: ToolContext, label: str) -> Author:
 
 def _template(context: ToolContext, label: str) -> NewBlock | None:
     """The agent's block of that label that exists once for each audience, if it has such a one."""
-    for seed in context.agent.config.get("blocks", ()):
-        if seed["label"] == label and seed["audience"] == "each":
-            return new_block(context.agent.id, seed, context.turn.scope.audience)
-    return None
+    seeds = (seed for seed in context.agent.config.blocks if seed.label == label and seed.audience == "each")
+    return next((new_block(context.agent.id, seed, context.turn.scope.audience) for seed in seeds), None)

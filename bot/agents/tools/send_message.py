@@ -83,8 +83,8 @@ class SendMessageTool(StoreTool[SendArguments]):
             pieces = [Piece("", flatten(arguments.file_name, 100) or "file.txt", arguments.content)]
         row = outbox.NewRow.of_turn(turn, f"tool/{turn.id}/{snowflakes.next()}", place)
         row = replace(row, audience=hearers.audience)
-        face = context.agent.face
-        queue(tx, row, outbox.TextDetail(speaker=face.name, avatar=face.avatar), pieces, context.now)
+        shown = context.agent.config
+        queue(tx, row, outbox.TextDetail(speaker=shown.show_name, avatar=shown.avatar), pieces, context.now)
         _note_sent(tx, context, gettext_lazy("sent a message to {name}", name=name), name)
         return Outcome(
             say("queued for {place}: it will be delivered as soon as this turn's step is stored", place=place)

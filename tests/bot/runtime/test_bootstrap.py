@@ -36,12 +36,14 @@ EARLIER = '["context", "recall", "search", "send_message"]'
 async def test_tools_of_a_later_version_reach_agents_that_were_given_no_list_of_their_own(tmp_path: Path) -> None:
     toml = TWO.replace('You are Moon."', 'You are Moon."\ntools = ["context", "search"]')
     async with running(tmp_path, Setting(toml=toml)) as service:
-        await service.write(lambda tx: tx.run("UPDATE agents SET enabled_tools = ? WHERE name = 'Star'", (EARLIER,)))
+        later = "UPDATE agents SET enabled_tools = ?, config = json_set(config, '$.later', 7) WHERE name = 'Star'"
+        await service.write(lambda tx: tx.run(later, (EARLIER,)))  # with a setting of a newer version
     async with running(tmp_path, Setting(toml=toml)) as service:
         assert {agent.name: agent.tools for agent in await service.read(everybody)} == {
             "Star": TOOLS,
             "Moon": ("context", "search"),
         }
+        assert await service.column("SELECT config ->> 'later' FROM agents WHERE name = 'Star'") == [7]
 
 
 async def test_a_list_in_the_file_is_an_agents_own_also_where_it_was_the_usual_one_once(tmp_path: Path) -> None:

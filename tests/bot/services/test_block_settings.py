@@ -1,7 +1,6 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
 import dataclasses
-import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
@@ -18,7 +17,7 @@ from bot.services.memory.block_settings import (
 )
 from bot.services.memory.blocks import Blocks
 from memory import agents
-from memory.agents import Agent
+from memory.agents import Agent, AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
@@ -178,8 +177,9 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
 async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_renamed(
     settings: BlockSettings, database: Database, audience: str, again: bool
 ) -> None:
-    seeds = json.dumps({"blocks": [{"label": "human", "audience": audience}]})
-    await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET config = ? WHERE id = ?", (seeds, ADA.id)))
+    seed = InitialBlock("human", "Who speaks", "core", "", 90, "read_write", audience, pinned=False)
+    ada = replace(ADA, config=AgentConfig(blocks=(seed,)))
+    await database.write(_SEED, lambda tx: change_agent(tx, ada, NOW))
     await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
     if again:
         with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada creates it again") as refused:

@@ -11,12 +11,7 @@ from pydantic import ValidationError
 from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.errors import ConfigError
 from bot.models.base import Answer, AssistantMessage, ContextTooLong, ModelBusy, Request, ToolMessage, Usage
-from bot.upkeep.compaction_strategies import (
-    Importance,
-    View,
-    important,
-    strategy_of,
-)
+from bot.upkeep.compaction_strategies import STORED, Importance, View, important
 from memory.budgets import Limit
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
@@ -371,7 +366,7 @@ def test_what_is_important_is_never_a_tools_result() -> None:
 )
 def test_a_strategy_that_makes_no_sense_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
-        strategy_of({"compaction": given})
+        STORED.validate_python(given)
 
 
 async def test_summaries_count_for_the_constellation_and_no_person_and_leave_the_rest_of_a_budget_to_people(
