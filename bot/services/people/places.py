@@ -14,6 +14,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from msgspec import Struct, field
 from pydantic import Field
 
+from bot.agents.agenda.tasks import list_known
 from bot.agents.permissions.policy import Action, Approver, People
 from bot.config import Config
 from bot.config.values import OFFLINE
@@ -341,10 +342,8 @@ class Places:
         if source == SOURCE:
             raise UserError("The terminal cannot be paused, so that you can always reach me.")
         if source not in self.sources:
-            known = ", ".join(self.sources) or _("none")
-            raise UserError(
-                "There is no source {source} to pause. There are: {known}.", source=repr(source), known=known
-            )
+            missing = _("There is no source {source} to pause.", source=repr(source))
+            raise UserError(missing + list_known(list(self.sources)))
         return source
 
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:

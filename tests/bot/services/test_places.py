@@ -47,6 +47,17 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(service: S
     assert read == ["discord"]
 
 
+async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_if_there_are_any(
+    service: Service,
+) -> None:
+    places = places_of(service)
+    with pytest.raises(UserError, match=r"There is no source 'mail' to pause\. There are: discord, bluesky\.$"):
+        await registry(places).call("source.pause", owner_at_terminal(), {"source": "mail"})
+    places.sources = ()
+    with pytest.raises(UserError, match=r"There is no source 'mail' to pause\.$"):
+        await registry(places).call("source.pause", owner_at_terminal(), {"source": "mail"})
+
+
 async def test_a_source_is_paused_although_nothing_can_be_read_after_it(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
