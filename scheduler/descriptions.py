@@ -14,6 +14,7 @@ from texts import language, source
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
 _SAID = {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYMONTH", "COUNT", "UNTIL", "WKST", "BYHOUR", "BYMINUTE"}
+_ONE_DAY = ("BYDAY", "BYMONTHDAY")
 _MOST_TIMES = 6  # times of day that are listed individually
 _SOON = timedelta(hours=1)
 _NEAR = timedelta(days=300)  # times further away include the year
@@ -52,11 +53,11 @@ def _dated(words: Mapping[str, Any], shape: str, day: date, **more: str) -> str:
     )
 
 
-def rule_words(rule: str, code: str = "") -> str:
+def rule_words(rule: str, code: str = "", *, dated: bool = True) -> str:
     """An RFC 5545 rule in words: "every Monday and Thursday", "every 2 months on the last Friday, 5 times".
 
     A rule whose words would not be shorter stays as it is. The time of day is left out: the next time is always shown
-    beside a rule.
+    beside a rule. So is the only day of a week or month, unless it is `dated`: in the reader's zone it may be another.
     """
     parts, words = (
         dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part),
@@ -68,6 +69,9 @@ def rule_words(rule: str, code: str = "") -> str:
     days = _days(parts.get("BYDAY", ""), words)
     if days is None:
         return rule
+    if not dated and parts["FREQ"] != "DAILY":
+        parts = {name: each for name, each in parts.items() if name not in _ONE_DAY or "," in each}
+        days = days if "BYDAY" in parts else []
     said = _often(parts, days, words)
     if parts.get("BYMONTHDAY"):
         named = [_day_of_month(day, words) for day in parts["BYMONTHDAY"].split(",")]
@@ -99,14 +103,15 @@ def crontab_words(line: str, zone: str = "UTC") -> str:
         return line
     if len(tab.hours) == 24:
         return _within_days(tab.minutes, parts, words) or line
-    times = [_time_words(time(hour, minute), zone) for hour in tab.hours for minute in tab.minutes]
-    often = rule_words(";".join(f"{name}={value}" for name, value in parts.items()))
+    stamped = source() == "discord" and not any("," in each for each in parts.values())
+    times = [_time_words(time(hour, minute), zone, stamped) for hour in tab.hours for minute in tab.minutes]
+    often = rule_words(";".join(f"{name}={value}" for name, value in parts.items()), dated=not stamped)
     return line if len(times) > _MOST_TIMES else str(words["at_times"].format(often=often, times=_listed(times, words)))
 
 
-def _time_words(clock: time, zone: str) -> str:
-    """A time of day in the zone; on Discord a timestamp, which each reader sees in their own."""
-    if source() != "discord":
+def _time_words(clock: time, zone: str, stamped: bool) -> str:
+    """A time of day in the zone, or as a timestamp of Discord, which each reader sees in their own."""
+    if not stamped:
         return f"{clock:%H:%M}"
     return f"<t:{datetime.combine(datetime.now(zone_of(zone)), clock, zone_of(zone)).timestamp():.0f}:t>"
 

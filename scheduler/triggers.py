@@ -6,6 +6,7 @@ created (`require`), so that none is stored that never fires or is too expensive
 
 import functools
 import json
+import re
 from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
@@ -22,6 +23,8 @@ from texts import _, ngettext, source
 
 SHORTEST = timedelta(seconds=1)
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
+_OF_A_ZONE = re.compile(r"BY\w+=[^;]*,|\d:\d\d")
+"""Several days in a rule, or a time of day in its words."""
 _GAP = timedelta(hours=3)  # more than any clock change
 
 
@@ -164,16 +167,19 @@ def words(trigger: Trigger) -> str:
         case CronTrigger(line, zone):
             return _in_zone(crontab_words(line, zone), line, zone)
         case RecurrenceTrigger(rule, _start, zone):
-            return _in_zone(rule_words(rule), rule, zone)
+            return _in_zone(rule_words(rule, dated=source() != "discord"), rule, zone)
         case _:
             assert_never(trigger)
 
 
 def _in_zone(said: str, rule: str, zone: str) -> str:
-    """On Discord, times are everybody's own, and a rule that has no words is not shown."""
-    if source() == "discord":
-        return _("at set times") if said == rule else said
-    return f"{said} ({zone})" if ":" in said or said == rule else said
+    """The zone is said beside times and days of it; Discord's timestamps are each reader's own.
+
+    On Discord, a rule that has no words is not shown.
+    """
+    if source() == "discord" and said == rule:
+        return _("at set times")
+    return f"{said} ({zone})" if said == rule or _OF_A_ZONE.search(f"{rule} {said}") else said
 
 
 def _every(seconds: int) -> str:

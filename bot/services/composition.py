@@ -321,7 +321,11 @@ class _Maker:
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
             *(Archive(*base), Facts(*base), Projects(*base), Why(*base), States(*base), TaskLists(*base, zone)),
             *(Agenda(*base, zone, schedule.changed, runtime.resume), Upkeep(*base, jobs.upkeep, runtime.resume)),
-            *(Blocks(*base, checkpoints), BlockSettings(*base, checkpoints), ChangeReport(*base, zone, checkpoints)),
+            *(
+                Blocks(*base, zone, checkpoints),
+                BlockSettings(*base, checkpoints),
+                ChangeReport(*base, zone, checkpoints),
+            ),
             *(ContextPreview(database, clock), Coordination(database, clock), KnownPeople(database, clock)),
         )
 

@@ -217,10 +217,10 @@ def writer_called(names: dict[Writer, str], past: ChangeLog, called: str, people
     raise UserError("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there)
 
 
-def version_before(past: ChangeLog, since: str, now: datetime) -> int:
+def version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) -> int:
     """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
 
-    Times are in UTC. Empty means the beginning of the stored history. Raises UserError.
+    Times are in the zone. Empty means the beginning of the stored history. Raises UserError.
     """
     text = since.strip().lower()
     if not text:
@@ -233,11 +233,9 @@ def version_before(past: ChangeLog, since: str, now: datetime) -> int:
         if not made:
             raise UserError("Turn {number} changed nothing in this block.", number=number)
         return made[0] - 1
-    moment = moment_said(since, now, UTC)
+    moment = moment_said(since, now, zone)
     if moment is None:
-        words = _(
-            "{since} is not a point in time. Use a change such as 12, a turn such as 'turn 7', or {moments} (in UTC)."
-        )
+        words = _("{since} is not a point in time. Use a change such as 12, a turn such as 'turn 7', or {moments}.")
         raise UserError(words.format(since=repr(since), moments=_(MOMENTS)))
     return past.since(moment)
 

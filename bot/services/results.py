@@ -16,7 +16,8 @@ from scheduler.descriptions import clock_words
 from sources.text import without_unseen
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timestamp
 
-_MARKS = re.compile(r"(https?://\S+|<t:\d+:[fRt]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
+_MARKS = re.compile(r"(https?://\S+|<t:\d+:[DfRt]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
+_ON_BLUESKY = re.compile(r"(?:person:)?bluesky:(did:[a-z]+:[A-Za-z0-9.:_-]+)")
 _FENCED = 3_500  # characters of code in a message; longer code becomes a file
 _UNITS = (
     (
@@ -141,6 +142,8 @@ class Markdown(Struct, frozen=True):
         known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": _("the server `{number}`", number=number)}
         if subject.startswith("terminal:"):
             return _("the owner")
+        if profile := _ON_BLUESKY.fullmatch(subject):
+            return _("[somebody on Bluesky](<{profile}>)", profile=f"https://bsky.app/profile/{profile[1]}")
         return known.get(kind, subject) if "discord:" in subject else f"`{subject}`" if ":" in subject else subject
 
     def place(self, name: str) -> str:

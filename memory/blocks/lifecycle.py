@@ -469,5 +469,5 @@ def _agent(rows: Rows, name: str) -> AgentId:
     )
     if row is None:
         known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
-        raise Refused("There is no agent {name}. There are: {known}.", name=repr(name[:80]), known=known)
+        raise Refused("There is no agent {name}. Choose from: {known}.", name=repr(name[:80]), known=known)
     return AgentId(row["id"])

@@ -1,5 +1,6 @@
 """Times as people say them, on their clocks."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,8 +8,8 @@ import pytest
 from memory.store.errors import Refused
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import crontab_words, moment_words, rule_words
-from scheduler.triggers import RecurrenceTrigger, next_run
-from texts import speaking
+from scheduler.triggers import CronTrigger, RecurrenceTrigger, Trigger, next_run, words
+from texts import reading, speaking
 
 NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
 VIENNA = "Europe/Vienna"
@@ -267,6 +268,24 @@ def test_a_crontab_line_is_told_in_words_or_stays_as_it_is(line: str, english: s
         with speaking(code):
             said.append(crontab_words(line))
     assert said == [english, german, japanese]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "said"),
+    [
+        (CronTrigger("40 3 * * 0", VIENNA), r"every week at <t:\d+:t>"),
+        (CronTrigger("0 3 1 * *", VIENNA), r"every month at <t:\d+:t>"),
+        (CronTrigger("0 9 * * 1-5", VIENNA), r"every weekday at 09:00 \(Europe/Vienna\)"),
+        (RecurrenceTrigger("FREQ=WEEKLY;BYDAY=SU", NOW.replace(tzinfo=None), VIENNA), "every week"),
+        (
+            RecurrenceTrigger("FREQ=WEEKLY;BYDAY=MO,TH", NOW.replace(tzinfo=None), VIENNA),
+            r"every Monday and Thursday \(Europe/Vienna\)",
+        ),
+    ],
+)
+def test_on_discord_no_day_of_another_zone_stands_beside_a_time_of_the_reader(trigger: Trigger, said: str) -> None:
+    with reading("discord"):
+        assert re.fullmatch(said, words(trigger))
 
 
 def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:

@@ -124,14 +124,17 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
             await t.olga.command("admin budget set", {"of": "guild"}), "Give a limit in dollars, in tokens, or both"
         )
         given = await t.olga.command("admin budget set", {"of": "constellation", "usd": 0.0})
-        assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
+        assert (given.ephemeral, given.text) == (
+            True,
+            "The budget is set. Limit for everything together: $0.00 per day.",
+        )
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
         assert told.text.startswith("Today's budget for answers is used up. Until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("admin cost")).text
-        assert "constellation, today: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
-        assert "person, today: " in shown
+        assert "everything together, today: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
+        assert "each person, today: " in shown
         code, out, _ = await t.service.run("budget", "list", "--json")
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}
         assert (code, found["constellation"]) == (0, (0, None, "by command"))
@@ -139,7 +142,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         code, out, _ = await t.service.run("budget", "clear", "constellation")
         assert (code, "There is no such budget anymore" in out) == (0, True)
         code, _, error = await t.service.run("budget", "clear", "constellation")
-        assert (code, "No command set a budget of constellation per day" in error) == (1, True)
+        assert (code, "No command set a budget per day for everything together" in error) == (1, True)
         t.model.script(Answer("Two."))
         await t.ana.say(t.general, "<@bot> and now?")
         await t.asked(lambda request: "and now?" in request.last_user)

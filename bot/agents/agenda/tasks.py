@@ -78,7 +78,7 @@ def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: st
 
 def list_known(known: Sequence[str], between: str = ", ") -> str:
     """A sentence that lists what there is, to follow an error about what there is not; empty if there is nothing."""
-    return _(" There are: {known}.", known=between.join(known)) if known else ""
+    return _(" Choose from: {known}.", known=between.join(known)) if known else ""
 
 
 def find_task(found: Sequence[Task], which: str) -> Task:

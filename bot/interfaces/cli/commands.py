@@ -73,7 +73,7 @@ class Commands(_SuggestingGroup):
         self._entries: Tree = {}
         for entry in found.operations:
             place(self._entries, entry.name, entry)
-            for name in entry.also:
+            for name in entry.names[1:]:
                 place(self._entries, name, replace(entry, renamed=True, default=False))
         for name, slash in found.on_discord.items():
             place(self._entries, name, Entry(slash, "", "discord"))

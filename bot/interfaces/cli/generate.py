@@ -63,22 +63,19 @@ def slash_commands_text() -> str:
 def manifest_text() -> str:
     """What the command line needs to know, with an operation on each line."""
     told = found()
-    parts = (told.by_hand, told.on_discord, told.titles, *told.operations)
-    hand, discord, titles, *each = (msgspec.json.encode(part).decode() for part in parts)
+    parts = (told.by_hand, told.titles, *told.operations)
+    hand, titles, *each = (msgspec.json.encode(part).decode() for part in parts)
     operations = ",\n".join(each)
-    head = f'"by_hand": {hand},\n"on_discord": {discord},\n"titles": {titles},\n'
+    head = f'"by_hand": {hand},\n"titles": {titles},\n'
     return f'{{{head}"operations": [\n{operations}\n]}}\n'
 
 
 def found() -> Manifest:
-    by_hand, operations = sorted(long_running.commands.commands.items()), _operations()
-    slash = {words.replace(" ", "."): name.replace(" ", ".") for words, name in names_of(operations).items()}
-    elsewhere = [each.name for each in operations if Via.TERMINAL not in each.via]
+    by_hand = sorted(long_running.commands.commands.items())
     return Manifest(
         {name: each.get_short_help_str(100) for name, each in by_hand},
-        {other: slash[name].replace(".", " ") for name in elsewhere for other in (name, slash[name])},
         _titles(),
-        tuple(_entry(each, slash.get(each.name, each.name)) for each in operations if Via.TERMINAL in each.via),
+        tuple(_entry(each) for each in _operations() if Via.TERMINAL in each.via),
     )
 
 
@@ -113,7 +110,7 @@ def _by(name: str) -> str:
     return next((f"{each.__module__}:{each.__name__}" for each in LOCAL if name in operations_of([each])), "")
 
 
-def _entry(declared: Operation, slash: str) -> Entry:
+def _entry(declared: Operation) -> Entry:
     return Entry(
         name=declared.name,
         summary=declared.summary,
@@ -123,7 +120,7 @@ def _entry(declared: Operation, slash: str) -> Entry:
         streams=declared.streams,
         seconds=declared.seconds,
         asks=declared.asks,
-        also=(*declared.formerly, *({slash} - {declared.name, *declared.formerly})),
+        also=declared.formerly,
         example=" ".join(each.sample for each in declared.parameters if each.required),
         default=declared.default,
     )

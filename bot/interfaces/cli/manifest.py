@@ -8,6 +8,8 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from texts import slash_names
+
 
 class ParameterEntry(Struct, frozen=True, omit_defaults=True):
     """See `bot.services.registry.Parameter`."""
@@ -41,7 +43,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     seconds: float | None = None
     asks: bool = False
     also: tuple[str, ...] = ()
-    """Its other names: former ones, and that on Discord."""
+    """Its former names."""
     example: str = ""
     """Arguments with which it can be called."""
     default: bool = False
@@ -50,17 +52,25 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.name, *self.also)
+        """All its names: its own, former ones, and that on Discord."""
+        slash = slash_names().get(self.name.replace(".", " "), self.name).replace(" ", ".")
+        return tuple(dict.fromkeys((self.name, *self.also, slash)))
 
 
 class Manifest(Struct, frozen=True):
     """Handwritten commands with their help, the titles of groups, and the operations."""
 
     by_hand: Mapping[str, str]
-    on_discord: Mapping[str, str]
-    """The commands that only Discord has: the names that somebody may try, and what is typed there."""
     titles: Mapping[str, str]
     operations: tuple[Entry, ...]
+
+    @property
+    def on_discord(self) -> Mapping[str, str]:
+        """The commands that only Discord has: the names that somebody may try, and what is typed there."""
+        here = {each.name for each in self.operations}
+        there = {words.replace(" ", "."): slash for words, slash in slash_names().items()}
+        only = {name: slash for name, slash in there.items() if name not in here}
+        return {each: slash for name, slash in only.items() for each in (name, slash.replace(" ", "."))}
 
 
 Tree: TypeAlias = dict[str, "Tree | Entry"]

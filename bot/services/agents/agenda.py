@@ -81,11 +81,12 @@ class ReminderSet(Result):
     text: str
     when: str
     note: str
-    once: datetime | None = Field(exclude=True)
-    """When it comes, if it does not repeat."""
+    at: datetime = Field(exclude=True)
+    """When it comes first."""
+    repeats: str = Field(exclude=True)
 
     def lines(self, markup: Markup) -> list[str]:
-        when = markup.text(self.when) if self.once is None else markup.time(self.once)
+        when = ", ".join(filter(None, (markup.time(self.at), self.repeats)))
         return [self.told(markup, gettext_noop("I will remind you on {when}: {text} {note}"), when=when).strip()]
 
 
@@ -151,8 +152,8 @@ class Agenda(MemoryService, frozen=True):
         new = NewReminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
-        once = None if reminding.repetition(kept.trigger) else planned.at
-        return ReminderSet.from_record(kept, when=planned.when, note=planned.note, once=once)
+        said = {"when": planned.when, "note": planned.note, "at": planned.at}
+        return ReminderSet.from_record(kept, **said, repeats=reminding.repetition(kept.trigger))
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
     @suggestions("reminders")

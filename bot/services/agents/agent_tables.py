@@ -16,6 +16,11 @@ from bot.services.results import Lines, Markup, Result, Row
 from sources.text import one_line
 from texts import _, gettext_noop
 
+_DONE = {
+    "created": gettext_noop("Created {kind} {name}."),
+    "changed": gettext_noop("Changed {kind} {name}."),
+    "unchanged": gettext_noop("Left {kind} {name} unchanged."),
+}
 _SHOWN = 60  # characters of a value; `--json` shows all of it
 
 Settings = Annotated[
@@ -46,18 +51,14 @@ class TableChange(Row):
 
     @classmethod
     def of(cls, kind: str, name: str, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> "TableChange":
-        did = _("created") if before is None else _("unchanged") if before == after else _("changed")
+        did = "created" if before is None else "unchanged" if before == after else "changed"
         return cls(kind=kind, name=name, did=did)
 
     def line(self, markup: Markup) -> str:
-        return self.told(markup, "{kind} {name}: {did}", kind=_(self.kind))
+        return self.told(markup, _DONE[self.did], kind=_(self.kind))
 
 
 Changes: TypeAlias = Lines[TableChange]
-
-
-def changed(kind: str, name: str, did: str) -> Changes:
-    return Lines.of([TableChange(kind=kind, name=name, did=did)])
 
 
 def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:

@@ -33,7 +33,6 @@ from bot.services.agents.agent_tables import (
     Settings,
     TableChange,
     TomlFile,
-    changed,
     read_settings,
     read_tables,
     would_change,
@@ -50,7 +49,7 @@ from bot.services.registry import (
     operation,
     suggestions,
 )
-from bot.services.results import Lines, Listing, Markup, Row
+from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
 from bot.services.transactions import commit, reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
@@ -218,7 +217,7 @@ class Agents(UsesApprovals, frozen=True):
     @operation(
         "agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES_AT_TERMINAL
     )
-    async def archive(self, _caller: Caller, agent: _Agent) -> Changes:
+    async def archive(self, _caller: Caller, agent: _Agent) -> ActionReport:
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
             found, now = find_agent(tx, agent), self.approvals.clock()
             if found.status == "archived":
@@ -234,14 +233,15 @@ class Agents(UsesApprovals, frozen=True):
 
         found, ended = await commit(self.database, work)
         self.moved(ended)
-        stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
-        return changed("agent", found.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
+        done = gettext_noop("{agent} is archived. Its memory stays.")
+        stopped = ngettext("{count} answer was stopped.", "{count} answers were stopped.", len(ended))
+        return report(f"{_(done)} {stopped}" if ended else done, agent=found.name, status="archived")
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
-    async def restore(self, _caller: Caller, agent: _Agent) -> Changes:
+    async def restore(self, _caller: Caller, agent: _Agent) -> ActionReport:
         known = await self._let(agent, "archived", "active")
         self.resume()
-        return changed("agent", known, _("restored"))
+        return report(gettext_noop("{agent} is restored."), agent=known, status="active")
 
     @operation(
         "agent.hibernate",
@@ -249,16 +249,21 @@ class Agents(UsesApprovals, frozen=True):
         Action.SLEEP,
         CHANGES,
     )
-    async def hibernate(self, _caller: Caller, agent: _Active) -> Changes:
+    async def hibernate(self, _caller: Caller, agent: _Active) -> ActionReport:
         known = await self._let(agent, "active", "hibernated")
-        did = _("hibernated; it finishes its current answers and gets no more until you wake it")
-        return changed("agent", known, did)
+        return report(
+            gettext_noop(
+                "{agent} is hibernated: it finishes its current answers and starts no more until you wake it."
+            ),
+            agent=known,
+            status="hibernated",
+        )
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, CHANGES)
-    async def wake(self, _caller: Caller, agent: _Hibernated) -> Changes:
+    async def wake(self, _caller: Caller, agent: _Hibernated) -> ActionReport:
         known = await self._let(agent, "hibernated", "active")
         self.resume()
-        return changed("agent", known, _("awake"))
+        return report(gettext_noop("{agent} is awake again."), agent=known, status="active")
 
     @suggestions("every agent")
     async def suggest(self, _caller: Caller) -> Suggestions:

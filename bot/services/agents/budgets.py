@@ -17,15 +17,23 @@ from bot.services.names import find_agent
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
 from bot.services.transactions import commit, reads
-from memory import budgets
+from memory import agents, budgets
 from memory.budgets import Bill, By, Limit
+from memory.people.audience import OWNER, Audience, Scope
+from memory.people.identities import audience_called, person_called
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
+from memory.store.ids import PersonId
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
 _SWEEP = commit_point("budget.sweep")
-_GENERAL = ("constellation", "person", "guild")
+_GENERAL = {
+    "constellation": gettext_noop("everything together"),
+    "person": gettext_noop("each person"),
+    "guild": gettext_noop("each server"),
+}
+_OWNERS = Scope(OWNER)
 _THIS = {
     "day": gettext_noop("{of}, today: {left} (resets {begins_anew})"),
     "month": gettext_noop("{of}, this month: {left} (resets {begins_anew})"),
@@ -60,6 +68,8 @@ class BudgetRow(Row):
     """How a budget stands; what is left is never less than nothing."""
 
     of: str = Field(validation_alias="limit.subject")
+    name: str = Field(exclude=True)
+    """What it is of, in words; empty if only an id is known."""
     each: str = Field(validation_alias="limit.period")
     usd: float | None = Field(validation_alias="limit.usd")
     usd_left: float | None
@@ -70,10 +80,11 @@ class BudgetRow(Row):
     said: str
 
     @classmethod
-    def from_state(cls, state: BudgetState) -> "BudgetRow":
+    def from_state(cls, rows: Rows, state: BudgetState) -> "BudgetRow":
         limit, spent = state.limit, state.spent
         return cls.from_record(
             state,
+            name=_called(rows, limit.subject),
             usd_left=None if limit.usd is None else round(max(limit.usd - spent.usd, 0), 4),
             tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
             said=_("by command") if state.by_command else _("in the configuration"),
@@ -89,7 +100,9 @@ class BudgetRow(Row):
         if self.usd is not None and (count := self.calls_without_price):
             one, more = ngettext_noop("not counting {count} unpriced call", "not counting {count} unpriced calls")
             left.append(ngettext(one, more, count))
-        return self.told(markup, _THIS[self.each], of=markup.person(self.of), left=", ".join(left))
+        return self.told(
+            markup, _THIS[self.each], of=markup.text(self.name) or markup.person(self.of), left=", ".join(left)
+        )
 
 
 class BillRow(Row):
@@ -172,55 +185,73 @@ class Spending(Struct, frozen=True):
         return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
-    async def list_budgets(self, _caller: Caller) -> Listing[BudgetRow]:
+    @reads
+    def list_budgets(self, rows: Rows, _caller: Caller) -> Listing[BudgetRow]:
         none = _("There are no budgets. `carina budget set` sets one.")
-        return Listing.of(map(BudgetRow.from_state, await self._states()), none)
+        return Listing.of((BudgetRow.from_state(rows, each) for each in self._states(rows)), none)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> ActionReport:
         limit = _checked(arguments)
         now = self.clock()
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> str:
             kind, _, name = limit.subject.partition(":")
             if kind == "agent":
                 find_agent(tx, name)
             budgets.put(tx, limit, caller.person, now)
+            return _called(tx, limit.subject)
 
-        await commit(self.database, work)
+        name = await commit(self.database, work)
         self.kept.decided[limit.subject, limit.period] = limit
-        return _did(gettext_noop("From now on: {limit}."), limit)
+        return _did(gettext_noop("The budget is set. {limit}."), limit, name)
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
     async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> ActionReport:
         named = _subject(of)
-        done = await commit(self.database, lambda tx: budgets.drop(tx, named, period))
+        done, name = await commit(
+            self.database, lambda tx: (budgets.drop(tx, named, period), _called(tx, named) or named)
+        )
         if not done:
-            raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
+            raise UserError("No command set a budget per {period} for {named}.", named=name, period=_(period))
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
             return report(gettext_noop("Removed. There is no such budget anymore."), who=named)
-        return _did(gettext_noop("Removed. The configured budget applies now: {limit}."), left)
+        return _did(gettext_noop("Removed. The configured budget applies now. {limit}."), left, name)
 
     @suggestions("spending")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        there = [each.limit.subject for each in await self._states()]
-        return dict.fromkeys((*_GENERAL, *there))
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        there = [each.limit.subject for each in self._states(rows)]
+        known = (*_GENERAL, *(f"agent:{each.name}" for each in agents.agents(rows)), *there)
+        return {each: _called(rows, each) or each for each in known}.items()
 
     @suggestions("budgets set by command")
-    async def suggest_set(self, _caller: Caller) -> Suggestions:
-        found = [each.limit for each in await self._states() if each.by_command]
-        return [(each.subject, _whole(each).replace("{who}", each.subject)) for each in found]
-
     @reads
+    def suggest_set(self, rows: Rows, _caller: Caller) -> Suggestions:
+        found = [each.limit for each in self._states(rows) if each.by_command]
+        return [(each.subject, _whole(each, _called(rows, each.subject) or each.subject)) for each in found]
+
     def _states(self, rows: Rows) -> list[BudgetState]:
-        now = self.clock()
-        return self.kept.states(rows, now)
+        return self.kept.states(rows, self.clock())
 
 
-def _did(text: str, limit: Limit) -> ActionReport:
+def _called(rows: Rows, subject: str) -> str:
+    """What a budget is of, in words; empty if only an id is known."""
+    kind, _colon, which = subject.partition(":")
+    if not which:
+        return _(_GENERAL[kind])
+    if kind == "agent":
+        return _("agent {name}", name=which)
+    if kind == "person":
+        return person_called(rows, PersonId(which), _OWNERS)
+    return audience_called(rows, Audience(subject), _OWNERS)
+
+
+def _did(text: str, limit: Limit, name: str) -> ActionReport:
     return report(
-        _(text).replace("{limit}", _whole(limit)),
+        _(text).replace("{limit}", _whole(limit, "{name}" if name else "{who}")),
+        name=name,
         who=limit.subject,
         period=limit.period,
         usd=limit.usd,
@@ -228,11 +259,11 @@ def _did(text: str, limit: Limit) -> ActionReport:
     )
 
 
-def _whole(limit: Limit) -> str:
+def _whole(limit: Limit, who: str) -> str:
     said = [] if limit.usd is None else [f"${number_text(limit.usd, ',.2f')}"]
     said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
-    text = _("{who}, per day: {limit}") if limit.period == "day" else _("{who}, per month: {limit}")
-    return text.replace("{limit}", _(" and ").join(said))
+    text = _("Limit for {who}: {limit} per day") if limit.period == "day" else _("Limit for {who}: {limit} per month")
+    return text.replace("{limit}", _(" and ").join(said)).replace("{who}", who)
 
 
 def _subject(text: str) -> str:

@@ -120,7 +120,8 @@ class History(Result):
     changes: tuple[ChangeRow, ...]
 
     def lines(self, markup: Markup) -> list[str]:
-        head = self.told(markup, gettext_noop("Block {block} has {versions}."))
+        unchanged = gettext_noop("Block {block} has not been changed yet.")
+        head = self.told(markup, gettext_noop("Block {block} has {versions}.") if self.changes else unchanged)
         return [head, *(each.line(markup) for each in self.changes)]
 
 

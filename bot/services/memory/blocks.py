@@ -61,9 +61,11 @@ from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand
 from memory.blocks.rows import block_history, version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people import quiet_hours
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.ids import BlockId
+from scheduler.zones import zone_of
 from texts import _, error_text, ngettext
 
 _FORM = Options(changes=True, keeps=True, offered=False)
@@ -100,6 +102,8 @@ class EditBlock(Arguments):
 class Blocks(MemoryService, frozen=True):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
+    zone: str = "UTC"
+    """For people who set none."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     # ------------------------------------------------------------------ looking
@@ -217,7 +221,8 @@ class Blocks(MemoryService, frozen=True):
         past = block_history(tx, named.block.id)
         names = writer_names(tx, past, caller.scope, caller.approver, self.people)
         whose = writer_called(names, past, writer, self.people)
-        after = version_before(past, since, self.clock()) if only is None else only - 1
+        zone = zone_of(quiet_hours.zone_for(tx, self.people.selves(caller.person), self.zone))
+        after = version_before(past, since, self.clock(), zone) if only is None else only - 1
         done = revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
         return UndoResult.of(named.name, done)
 

@@ -285,8 +285,9 @@ class Places:
             else gettext_noop("I will not read what is said in the meantime.")
         )
         return _(
-            "{source} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
+            "{name} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
             "after a restart. {later} Commands still work, and finished answers are still sent.",
+            name=source.capitalize(),
             source=source,
             later=_(later),
         )
@@ -308,7 +309,7 @@ class Places:
             if read_back is not None
             else gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
         )
-        return _("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile))
+        return _("I read and answer {source} again. {meanwhile}", source=source.capitalize(), meanwhile=_(meanwhile))
 
     @suggestions("sources")
     @reads

@@ -75,7 +75,7 @@ class Backups:
 
     async def daily(self, _database: Database, _firing: DueJob) -> str:
         made = await self._make()
-        return f"{made.name}, {made.size:,} bytes, verified"
+        return _("{size}, verified", size=size_text(made.size))
 
     @operation(
         "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)

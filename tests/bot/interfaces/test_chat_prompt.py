@@ -192,7 +192,7 @@ def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path)
     with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
         terminal.shows("carina.toml was changed")
         terminal.type("/config apply\r")
-        terminal.shows("Carina: changed")
+        terminal.shows("Changed agent Carina.")
         left(terminal)
 
 

@@ -31,6 +31,7 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
         "a pipe that broke wipes nothing"
     )
     assert said(folder, "history", "persona")["changes"][0]["version"] == 1
+    assert carina(folder, "memory", "history", "human").stdout == "Block human has not been changed yet.\n"
     for text in ("one\n", "one\ntwo\n"):
         done = carina(folder, "memory", "edit", "scratchpad", said=text)
         assert (done.returncode, done.stderr) == (0, "")
@@ -69,7 +70,7 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "nothing"), "There is no block 'nothing' that you can see here. There are: human, persona"),
+        (("show", "nothing"), "There is no block 'nothing' that you can see here. Choose from: human, persona"),
         (("rollback", "persona", "99"), "There is no version 99: there are versions 0 to 1"),
         (("diff", "persona", "--", "-1"), "There is no version -1"),
         (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block. Its writers: the system"),
@@ -182,7 +183,7 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     )
     for arguments, words in (
         (("share", "scratchpad", "Star"), "is that agent's own"),
-        (("share", "scratchpad", "Sun"), "There is no agent 'Sun'. There are: Moon, Star"),
+        (("share", "scratchpad", "Sun"), "There is no agent 'Sun'. Choose from: Moon, Star"),
         (("share", "nothing", "Moon"), "There is no block 'nothing'"),
     ):
         refused = carina(tmp_path, "memory", *arguments)

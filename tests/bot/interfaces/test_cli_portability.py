@@ -93,7 +93,7 @@ def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
 
 def test_what_cannot_be_done_is_said(home: Path) -> None:
     beside(home)
-    assert "There is no agent 'Nobody'. There are: " in run(home, "export", "agent", "Nobody")[2]
+    assert "There is no agent 'Nobody'. Choose from: " in run(home, "export", "agent", "Nobody")[2]
     (home.parent / "there.car").write_text("x", "utf-8")
     assert "already exists" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
     assert "this is not a CAR file exported by Carina" in run(home, "import", str(home.parent / "there.car"))[2]

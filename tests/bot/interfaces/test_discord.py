@@ -178,7 +178,7 @@ NOT_FOR_PEOPLE = {
     "a date of programs": re.compile(r"(?<!date, such as )\b\d{4}-\d\d-\d\d\b"),
     "a zone of programs": re.compile(r"\(UTC\)|:\d\d UTC"),
     "an account by number": re.compile(r"\bdiscord:(?:\w+:)?\d"),
-    "a list of nothing": re.compile(r"There are: none"),
+    "a list of nothing": re.compile(r"(There are|Choose from): none"),
 }
 VARIABLE = re.compile(r"\b[A-Z]{3,}(?:_[A-Z]+)+\b")
 SLOW = ("owner backup create", "owner doctor", "privacy export")

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -40,7 +42,7 @@ class Memory:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._registry = registry(Blocks(database, People((PERSON,)), MovableClock()))
+        self._registry = registry(Blocks(database, People((PERSON,)), MovableClock(), "Asia/Tokyo"))
 
     async def __call__(self, name: str, label: str = "", **given: Any) -> Any:
         named = {"label": label} if label else {}
@@ -73,7 +75,10 @@ async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_pat
             await memory("revert", "notes", writer="Star", since="2")
         with pytest.raises(CallError, match="--since and --only: use one of them"):
             await memory("revert", "notes", writer="Star", since="2", only=1)
-        await memory("revert", "notes", writer="Star")
+        noon = NOON.astimezone(ZoneInfo("Asia/Tokyo")).replace(tzinfo=None)
+        with pytest.raises(UserError, match=r"^Star has changed nothing here since version 2"):
+            await memory("revert", "notes", writer="Star", since=str(noon + timedelta(minutes=1)))
+        await memory("revert", "notes", writer="Star", since=str(noon - timedelta(minutes=1)))
         with pytest.raises(UserError, match=r"^Nothing of what Star changed is left"):
             await memory("revert", "notes", writer="Star")
 

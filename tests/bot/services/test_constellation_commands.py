@@ -130,7 +130,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
-        ("agent edit Nova --set model=offline", 1, "There is no agent 'Nova'. There are: Moon, Star"),
+        ("agent edit Nova --set model=offline", 1, "There is no agent 'Nova'. Choose from: Moon, Star"),
         ("agent edit Star --set modle=offline", 1, 'agents["Star"].modle: unknown key; did you mean "model"?'),
         ("agent edit Star --set temperature=9", 1, 'agents["Star"].temperature: found 9; expected'),
         ("agent edit Star --set model=openai:x", 1, "OPENAI_API_KEY: not set"),
@@ -146,8 +146,8 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
         ("group add member Night Moon", 1, "Moon is already in Night"),
         ("group remove member Night Star", 1, "Star is not in Night"),
         ("group remove member Night Moon", 1, "Moon is the only member of Night"),
-        ("group show Day", 1, "There is no group 'Day'. There are: Main, Night"),
-        ("constellation status garden", 1, "There is no constellation 'garden'. There are: home"),
+        ("group show Day", 1, "There is no group 'Day'. Choose from: Main, Night"),
+        ("constellation status garden", 1, "There is no constellation 'garden'. Choose from: home"),
         ("constellation create Home", 1, 'There is already a constellation "Home"'),
     ],
 )
@@ -272,7 +272,7 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
 
 
 def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_path: Path) -> None:
-    assert rows(here, "agent hibernate Star")[0]["did"].startswith("hibernated; it finishes")
+    assert rows(here, "agent hibernate Star") == {"agent": "Star", "status": "hibernated"}
     again = here("agent hibernate Star")
     assert (again.returncode, "Star is hibernated; `carina agent wake` wakes it" in again.stderr) == (
         1,
@@ -284,7 +284,7 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     assert re.search(r"\nsize: [\d.]+ MB$", here("constellation status").stdout)
     silent = carina(tmp_path, "chat", "--once", "hello")
     assert "every agent of the group Main is archived or hibernated" in silent.stdout
-    assert rows(here, "agent wake Star") == [{"kind": "agent", "name": "Star", "did": "awake"}]
+    assert here("agent wake Star").stdout == "Star is awake again.\n"
     assert "Nobody answers" not in carina(tmp_path, "chat", "--once", "hello").stdout
     wrong = here("agent wake Star")
     assert (wrong.returncode, "Star is active." in wrong.stderr) == (1, True)
@@ -294,7 +294,7 @@ async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_pa
     async with live_service(tmp_path, scripted=True) as t:
         await t.service.start()
         code, out, _ = await t.service.run("agent", "edit", "Carina", "--set", "system_prompt=You are a pirate.")
-        assert (code, "changed" in out) == (0, True)
+        assert (code, "Changed" in out) == (0, True)
         await t.ask(t.ana, t.general, "<@bot> hello")
         assert "You are a pirate." in str(t.model.requests[-1].messages)
         code, out, _ = await t.service.run("agent", "archive", "Carina")
@@ -434,7 +434,7 @@ def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, t
     (told,) = (line for line in said.splitlines() if line.startswith("group Main, members: "))
     assert "Comet" in told, "what differs is in the part that is shown"
     assert here("config apply").stdout.splitlines() == [
-        "agent Moon: changed", "agent Comet: created", "group Main: changed",
+        "Changed agent Moon.", "Created agent Comet.", "Changed group Main.",
     ]  # fmt: skip
     assert rows(here, "config diff") == []
     assert here("config apply").stdout.startswith("Nothing to apply")

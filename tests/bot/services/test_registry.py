@@ -315,7 +315,9 @@ def test_people_read_as_each_interface_shows_them() -> None:
     assert told.lines(Markdown()) == ["<@7> may use `/help`: \\*stars\\* {who}"]
     assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help`: *stars* {who}"]
     assert told.data() == {"who": "discord:7", "said": "*stars* {who}"}
-    named = {"discord:role:3": "<@&3>", "discord:guild:4": "the server `4`", "bluesky:did:plc:x": "`bluesky:did:plc:x`"}
+    profile = "[somebody on Bluesky](<https://bsky.app/profile/did:plc:x>)"
+    named = {"discord:role:3": "<@&3>", "discord:guild:4": "the server `4`", "bluesky:did:plc:x": profile}
+    named["bluesky:did:plc:x)[y]"] = "`bluesky:did:plc:x)[y]`"
     assert {subject: Markdown().person(subject) for subject in named} == named
 
 

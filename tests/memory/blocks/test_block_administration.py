@@ -236,7 +236,7 @@ def test_shares_with_oneself_or_nobody_are_refused(tx: Tx) -> None:
     made(tx, new(permission=Permission.ADMIN))
     with pytest.raises(Refused, match="that agent's own"):
         share_by_agent(tx, author(), "notes", "Ada", Permission.APPEND)
-    with pytest.raises(Refused, match=r"There is no agent 'Zoe'\. There are: Ada, Bea"):
+    with pytest.raises(Refused, match=r"There is no agent 'Zoe'\. Choose from: Ada, Bea"):
         share_by_agent(tx, author(), "notes", "Zoe", Permission.APPEND)
 
 

@@ -74,7 +74,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         refused(await t.ana.command("admin route", {"group": "Night"}, t.ana.direct), "Only an admin may")
         refused(
             await t.olga.command("admin route", {"group": "Dawn"}, side),
-            "There is no group 'Dawn'. There are: Day, Night.",
+            "There is no group 'Dawn'. Choose from: Day, Night.",
         )
         assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
         assert (
@@ -118,7 +118,7 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
     t.model.script(Answer("Now I do."), Answer("Now I do."))
     code, out, _ = await run("source", "resume", "discord")
-    assert (code, "I read and answer discord again" in out) == (0, True)
+    assert (code, "I read and answer Discord again" in out) == (0, True)
     await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
     heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
     await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")

@@ -57,6 +57,10 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         assert await offered(olga, "admin coord handoff", "agent", "veg") == ["Vega"]
         assert await offered(olga, "memory activity", "agent") == ["Carina", "Vega"]
         assert await offered(olga, "admin budget clear", "of") == ["agent:Vega"]
+        assert await offered(olga, "admin budget set", "of", "each person") == ["person"]
+        await olga.command("admin budget set", {"of": f"person:{ana.id}", "tokens": 5})
+        await t.ask(ana, t.general, "<@bot> hello")
+        assert await offered(olga, "admin budget clear", "of", "annie") == [f"person:discord:{ana.id}"]
         assert await offered(ana, "admin budget clear", "of") == []
         assert (
             await offered(olga, "facts list", "agent", "veg")
