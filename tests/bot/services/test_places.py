@@ -51,7 +51,7 @@ async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_
     service: Service,
 ) -> None:
     places = places_of(service)
-    with pytest.raises(UserError, match=r"There is no source 'mail' to pause\. There are: discord, bluesky\.$"):
+    with pytest.raises(UserError, match=r"There is no source 'mail' to pause\. Choose from: discord, bluesky\.$"):
         await registry(places).call("source.pause", owner_at_terminal(), {"source": "mail"})
     places.sources = ()
     with pytest.raises(UserError, match=r"There is no source 'mail' to pause\.$"):
