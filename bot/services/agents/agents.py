@@ -91,6 +91,10 @@ def _require_status(agent: Agent, status: Status) -> None:
         raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
 
 
+def _now(agent: str, status: Status, more: str = "") -> ActionReport:
+    return report(f"{_(_IS[status])}{_(_HOW.get(status, ''))}.{more}", agent=agent, status=status)
+
+
 class AgentRow(Row):
     """An agent as it is shown; its settings only to those who may see how the service stands."""
 
@@ -233,15 +237,14 @@ class Agents(UsesApprovals, frozen=True):
 
         found, ended = await commit(self.database, work)
         self.moved(ended)
-        done = gettext_noop("{agent} is archived. Its memory stays.")
         stopped = ngettext("{count} answer was stopped.", "{count} answers were stopped.", len(ended))
-        return report(f"{_(done)} {stopped}" if ended else done, agent=found.name, status="archived")
+        return _now(found.name, "archived", f" {stopped}" if ended else "")
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def restore(self, _caller: Caller, agent: _Agent) -> ActionReport:
         known = await self._let(agent, "archived", "active")
         self.resume()
-        return report(gettext_noop("{agent} is restored."), agent=known, status="active")
+        return _now(known, "active")
 
     @operation(
         "agent.hibernate",
@@ -251,19 +254,13 @@ class Agents(UsesApprovals, frozen=True):
     )
     async def hibernate(self, _caller: Caller, agent: _Active) -> ActionReport:
         known = await self._let(agent, "active", "hibernated")
-        return report(
-            gettext_noop(
-                "{agent} is hibernated: it finishes its current answers and starts no more until you wake it."
-            ),
-            agent=known,
-            status="hibernated",
-        )
+        return _now(known, "hibernated")
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, CHANGES)
     async def wake(self, _caller: Caller, agent: _Hibernated) -> ActionReport:
         known = await self._let(agent, "hibernated", "active")
         self.resume()
-        return report(gettext_noop("{agent} is awake again."), agent=known, status="active")
+        return _now(known, "active")
 
     @suggestions("every agent")
     async def suggest(self, _caller: Caller) -> Suggestions:

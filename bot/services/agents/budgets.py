@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
+from bot.services.results import ActionReport, Entry, Listing, Markup, Result, Row, report
 from bot.services.transactions import commit, reads
 from memory import agents, budgets
 from memory.budgets import Bill, By, Limit
@@ -191,33 +191,29 @@ class Spending(Struct, frozen=True):
         return Listing.of((BudgetRow.from_state(rows, each) for each in self._states(rows)), none)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
-    async def set_budget(self, caller: Caller, arguments: SetBudget) -> ActionReport:
+    async def set_budget(self, caller: Caller, arguments: SetBudget) -> Entry[BudgetRow]:
         limit = _checked(arguments)
         now = self.clock()
 
-        def work(tx: Tx) -> str:
+        def work(tx: Tx) -> None:
             kind, _, name = limit.subject.partition(":")
             if kind == "agent":
                 find_agent(tx, name)
             budgets.put(tx, limit, caller.person, now)
-            return _called(tx, limit.subject)
 
-        name = await commit(self.database, work)
+        await commit(self.database, work)
         self.kept.decided[limit.subject, limit.period] = limit
-        return _did(gettext_noop("The budget is set. {limit}."), limit, name)
+        return Entry(done=_("The budget is set"), row=await self._row(limit))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
-    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> ActionReport:
+    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:
         named = _subject(of)
-        done, name = await commit(
-            self.database, lambda tx: (budgets.drop(tx, named, period), _called(tx, named) or named)
-        )
-        if not done:
-            raise UserError("No command set a budget per {period} for {named}.", named=name, period=_(period))
+        if not await commit(self.database, lambda tx: budgets.drop(tx, named, period)):
+            raise UserError("No command set this budget.")
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
             return report(gettext_noop("Removed. There is no such budget anymore."), who=named)
-        return _did(gettext_noop("Removed. The configured budget applies now. {limit}."), left, name)
+        return Entry(done=_("Removed. The configured budget applies now"), row=await self._row(left))
 
     @suggestions("spending")
     @reads
@@ -230,7 +226,11 @@ class Spending(Struct, frozen=True):
     @reads
     def suggest_set(self, rows: Rows, _caller: Caller) -> Suggestions:
         found = [each.limit for each in self._states(rows) if each.by_command]
-        return [(each.subject, _whole(each, _called(rows, each.subject) or each.subject)) for each in found]
+        return [(each.subject, f"{_called(rows, each.subject) or each.subject}, {_(each.period)}") for each in found]
+
+    @reads
+    def _row(self, rows: Rows, limit: Limit) -> BudgetRow:
+        return BudgetRow.from_state(rows, next(each for each in self._states(rows) if each.limit == limit))
 
     def _states(self, rows: Rows) -> list[BudgetState]:
         return self.kept.states(rows, self.clock())
@@ -246,24 +246,6 @@ def _called(rows: Rows, subject: str) -> str:
     if kind == "person":
         return person_called(rows, PersonId(which), _OWNERS)
     return audience_called(rows, Audience(subject), _OWNERS)
-
-
-def _did(text: str, limit: Limit, name: str) -> ActionReport:
-    return report(
-        _(text).replace("{limit}", _whole(limit, "{name}" if name else "{who}")),
-        name=name,
-        who=limit.subject,
-        period=limit.period,
-        usd=limit.usd,
-        tokens=limit.tokens,
-    )
-
-
-def _whole(limit: Limit, who: str) -> str:
-    said = [] if limit.usd is None else [f"${number_text(limit.usd, ',.2f')}"]
-    said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
-    text = _("Limit for {who}: {limit} per day") if limit.period == "day" else _("Limit for {who}: {limit} per month")
-    return text.replace("{limit}", _(" and ").join(said)).replace("{who}", who)
 
 
 def _subject(text: str) -> str:

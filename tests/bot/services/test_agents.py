@@ -94,7 +94,9 @@ async def test_agents_are_made_at_the_terminal_alone(app: App) -> None:
 async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
     registry = app.services.registry
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == [("Star", "Star")]
-    assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith("Star is hibernated: it finishes")
+    assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith(
+        "Star is hibernated; `carina agent wake` wakes it."
+    )
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == []
     assert list(await registry.suggest("agent.wake", "agent", EVA, {})) == [("Star", "Star")]
     with pytest.raises(UserError, match="Only an admin may"):

@@ -284,7 +284,7 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     assert re.search(r"\nsize: [\d.]+ MB$", here("constellation status").stdout)
     silent = carina(tmp_path, "chat", "--once", "hello")
     assert "every agent of the group Main is archived or hibernated" in silent.stdout
-    assert here("agent wake Star").stdout == "Star is awake again.\n"
+    assert here("agent wake Star").stdout == "Star is active.\n"
     assert "Nobody answers" not in carina(tmp_path, "chat", "--once", "hello").stdout
     wrong = here("agent wake Star")
     assert (wrong.returncode, "Star is active." in wrong.stderr) == (1, True)
