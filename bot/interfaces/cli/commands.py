@@ -13,7 +13,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
 from bot.interfaces.client import View
 from memory.store.records import replace
-from texts import _, gettext_noop, language, sentence
+from texts import _, gettext_noop, language, sentence, slash_names
 
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
@@ -73,10 +73,14 @@ class Commands(_SuggestingGroup):
         self._entries: Tree = {}
         for entry in found.operations:
             place(self._entries, entry.name, entry)
-            for name in entry.names[1:]:
+            for name in entry.also:
                 place(self._entries, name, replace(entry, renamed=True, default=False))
-        for name, slash in found.on_discord.items():
-            place(self._entries, name, Entry(slash, "", "discord"))
+        known = {entry.name.replace(".", " "): entry for entry in found.operations}
+        for words, slash in slash_names().items():
+            own = known.get(words)
+            there = Entry(slash, "", "discord") if own is None else replace(own, renamed=True, default=False)
+            for name in {slash, words} if own is None else {slash} - {words}:
+                place(self._entries, name.replace(" ", "."), there)
         self._titles, self._by_hand, self._perform = found.titles, found.by_hand, perform
         self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))

@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from texts import slash_names
-
 
 class ParameterEntry(Struct, frozen=True, omit_defaults=True):
     """See `bot.services.registry.Parameter`."""
@@ -43,18 +41,12 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     seconds: float | None = None
     asks: bool = False
     also: tuple[str, ...] = ()
-    """Its former names."""
+    """Its former names; that on Discord is in `slash_names`."""
     example: str = ""
     """Arguments with which it can be called."""
     default: bool = False
     renamed: bool = False
     """Offered by one of its other names."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All its names: its own, former ones, and that on Discord."""
-        slash = slash_names().get(self.name.replace(".", " "), self.name).replace(" ", ".")
-        return tuple(dict.fromkeys((self.name, *self.also, slash)))
 
 
 class Manifest(Struct, frozen=True):
@@ -63,14 +55,6 @@ class Manifest(Struct, frozen=True):
     by_hand: Mapping[str, str]
     titles: Mapping[str, str]
     operations: tuple[Entry, ...]
-
-    @property
-    def on_discord(self) -> Mapping[str, str]:
-        """The commands that only Discord has: the names that somebody may try, and what is typed there."""
-        here = {each.name for each in self.operations}
-        there = {words.replace(" ", "."): slash for words, slash in slash_names().items()}
-        only = {name: slash for name, slash in there.items() if name not in here}
-        return {each: slash for name, slash in only.items() for each in (name, slash.replace(" ", "."))}
 
 
 Tree: TypeAlias = dict[str, "Tree | Entry"]

@@ -290,6 +290,5 @@ def _found(rows: Rows, caller: Caller, which: str) -> Item:
         if each.id == wanted:
             return each
     raise Refused(
-        "There is nothing with the number {which} that you can see here. The list shows the numbers.",
-        which=repr(which[:40]),
+        "There is no lesson {which} that you can see here. `carina project list` shows them.", which=repr(which[:40])
     )

@@ -92,7 +92,7 @@ async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(service: Servi
     (rated,) = (await own.call("project.rate", HERS, {"engagement": 4})).data()
     assert rated["ratings"] == {"engagement": 4}
     assert (await own.call("project.list", bobs, {})).data() == []
-    with pytest.raises(UserError, match="nothing with the number"):
+    with pytest.raises(UserError, match="There is no lesson"):
         await own.call("project.forget", bobs, {"which": rated["id"]})
     with pytest.raises(UserError, match="no finished project"):
         await own.call("project.rate", bobs, {"visual": 3})
