@@ -113,7 +113,7 @@ class ChangeRow(Row):
 
 
 class History(Result):
-    """Changes of a block, newest first; `versions` says which there are."""
+    """Changes of a block, newest first; `versions` says which there are, and is empty if it was never changed."""
 
     block: str
     versions: str
@@ -121,7 +121,7 @@ class History(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         unchanged = gettext_noop("Block {block} has not been changed yet.")
-        head = self.told(markup, gettext_noop("Block {block} has {versions}.") if self.changes else unchanged)
+        head = self.told(markup, gettext_noop("Block {block} has {versions}.") if self.versions else unchanged)
         return [head, *(each.line(markup) for each in self.changes)]
 
 

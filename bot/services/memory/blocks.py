@@ -139,7 +139,8 @@ class Blocks(MemoryService, frozen=True):
         for step in steps[-limit:]:
             changes.append(ChangeRow.of_step(step, text, names))
             text = played(text, [step])
-        return History(block=named.name, versions=_(past.range), changes=tuple(changes[::-1]))
+        versions = _(past.range) if past.version else ""
+        return History(block=named.name, versions=versions, changes=tuple(changes[::-1]))
 
     @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY)
     @reads
