@@ -15,8 +15,10 @@ from memory.knowledge.facts.rules import (
     Relation,
     Statement,
     are_near,
+    fingerprint,
     is_unspaced,
     jaccard,
+    names_same_property,
     relation,
     speaks_of_the_same,
     statements,
@@ -317,6 +319,8 @@ def decide(said: Statement, source: Source, known: Sequence[Fact]) -> Decision:
     what the person said. A correction also replaces facts about the same thing from the same session.
     """
     mine = words(said.text)
+    if said.only_replaces:
+        return _corrected(said, known)
     if len(mine) < LEAST_WORDS - (said.category is Category.PREFERENCE) and not is_unspaced(said.text):
         return Decision(Step.SKIP)
     near = [fact for fact in known if are_near(mine, words(fact.text))]
@@ -332,6 +336,17 @@ def decide(said: Statement, source: Source, known: Sequence[Fact]) -> Decision:
         return Decision(Step.ADD, None, replaces)
     best = max(same, key=lambda fact: (jaccard(mine, words(fact.text)), -fact.id))
     return Decision(Step.REINFORCE, best, replaces)
+
+
+def _corrected(said: Statement, known: Sequence[Fact]) -> Decision:
+    """A new value in place of the one that was said last for the same property."""
+    meant = [fact for fact in known if fact.category is said.category and names_same_property(said.text, fact.text)]
+    last = max(meant, key=lambda fact: (fact.last_seen, fact.id), default=None)
+    if last is None:
+        return Decision(Step.SKIP)
+    if fingerprint(last.text) == fingerprint(said.text):
+        return Decision(Step.REINFORCE, last)
+    return Decision(Step.ADD, None, (last.id,))
 
 
 def _is_meant(said: Statement, fact: Fact) -> bool:

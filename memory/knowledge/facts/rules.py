@@ -48,10 +48,12 @@ _SMALL = _set(
 )
 _EXCLUSIVE = _set("prefer prefers lives bevorzugt wohnt")
 _ONE_VALUE = UnicodePattern(
-    r"(wants to be called|heißt|pronouns are|favou?rite .+? (?:is|are)|lieblings\w+ (?:ist|sind)) (.+)",
+    r"(wants to be called|(?:meine? .+ )?heißt|pronouns are|favou?rite .+? (?:is|are)|lieblings\w+ (?:ist|sind)"
+    r"|my (?:\S+ )*(?:name|birthday|address|number) is) (.+)",
     regex.IGNORECASE,
 )
 """Properties with one value at a time: a new value replaces the old one."""
+_VALUE = Pattern(r"(.+? (?:is called|is named|is|are|ist|sind|heißt)) .+", re.IGNORECASE)
 _HEADS = _set("called heißt pronouns")
 _PAIRS = """dark/light solid/dashed tabs/spaces left/right before/after hot/cold always/never short/long
     formal/informal metric/imperial early/late on/off enabled/disabled public/private sync/async
@@ -84,12 +86,18 @@ def words(text: str) -> frozenset[str]:
 
 
 def _tokens(text: str) -> Iterable[str]:
-    folded = unicodedata.normalize("NFKC", text).casefold().translate(_JOINTS)
+    folded = _folded(text).translate(_JOINTS)
     for token in _TOKEN.findall(folded):
         if _RUN.match(token):
             yield from (token[at : at + 2] for at in range(max(1, len(token) - 1)))
         elif len(token) > 2 or any(each.isdigit() for each in token):
             yield token
+
+
+def _folded(text: str) -> str:
+    """In lower case, and in American spelling where a rule reads both."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return folded.replace("favourite", "favorite").replace("colour", "color")
 
 
 def is_unspaced(text: str) -> bool:
@@ -106,8 +114,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 def fingerprint(text: str) -> str:
     """The letters and digits of a statement: equal for texts that differ only in case, spaces and punctuation."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(each for each in folded if each.isalnum())
+    return "".join(each for each in _folded(text) if each.isalnum())
 
 
 def are_near(new: frozenset[str], old: frozenset[str]) -> bool:
@@ -121,8 +128,14 @@ def speaks_of_the_same(new: str, old: str) -> bool:
     return bool(one.content & other.content) and new != old
 
 
+def names_same_property(new: str, old: str) -> bool:
+    """Whether two statements name the same property, such as "my sister's name is", with any values."""
+    values = _VALUE.fullmatch(new), _VALUE.fullmatch(old)
+    return values[0] is not None and values[1] is not None and fingerprint(values[0][1]) == fingerprint(values[1][1])
+
+
 def _sense(text: str) -> _Sense:
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = _folded(text)
     denies = False
     if found := _JAPANESE.search(folded.strip("。. ")):
         denies = (found["word"] in _HATES) ^ ("ない" in found[0])
@@ -229,7 +242,7 @@ OF_SELF = (
         ("does not {verb} {x}", rf"i (?:do not|don['’]?t)(?: really)? {_LIKE} (?P<x>.+)"),
         ("hates {x}", r"i can(?:['’]?t|not) stand (?P<x>.+)"),
         ("would rather {x}", r"i(?:['’]d| would) rather (?P<x>.+)"),
-        ("favourite {x}", r"my favou?rite (?P<x>.+? (?:is|are) .+)"),
+        ("favorite {x}", r"my favou?rite (?P<x>.+? (?:is|are) .+)"),
         ("wants to be called {x}", r"(?:please )?call me (?P<x>\S.{0,40})"),
         ("pronouns are {x}", r"my pronouns are (?P<x>.+)"),
         ("{german} {x}", r"ich (?P<verb>mag|liebe|hasse|bevorzuge) (?P<x>.+)"),
@@ -355,15 +368,17 @@ class Statement(Struct, frozen=True):
     category: Category
     text: str
     corrects: bool = False
+    only_replaces: bool = False
+    """Whether it is kept only in place of another value for the same property."""
 
 
 def statements(text: str, *, own: bool) -> list[Statement]:
     """The first `MOST` different statements in a text; `own`: a person wrote it, so that "I" is that person."""
     found: dict[str, Statement] = {}
     for sentence, corrects in _sentences(text[:READ]):
-        said = _said(sentence, own=own)
+        said = _said(sentence, own=own, corrects=corrects and own)
         if said is not None:
-            found.setdefault(fingerprint(said.text), Statement(said.category, said.text, corrects and own))
+            found.setdefault(fingerprint(said.text), said)
         if len(found) == MOST:
             break
     return list(found.values())
@@ -382,22 +397,24 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
         rest = CORRECTS.sub("", f"{sentence} ").strip()
         corrects = corrects or len(rest) < len(sentence)
         rest = LEAD.sub("", rest)
-        if rest and not rest.endswith(("?", "？")) and _is_worth_reading(rest):
+        if rest and not rest.endswith(("?", "？")) and _is_worth_reading(rest, corrects):
             yield rest, corrects
         corrects = corrects and not rest
 
 
-def _is_worth_reading(sentence: str) -> bool:
-    begins = BEGINS.match(sentence) is not None and SUPPOSED.match(sentence) is None
+def _is_worth_reading(sentence: str, corrects: bool) -> bool:
+    begins = (corrects or BEGINS.match(sentence) is not None) and SUPPOSED.match(sentence) is None
     return begins or KNOWN.search(sentence) is not None
 
 
-def _said(sentence: str, *, own: bool) -> Statement | None:
+def _said(sentence: str, *, own: bool, corrects: bool) -> Statement | None:
     bare = sentence.rstrip(" .!;。！…")
     for rule in (*OF_SELF, *OF_ANY) if own else OF_ANY:
         if (match := rule.pattern.fullmatch(bare)) is not None:
             text = _text(rule, match)
-            return None if text is None else Statement(rule.category, text)
+            return None if text is None else Statement(rule.category, text, corrects)
+    if corrects and "…" not in bare and _VALUE.fullmatch(bare) is not None:
+        return Statement(Category.LESSON, shortened(ASIDE.sub("", bare)), corrects, only_replaces=True)
     return None
 
 

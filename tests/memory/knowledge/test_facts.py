@@ -81,7 +81,11 @@ def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
         ("always run tests before committing", "never run tests before committing", Relation.OPPOSED),
         ("uses PixiJS v8 for rendering", "uses PixiJS v7 for rendering", Relation.OPPOSED),
         ("uses pnpm for packages", "uses npm for packages", Relation.OPPOSED),
-        ("favourite colour is blue", "favourite colour is red", Relation.OPPOSED),
+        ("favorite color is blue", "favourite colour is blue", Relation.SAME),
+        ("favorite color is blue", "favourite colour is red", Relation.OPPOSED),
+        ("my sister's name is Anna", "my sister’s name is Ana", Relation.OPPOSED),
+        ("my sister's name is Ana", "my brother's name is Ana", Relation.OTHER),
+        ("meine Schwester heißt Anna", "meine Schwester heißt Ana", Relation.OPPOSED),
         ("wants to be called Ann", "wants to be called Bo", Relation.OPPOSED),
         ("mag keinen Kaffee", "mag Kaffee", Relation.OPPOSED),
         ("mag helle Farben im Editor", "mag dunkle Farben im Editor", Relation.OPPOSED),
@@ -109,7 +113,7 @@ def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Re
         ("I really love green tea, but not at night", PREFERENCE, "loves green tea"),
         ("I don't like mushrooms on my pizza!", PREFERENCE, "does not like mushrooms on their pizza"),
         ("@carina I love green tea", PREFERENCE, "loves green tea"),
-        ("Hi, my favourite colour is blue.", PREFERENCE, "favourite colour is blue"),
+        ("Hi, my favourite colour is blue.", PREFERENCE, "favorite colour is blue"),
         ("please call me Annie", PREFERENCE, "wants to be called Annie"),
         ("Ich mag keinen Kaffee, weil er bitter ist", PREFERENCE, "mag keinen Kaffee"),
         ("Ich trinke am liebsten grünen Tee.", PREFERENCE, "trinkt am liebsten grünen Tee"),
@@ -223,6 +227,38 @@ def test_a_correction_replaces_what_was_learned_of_the_same_thing(tx: Tx) -> Non
     assert len(texts(tx)) == 2
     facts.learn(tx, [said("likes lemon cake with cream", PREFERENCE, corrects=True)], source(1), NOON)
     assert texts(tx) == ["likes lemon cake with cream"]
+
+
+def heard(tx: Tx, *said: str) -> list[str]:
+    for number, text in enumerate(said):
+        facts.learn(tx, facts.statements(text, own=True), source(1), NOON + timedelta(minutes=number))
+    return texts(tx)
+
+
+@pytest.mark.parametrize(
+    ("first", "correction", "left"),
+    [
+        ("remember that my sister's name is Ana", "no, my sister's name is Anna", "my sister's name is Anna"),
+        (
+            "Remember: our meeting is on Monday",
+            "Sorry, our meeting is on Friday because of me",
+            "our meeting is on Friday",
+        ),
+        ("Note: Bea's cat is called Minka", "actually, Bea's cat is called Minna", "Bea's cat is called Minna"),
+        ("Merke: meine Katze heißt Minka", "Nein, meine Katze heißt Mo", "meine Katze heißt Mo"),
+    ],
+)
+def test_a_correction_in_plain_words_replaces_what_was_to_be_remembered(
+    tx: Tx, first: str, correction: str, left: str
+) -> None:
+    assert heard(tx, "Note: the river path is long", first, correction) == sorted(["the river path is long", left])
+
+
+def test_a_correction_in_plain_words_teaches_nothing_else(tx: Tx) -> None:
+    known = ["my sister is a good nurse", "my sister's name is Ana"]
+    assert heard(tx, *(f"remember that {each}" for each in known)) == known
+    assert heard(tx, "no, my sister's birthday is in May", "no, if my sister is a pilot", "my sister is a vet") == known
+    assert heard(tx, "No, my sister is a good nurse!") == known
 
 
 def test_nobody_confirms_or_contradicts_what_somebody_else_said(tx: Tx) -> None:
