@@ -67,7 +67,8 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
         first = json.loads(row["before"]) if row is not None else {}
         before = {store: max(count, first.get(store, 0)) for store, count in before.items()}
         answers += row["answers"] if row is not None else 0
-    return ErasureResult(before, stores.count_all(tx, person), answers, moved)
+    left = {store.name: len(store.export(tx, person)) for store in stores.STORES}
+    return ErasureResult(before, left, answers, moved)
 
 
 def compact(raw: Connection) -> bool:

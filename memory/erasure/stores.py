@@ -26,7 +26,7 @@ class PersonTable(Struct, frozen=True):
 
     Erasing deletes them or, with `emptied`, sets these columns. `parsed` are JSON columns; `index` is a full-text index
     that is rebuilt, since it keeps words of deleted rows. Rows that are not `told` are erased, but neither counted nor
-    exported: they say nothing by themselves.
+    exported: they say nothing by themselves. Of the others, those are counted where `counted` is true.
     """
 
     table: str
@@ -36,6 +36,7 @@ class PersonTable(Struct, frozen=True):
     parsed: tuple[str, ...] = ()
     index: str = ""
     told: bool = True
+    counted: str = "true"
 
     def take(self, tx: Tx, person: PersonId) -> int:
         """Erase the rows; returns how many."""
@@ -75,9 +76,8 @@ class PersonStore(Struct, frozen=True):
         return sum(each.take(tx, person) * each.told for each in self.held)
 
     def count(self, rows: Rows, person: PersonId) -> int:
-        return sum(
-            rows.number(f"SELECT count(*) FROM {each.table} WHERE {each.theirs}", _of(person)) for each in self._told
-        )
+        sql = "SELECT count(*) FROM {0.table} WHERE ({0.theirs}) AND {0.counted}"
+        return sum(rows.number(sql.format(each), _of(person)) for each in self._told)
 
 
 def _rows(name: str, *held: PersonTable, before: Callable[[Tx, PersonId], None] | None = None) -> PersonStore:
@@ -150,6 +150,7 @@ STORES: tuple[PersonStore, ...] = (
             """id, place_id AS place, created_at AS at, speaker, role, content AS text, tool_name AS tool, tool_args,
             source_metadata AS metadata, audience, edited_at, deleted_at""",
             parsed=("metadata",),
+            counted="role IN ('user', 'assistant') AND tool_call_id IS NULL AND deleted_at IS NULL",
         ),
         PersonTable("messages", emptied="person_id = NULL", told=False),  # messages to them that others heard
         before=_unused("message", "messages", _MESSAGES),
@@ -204,6 +205,7 @@ STORES: tuple[PersonStore, ...] = (
             "model_usage",
             columns="id, model, input_tokens, output_tokens, cost_usd, at",
             emptied="person_id = NULL, place_id = NULL",
+            counted="model <> 'offline'",
         ),
     ),
     _rows(
@@ -284,7 +286,12 @@ STORES: tuple[PersonStore, ...] = (
         ),
         PersonTable("agent_presence", ALONE, "agent_id, audience, last_active"),
     ),
-    _rows("facts", PersonTable("fact_sources", _FACTS), PersonTable("facts", _EITHER), PersonTable("sessions", ALONE)),
+    _rows(
+        "facts",
+        PersonTable("fact_sources", _FACTS, counted="false"),
+        PersonTable("facts", _EITHER),
+        PersonTable("sessions", ALONE),
+    ),
     _rows("reminders", PersonTable("reminders")),
     _rows("tasks", PersonTable("tasks", _EITHER)),
     _rows("events", PersonTable("events")),
@@ -317,4 +324,5 @@ GLOBAL_STORES: tuple[PersonStore, ...] = (
 
 
 def count_all(rows: Rows, person: PersonId) -> dict[str, int]:
+    """How much a person would say that there is; an export and an erasure take every row."""
     return {store.name: store.count(rows, person) for store in STORES}

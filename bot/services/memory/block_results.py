@@ -210,12 +210,14 @@ class UndoResult(Result):
     restored: int = Field(validation_alias="plan.restored")
     not_restored: tuple[str, ...]
     kept: tuple[str, ...]
+    redone: bool = Field(default=False, exclude=True)
 
     @classmethod
-    def of(cls, block: str, done: RevertResult) -> "UndoResult":
+    def of(cls, block: str, done: RevertResult, *, redone: bool = False) -> "UndoResult":
         plan = done.plan
         left = {"not_restored": tuple(map(_, plan.lost)), "kept": tuple(map(_, plan.kept))}
-        return cls.from_record(done, block=block, changes=tuple(change.seq for change in done.changes), **left)
+        changes = tuple(change.seq for change in done.changes)
+        return cls.from_record(done, block=block, changes=changes, redone=redone, **left)
 
     def lines(self, markup: Markup) -> list[str]:
         lines = [_(_NOW_AT, block=self.block, version=self.version)]
@@ -223,6 +225,8 @@ class UndoResult(Result):
             removed = ngettext("{count} character removed", "{count} characters removed", self.removed)
             restored = ngettext("{count} restored", "{count} restored", self.restored)
             one, more = ngettext_noop("Undone: change {numbers}", "Undone: changes {numbers}")
+            if self.redone:
+                one, more = ngettext_noop("Redone: change {numbers}", "Redone: changes {numbers}")
             undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
             lines[0] += " " + sentence(f"{undone} ({removed}, {restored})")
         if self.not_restored:

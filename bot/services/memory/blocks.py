@@ -209,7 +209,7 @@ class Blocks(MemoryService, frozen=True):
     def undo(self, tx: Tx, caller: Caller, label: WritableBlock, redo: _Redo = False) -> UndoResult:
         named, edit = self._editable(tx, caller, label)
         step_back = revert.redo if redo else revert.undo
-        return UndoResult.of(named.name, step_back(edit, person_writer(caller.person)))
+        return UndoResult.of(named.name, step_back(edit, person_writer(caller.person)), redone=redo)
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
     @writes

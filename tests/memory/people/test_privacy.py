@@ -39,7 +39,7 @@ from memory.queue.steps import (
     ToolCall,
 )
 from memory.queue.turns import Turn, TurnMoved
-from memory.store.database import Tx
+from memory.store.database import Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
@@ -144,6 +144,40 @@ def test_what_agents_said_in_the_persons_turns_is_emptied_and_that_of_others_sta
     assert erased.answers == 3
     assert set(erased.after.values()) == {0}
     assert erased.before["messages"] == 1
+
+
+def test_what_is_counted_is_what_a_person_would_call_so(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1, "my llama is called Quetzal"))
+    forgotten = taken(tx, 2, "I hide the key")
+    messages.redact(tx, [row_of(tx, forgotten.id).message or MessageId(0)], NOON)
+    for number, role in enumerate(("assistant", "tool"), 1):
+        values: dict[str, Value] = {
+            "id": number,
+            "place_id": HALL.id,
+            "person_id": ANN,
+            "batch_id": turn.id,
+            "role": role,
+            "content": "x",
+        }
+        more: dict[str, Value] = {
+            "tool_call_id": "1",
+            "source": "agent",
+            "audience": "person:" + ANN,
+            "trust": 1,
+            "created_at": NOON,
+        }
+        tx.insert("messages", {**values, **more})
+    for model in ("offline", "openai:gpt-5"):
+        tx.insert("model_usage", {"person_id": ANN, "model": model, "input_tokens": 1, "output_tokens": 1, "at": NOON})
+    known: dict[str, Value] = {"id": 1, "audience": GUILD, "trust": 1, "search_text": "tea"}
+    fact: dict[str, Value] = {"agent_id": STAR, "category": "user_preference", "fact": "tea", "person_id": ANN}
+    tx.insert("facts", {**known, **fact, "created_at": NOON, "last_seen": NOON})
+    tx.insert("fact_sources", {**known, "fact_id": 1, "origin": "said", "session_id": 1, "wording": "tea", "at": NOON})
+    counted = stores.count_all(tx, ANN)
+    assert (counted["messages"], counted["usage"], counted["facts"]) == (1, 1, 1)
+    kept = {store.name: store.export(tx, ANN) for store in stores.STORES}
+    assert (len(kept["messages"]), len(kept["usage"]), len(kept["facts"])) == (4, 2, 2)
+    assert set(erase(tx).after.values()) == {0}
 
 
 def test_what_tools_quoted_to_others_is_emptied_and_what_agents_answered_them_stays(tx: Tx) -> None:

@@ -97,7 +97,7 @@ async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_
     assert done.ephemeral
     assert "Undone: change" in done.text
     assert "BBBB" in (await memory(t.olga, "show", t.general, label="persona")).text
-    assert "Undone: change" in (await memory(t.olga, "undo", t.general, label="persona", redo=True)).text
+    assert "Redone: change" in (await memory(t.olga, "undo", t.general, label="persona", redo=True)).text
     assert "zzz" in (await memory(t.olga, "show", t.general, label="persona")).text
     lines = (await memory(t.olga, "blame", t.general, label="persona")).text.splitlines()
     assert [line for line in lines if ", Olga, " in line and line.endswith("] zzz")], "she never spoke here"
