@@ -77,11 +77,15 @@ class BackupFiles(Struct, frozen=True):
     @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)
     async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> RestoreResult:
         folder, missing = DataFolder(self.config.home), tuple[str, ...]()
+        alone = _("Stop it, then restore.")
         if from_replica == bool(name):
             raise UserError("Name a backup, or give --from-replica.")
+        if folder.path.is_dir():
+            with hold(folder, alone):  # nobody is asked about what cannot be done
+                pass
         if from_replica:
             caller.confirm(_("Replace all current data with what Litestream copied last?"))
-            name, missing = await self._fetched(folder)
+            name, missing = await self._fetched(folder, alone)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER
@@ -89,7 +93,7 @@ class BackupFiles(Struct, frozen=True):
             raise UserError(backups.damaged(folder.path).get(name, none))
         if not from_replica:
             caller.confirm(_(_QUESTION, name=name))
-        with hold(folder, _("Stop it, then restore.")):
+        with hold(folder, alone):
             again, newer = backups.restore(folder.path, backup)
             left = await _erase_again(folder)
         waiting = again if left is None else left
@@ -104,13 +108,13 @@ class BackupFiles(Struct, frozen=True):
             outdated=True if left is None else None if left else False,
         )
 
-    async def _fetched(self, folder: DataFolder) -> tuple[str, tuple[str, ...]]:
+    async def _fetched(self, folder: DataFolder, alone: str) -> tuple[str, tuple[str, ...]]:
         replica = replica_of(self.config)
         if replica is None:
             raise UserError("There is no replica. Set litestream and replica under [backup].")
         try:
             folder.prepare()
-            with hold(folder, _("Stop it, then restore.")):
+            with hold(folder, alone):
                 made, missing = await replica.fetch(utc_now())
                 return made.name, tuple(map(str, missing))
         except StoreError as error:

@@ -85,6 +85,11 @@ class Commands(_SuggestingGroup):
         self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == ["--json"]:
+            ctx.fail(_("--json goes after the command, as in `{command}`.", command=f"{_typed('status')} --json"))
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return sorted([*self._entries, *self._by_hand])

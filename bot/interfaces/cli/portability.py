@@ -151,16 +151,17 @@ class CarFiles(Struct, frozen=True):
         open_file, verified = await _verified(arguments)
         require_schema(verified.manifest)
         folder = DataFolder(self.config.home)
-        taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, _progress(_("Importing")))
-        if arguments.dry_run:
-            done = _("This would be imported")
-            with self._copied(taken.manifest.about.kind) as copy:
-                new = await self._take(replace(taken, folder=copy), arguments.rename)
-        else:
-            done = _("Imported")
-            folder.prepare()
-            with hold(folder, _("Stop it, then import.")):
-                new = await self._take(taken, arguments.rename)
+        with progress_line(_("Importing")) as progress:
+            taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, progress)
+            if arguments.dry_run:
+                done = _("This would be imported")
+                with self._copied(taken.manifest.about.kind) as copy:
+                    new = await self._take(replace(taken, folder=copy), arguments.rename)
+            else:
+                done = _("Imported")
+                folder.prepare()
+                with hold(folder, _("Stop it, then import.")):
+                    new = await self._take(taken, arguments.rename)
         if not new:
             done = _("This file was already imported, so nothing was changed")
         return Contents.of(done, verified, tuple(taken.notes), arguments.rename if new else "")
@@ -224,12 +225,15 @@ class CarFiles(Struct, frozen=True):
         target = arguments.output or Path.cwd() / f"{''.join(each if each.isalnum() else '-' for each in name)}.car"
         if target.exists():
             raise UserError("{path} already exists, so nothing was exported.", path=target)
+        if not target.parent.is_dir():
+            raise UserError("There is no folder {path}.", path=target.parent)
         about = About(kind, identifier, name, migrations(File.CONSTELLATION)[-1].version, part.thin)
         passphrase = (
             _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt or arguments.passphrase_file else ""
         )
         origin = Origin(found.path, self.config.home / "global.db", about, part)
-        made = await asyncio.to_thread(export, origin, target, passphrase, _progress(_("Exporting")))
+        with progress_line(_("Exporting")) as progress:
+            made = await asyncio.to_thread(export, origin, target, passphrase, progress)
         done = _("Exported to {path} ({bytes} bytes)", path=target, bytes=f"{made.size:,}")
         return Contents.of(done, VerifiedFile(made.root, made.manifest, 0))
 
@@ -238,7 +242,8 @@ async def _verified(arguments: OneFile) -> tuple[Opener, VerifiedFile]:
     path = arguments.file
     passphrase = _passphrase(arguments.passphrase_file, twice=False) if is_sealed(path) else ""
     open_file = opener(path, passphrase)
-    return open_file, await asyncio.to_thread(verify, open_file, path.stat().st_size, _progress(_("Verifying")))
+    with progress_line(_("Verifying")) as progress:
+        return open_file, await asyncio.to_thread(verify, open_file, path.stat().st_size, progress)
 
 
 def _passphrase(file: Path | None, *, twice: bool) -> str:
@@ -257,13 +262,19 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
     return said
 
 
-def _progress(what: str) -> Callable[[float], None]:
-    """Show the progress if a person watches."""
-    said = [-1]
+@contextmanager
+def progress_line(what: str) -> Iterator[Callable[[float], None]]:
+    """Show the progress if a person watches, on a line that is empty again at the end."""
+    watched, said = streams.is_interactive() and sys.stderr is not None and sys.stderr.isatty(), ""
 
     def show(done: float) -> None:
-        if (percent := int(done * 100)) != said[0] and sys.stderr is not None and sys.stderr.isatty():
-            said[0] = percent
-            click.echo(f"\r{what}: {percent} %{chr(10) if percent >= 100 else ''}", nl=False, err=True)
+        nonlocal said
+        if watched and (words := _("{what}: {percent}%", what=what, percent=int(done * 100))) != said:
+            said = words
+            click.echo(f"\r{words}", nl=False, err=True)
 
-    return show
+    try:
+        yield show
+    finally:
+        if said:
+            click.echo("\r\x1b[K", nl=False, err=True)

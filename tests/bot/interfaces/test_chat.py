@@ -211,6 +211,13 @@ def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, pa
     assert parse_line(line) == TextLine(passed)
 
 
+def test_help_about_a_command_that_is_none_names_the_nearest() -> None:
+    found = parse_line("/help staus", ["status"])
+    assert isinstance(found, UnknownCommand)
+    assert "There is no /staus in this chat. Did you mean /status?" in found.words
+    assert parse_line("/help /status", ["status"]) == Command("status --help")
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

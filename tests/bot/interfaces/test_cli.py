@@ -72,6 +72,7 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["no-such-command"], 2, "There is no command"),
         (["statsu"], 2, "There is no command 'statsu'. Did you mean status?"),
         (["tasks", "lits"], 2, "Did you mean list?"),
+        (["--json", "status"], 2, "--json goes after the command, as in `carina status --json`."),
     ],
 )
 def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], code: int, words: str) -> None:

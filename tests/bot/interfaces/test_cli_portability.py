@@ -1,12 +1,16 @@
 """`carina export`, `carina import` and `carina car inspect`."""
 
+import io
 import json
+import sys
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from bot.interfaces.cli import streams
+from bot.interfaces.cli.portability import progress_line
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, migrate
 from tests.test_recorded_folder import RECORDED, run
@@ -91,6 +95,17 @@ def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
     assert "the passphrase is wrong" in run(home, "car", "inspect", file, *given)[2]
 
 
+@pytest.mark.parametrize(("watched", "said"), [(True, "\rExporting: 50%\r\x1b[K"), (False, "")])
+def test_progress_leaves_no_line_behind(monkeypatch: pytest.MonkeyPatch, watched: bool, said: str) -> None:
+    monkeypatch.setattr(streams, "is_interactive", lambda: watched)
+    monkeypatch.setattr(sys, "stderr", errors := io.StringIO())
+    monkeypatch.setattr(errors, "isatty", lambda: True)
+    with progress_line("Exporting") as show:
+        show(0.5)
+        show(0.501)
+    assert errors.getvalue() == said
+
+
 def test_what_cannot_be_done_is_said(home: Path) -> None:
     beside(home)
     assert "There is no agent 'Nobody'. Choose from: " in run(home, "export", "agent", "Nobody")[2]
@@ -98,6 +113,9 @@ def test_what_cannot_be_done_is_said(home: Path) -> None:
     assert "already exists" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
     assert "this is not a CAR file exported by Carina" in run(home, "import", str(home.parent / "there.car"))[2]
     assert run(home, "export", "constellation", "-o", str(home.parent / "one.car"))[0] == 0
+    nowhere = home.parent / "nowhere"
+    assert f"There is no folder {nowhere}." in run(home, "export", "constellation", "-o", str(nowhere / "one.car"))[2]
+    assert not nowhere.exists()
     with DataFolder(home / "data").lock():
         code, _, errors = run(home, "import", str(home.parent / "one.car"), "--rename", "second")
     assert (code, "Stop it, then import" in errors) == (1, True)

@@ -113,6 +113,15 @@ async def test_a_wrong_token_or_id_is_asked_for_again_and_the_token_before_the_i
     assert '"ann" cannot be used; expected a Discord ID, which has only digits' in said
 
 
+async def test_a_handle_is_checked_before_its_password_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    questions = await asked({"model": "offline"}, "", "notahandle", "me.example.org")
+    assert questions[1:] == 2 * ["Bluesky handle (Enter: no Bluesky)"] + ["App password"]
+    assert 'BLUESKY_HANDLE (.env): "notahandle" cannot be used' in capsys.readouterr().out
+
+
 async def test_a_model_has_an_example_a_key_is_needed_and_one_that_was_typed_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces.cli.local_operations import local_registry
-from bot.services.caller import owner_at_terminal
+from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups
 from memory.people import privacy
@@ -20,7 +20,9 @@ from memory.store import backups, erasure_ledger
 from memory.store.backups import Backup
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
+from memory.store.errors import FolderLocked
 from memory.store.faults import commit_point
+from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.sqlite import connect
 from tests.captured_logs import capture_logs
@@ -108,6 +110,15 @@ async def put_back(folder: Path, name: str) -> Result:
         config = load_config({"CARINA_HOME": str(folder)}, folder)
         offered = local_registry(config, "bot.interfaces.cli.backup_files:BackupFiles")
         return await offered.call("backup.restore", OWNER, {"name": name})
+
+
+async def test_nobody_is_asked_while_a_process_uses_the_folder(folder: Path) -> None:
+    name, config = backups.create(folder, NOW).name, load_config({"CARINA_HOME": str(folder)}, folder)
+    offered = local_registry(config, "bot.interfaces.cli.backup_files:BackupFiles")
+    with pytest.raises(Unconfirmed):
+        await offered.call("backup.restore", owner_at_terminal(), {"name": name})
+    with DataFolder(folder).lock(), pytest.raises(FolderLocked, match="Stop it, then restore"):
+        await offered.call("backup.restore", owner_at_terminal(), {"name": name})
 
 
 async def told(folder: Path, backup: Backup) -> str:

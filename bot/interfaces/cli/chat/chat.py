@@ -99,8 +99,11 @@ def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
         return TextLine(f"/{word}{rest}")
     if word not in ALONE:
         return Command(word + rest) if word in commands else UnknownCommand(_unknown(word, commands))
+    if word == "help" and commands and (about := rest.strip().removeprefix("/")):
+        first = about.split()[0]
+        return Command(f"{about} --help") if first in commands else UnknownCommand(_unknown(first, commands))
     if word == "help":
-        return Command(f"{rest.strip()} --help") if rest.strip() and commands else Help()
+        return Help()
     return UnknownCommand(_("/{word} takes no arguments.", word=word)) if rest else Quit()
 
 

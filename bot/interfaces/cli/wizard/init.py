@@ -170,7 +170,7 @@ class Setup(Struct, frozen=True):
         path, home = self.config.file, self.config.home
         toml, variables = arguments.toml(starter_text(arguments.starter)), arguments.environment()
         try:
-            check_config(toml, variables)
+            check_config(toml, variables, {})
         except ConfigError as error:
             raise UserError("Nothing was written: {error}", error=error) from error
         write_both(path, toml, path.with_name(".env"), variables)
@@ -190,11 +190,12 @@ class Setup(Struct, frozen=True):
         return invite_url(int(given))
 
 
-def check_config(toml: str, environment: Mapping[str, str]) -> Config:
-    """The configuration of these. Raises ConfigError if no service could start with it."""
+def check_config(toml: str, wanted: Mapping[str, str], around: Mapping[str, str]) -> Config:
+    """The configuration of these and of what is set already. Raises UserError if no service could start."""
     with tempfile.TemporaryDirectory(prefix="carina-") as folder:
         Path(folder, "carina.toml").write_text(toml, "utf-8")
-        return load_config(environment, Path(folder))
+        Path(folder, ".env").write_text(dotenv_text("", wanted), "utf-8")
+        return load_config({name: value for name, value in around.items() if name not in wanted}, Path(folder))
 
 
 def starter_text(starter: Starter) -> str:

@@ -153,6 +153,8 @@ class Wizard(Struct):
             handle = await self._read(_("Bluesky handle (Enter: no Bluesky)"))
             if not handle:
                 return
+            if self._config({"bluesky_handle": handle, "bluesky_password": "unknown"}) is None:
+                continue
             answers = {"bluesky_handle": handle, "bluesky_password": await self._read(_("App password"), secret=True)}
             config = self._config(answers)
             if config is not None and await self._accepted(await examine_bluesky(config, None)):
@@ -166,8 +168,8 @@ class Wizard(Struct):
         said = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
         around = {name: value for name, value in _surroundings().items() if not name.startswith("CARINA_")}
         try:
-            return check_config(said.toml(""), around | said.environment())
-        except ConfigError as error:
+            return check_config(said.toml(""), said.environment(), around)
+        except (ConfigError, UserError) as error:
             click.echo(error_text(error))
             return None
 
