@@ -302,7 +302,8 @@ def _look_back(intent: Intent, context: Context) -> Lines:
         return context.say("talked_none", span=days)
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
     lines = (_said_line(hit, context, "%m-%d %H:%M " if first != last else "%H:%M ") for hit in newest)
-    return Lines("\n".join([context.language.say("talked", span=days), *lines]))
+    phrase = "talked_last" if len(heard) > len(newest) else "talked"
+    return Lines("\n".join([context.language.say(phrase, span=days), *lines]))
 
 
 def _said_line(hit: Record, context: Context, clock: str) -> str:
@@ -335,7 +336,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     # A call that was made is one: with an entry, the answer that showed it is deleted, too.
     agreed = [call.id in context.turn.made or line in shown for call, line in zip(calls, listed, strict=True)]
     if own and not any(agreed):
-        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, say("forget_sure")]))
+        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, "", say("forget_sure")]))
     context.turn.gone.update(hit.id for hit in itertools.compress(own, agreed))
     drops = list(itertools.compress(calls, agreed))
     context.make(*drops)
@@ -379,8 +380,9 @@ def _remind(intent: Intent, context: Context) -> Lines:
 
 
 def _add_task(intent: Intent, context: Context) -> Lines:
-    data = context.result("add", "tasks", operation="add", title=intent.text)
-    return context.say("added", text=context.what(data))
+    due = {"due": intent.when} if intent.when else {}
+    data = context.result("add", "tasks", operation="add", title=intent.text, **due)
+    return context.say("added_due" if due else "added", when=context.when(data), text=context.what(data))
 
 
 def _add_event(intent: Intent, context: Context) -> Lines:
@@ -393,7 +395,8 @@ def _list(intent: Intent, context: Context) -> Lines:
     tool, given = intent.name, {"days": intent.number} if intent.number else {}
     rows = context.rows(context.result(tool, tool, operation="list", **given), tool)[:_MOST_ROWS]
     lines = [context.language.say(f"{tool}_listed"), *context.listed(rows)]
-    return Lines("\n".join(lines)) if rows else context.say(f"{tool}_none")
+    none = "none" if context.turn.owner else "none_here"  # the owner alone may hear all there is
+    return Lines("\n".join(lines)) if rows else context.say(f"{tool}_{none}")
 
 
 _ENDS: Mapping[str, tuple[str, tuple[str, ...], str]] = {

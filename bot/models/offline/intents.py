@@ -129,9 +129,11 @@ class Parser(Struct, frozen=True):
                 both = (f"{missing} {when}", f"{when} {missing}")
                 return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
             case Intent("say", title, "offer_task") if self.language.begins("yes", text):
-                return Intent("task", title)
+                return self._task(title)
             case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
                 return earlier._replace(sure=True)
+            case Intent("forget") if self.language.begins("no", text):
+                return Intent("say", name="forget_not")
             case Intent("remind") if meant := self.language.begins("meant", text):
                 return self._corrected(earlier, meant["what"])
             case _:
@@ -375,7 +377,20 @@ class Parser(Struct, frozen=True):
             return Intent("remind", text, when=when) if when else missing
         name, found = self.language.first(_ACTS, sentence)
         what = _unquoted(found["what"]) if found else ""
+        if what and name == "agenda_task":
+            return self._task(what)
         return Intent(name.removeprefix("agenda_"), what) if what else None
+
+    def _task(self, what: str) -> Intent:
+        """A task, and until when it is to be done where that is said ("by friday")."""
+        due = self.language.search("due", what)
+        found = self.find_time(due["when"]) if due else None
+        if due is None or found is None:
+            return Intent("task", what)
+        said = found.said if any(map(str.isalnum, found.left)) else due["when"]
+        left = f"{what[: due.start()]}{due['when'].removeprefix(said)}{what[due.end() :]}"
+        title = " ".join(left.split()).strip(f"{_ASKED},:、")
+        return Intent("task", title, when=said) if title and due["when"].startswith(said) else Intent("task", what)
 
     def _timed(self, act: str, said: str, sentence: str, other: str = "") -> Intent:
         """Words with a time in them; where it or they are missing, they are asked for."""

@@ -160,6 +160,7 @@ def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime,
         made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},
         said={message.said.strip() for message in heard},
         agent=request.agent,
+        owner=request.owner,
         answered=next(
             (each.text for each in reversed(earlier) if isinstance(each, AssistantMessage) and not each.calls), ""
         ),

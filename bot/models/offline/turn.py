@@ -125,6 +125,8 @@ class Turn(Struct, frozen=True):
     """Texts of the turn itself, which are no memory."""
     agent: str
     """The name of who answers."""
+    owner: bool
+    """Whether nobody but the owner hears the answer."""
     answered: str = ""
     """What was answered last before."""
     overheard: Sequence[Record] = ()

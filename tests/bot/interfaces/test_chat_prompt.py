@@ -88,9 +88,9 @@ def test_a_line_is_edited_and_had_back_also_in_the_next_chat(chat: Terminal, tmp
 
 def test_what_is_pasted_is_one_message_whatever_its_lines(chat: Terminal, tmp_path: Path) -> None:
     chat.type(pasted("milk\neggs\r\nbread") + "\r")
-    chat.shows("Got it")
+    chat.shows("That stays")
     chat.type("one" + ALT_ENTER + "two\r")
-    chat.shows("(?s)Got it.*Got it")
+    chat.shows("(?s)That stays.*That stays")
     left(chat)
     assert said(tmp_path) == ["milk\neggs\nbread", "one\ntwo"]
 
@@ -208,7 +208,7 @@ def test_ctrl_z_stops_the_chat_and_back_in_it_the_line_is_there(tmp_path: Path) 
         (f"{sys.executable} -m carina chat\r", r"keeps Carina running.*>"),
         ("half a line\x1a", "Stopped"),
         ("fg\r", "half a line"),
-        ("\r", "Got it"),
+        ("\r", "That stays"),
         ("\x04", r"bash[^\r\n]*$"),
     ):
         os.write(ours, typed.encode())

@@ -107,8 +107,8 @@ SKILLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("calculate", 
         ("Europe/Vienna", "remind me in 20 minutes to call mum", "I'll remind you at 15:23 (in 20 minutes): call mum."),
         ("Europe/Vienna", "erinnere mich in 20 Minuten an die Wäsche", "Ich erinnere dich um 15:23 (in 20 Minuten):"),
         ("Asia/Tokyo", "20分後に母に電話とリマインドして", "23:23（20分後）にお知らせします"),
-        ("", "what are my tasks?", "You have no open tasks that I may mention here."),
-        ("", "I bought milk", "Got it. That stays in our conversation"),
+        ("", "what are my tasks?", "You have no open tasks."),
+        ("", "I bought milk", "That stays in our conversation"),
         ("", "done with the milk", "I found nothing, or more than one, for “milk”"),
     ],
 )
@@ -147,7 +147,7 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
         ([("who are you talking about?", "I don't know that.")], []),
         ([("what can you do about my dentist?", "I don't know that.")], []),
         ([("hi everyone, remember that my dentist is on Elm Street", "your dentist is on Elm Street")], None),
-        ([("so all my friends are in Graz", "Got it.")], []),
+        ([("so all my friends are in Graz", "That stays in our conversation")], []),
         ([("I parked the car on level 3", ""), ("where did I park the car?", "you parked the car on level 3")], []),
         ([("Tom wohnt in Graz", ""), ("wo wohnt Tom?", "Tom wohnt in Graz")], []),
         (
@@ -201,8 +201,8 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
         (
             [
                 ("my sister's name is Mia", ""),
-                ("forget Mia", "Shall I forget this … - my sister's name is Mia"),
-                ("no", "All right."),
+                ("forget Mia", "Shall I forget this … - my sister's name is Mia\n\nIf you say yes"),
+                ("no", "All right. Nothing was deleted."),
                 ("where is Mia?", "Mia"),
                 ("forget Mia", "Shall I forget this"),
                 ("yes", "Forgotten"),
@@ -253,6 +253,20 @@ def test_each_answer_says_what_belongs_to_it(turns: list[tuple[str, str]], store
         assert all(part in said for part in held.split(" … ")), said
         assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
     assert stored is None or talk.stored == stored
+
+
+def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
+    talk = Talk()
+    talk.say("hi")
+    assert talk.say("what did we talk about?").startswith("Here is what was said (")
+    for _ in range(6):
+        talk.say("hi")
+    assert talk.say("what did we talk about?").startswith("This is the last of what was said (")
+
+
+def test_where_others_read_along_a_list_may_have_more_than_is_told() -> None:
+    talk = Talk(Agenda(), tools=(*TOOLS, *SKILLS), owner=False)
+    assert talk.say("what are my tasks?") == "You have no open tasks that I may mention here."
 
 
 def test_a_yes_forgets_no_more_than_was_shown() -> None:
