@@ -101,7 +101,7 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         assert 'members = ["Star"]' in t.server.world.files[file.id].data.decode()
         assert "Moon: active, regular" in (await t.olga.command("admin group status", {"group": "Night"})).text
         code, out, _ = await t.service.run("agent", "archive", "Moon", "--json")
-        assert (code, json.loads(out)["name"]) == (0, "Moon")
+        assert (code, json.loads(out)) == (0, {"agent": "Moon", "status": "archived"})
         refused(await t.ana.command("chat agent", {"name": "Moon", "text": text}, t.general), "is archived")
         refused(
             await t.ana.command("chat group", {"name": "Night", "text": text}, t.general),
