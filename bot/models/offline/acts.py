@@ -15,7 +15,7 @@ from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, nam
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import words
 from bot.models.offline.text import LONGEST, date_words, detect, queries, sentences
-from bot.models.offline.turn import Context, FailedError, Lines, Record, number_of, read_record, text_of
+from bot.models.offline.turn import Context, FailedError, Lines, Record, moment_of, number_of, read_record, text_of
 from memory.store.records import replace
 from sources.text import one_line
 
@@ -386,6 +386,11 @@ def _add_task(intent: Intent, context: Context) -> Lines:
 
 
 def _add_event(intent: Intent, context: Context) -> Lines:
+    rows = context.rows(context.result("known", "events", operation="list", days=366), "events")
+    at = Parser(context.language, context.turn.now).moment(intent.when)
+    for row in rows:
+        if text_of(row, "text").casefold() == intent.text.casefold() and moment_of(text_of(row, "at")) == at:
+            return context.say("event_known", when=context.when(row), text=context.what(row))
     given = {"title": intent.text, "when": intent.when, "ends": intent.other}
     data = context.result("add", "events", operation="add", **given)
     return context.say("event_added", when=context.when(data), text=context.what(data))

@@ -410,6 +410,10 @@ class Parser(Struct, frozen=True):
             return find_when(said, self.now, _zone(self.now), self.language.code) if said else None
         return None
 
+    def moment(self, said: str) -> datetime | None:
+        """When the time in some words comes next."""
+        return self._moment(self.find_time(said), self.now)
+
     def _moment(self, found: FoundTime | None, now: datetime) -> datetime | None:
         moment = next_run(found.trigger, now) if found else None
         return moment.astimezone(now.tzinfo) if moment else None

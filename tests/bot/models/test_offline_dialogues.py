@@ -264,6 +264,22 @@ def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
     assert talk.say("what did we talk about?").startswith("This is the last of what was said (")
 
 
+def test_an_event_that_is_there_is_not_added_again() -> None:
+    class Calendar(Agenda):
+        def run(self, call: Any, speaker: str) -> ToolMessage:
+            event = {"text": "Lunch with Ben", "at": "2026-11-23T12:00:00Z"}
+            given = json.loads(call.arguments)
+            self.calls.append((call.name, given))
+            return ToolMessage(call.id, call.name, "", data={"events": [event]} | event | given)
+
+    Agenda.calls.clear()
+    talk = Talk(Calendar(), tools=(*TOOLS, *SKILLS))
+    said = talk.say("put lunch with Ben tomorrow at noon on my calendar")
+    assert said.startswith("That is in your calendar already, tomorrow at 12:00: Lunch with Ben")
+    assert talk.say("lunch with Ben tomorrow at 1pm").startswith("Added to your calendar")
+    assert [given["operation"] for _, given in Agenda.calls] == ["list", "list", "add"]
+
+
 def test_where_others_read_along_a_list_may_have_more_than_is_told() -> None:
     talk = Talk(Agenda(), tools=(*TOOLS, *SKILLS), owner=False)
     assert talk.say("what are my tasks?") == "You have no open tasks that I may mention here."
