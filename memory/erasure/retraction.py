@@ -28,7 +28,7 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
 
     An entry learned from several messages is removed, too, since nobody can tell which words came from which.
     """
-    entries = _learned(tx, message)
+    entries = learned_from(tx, message)
     for entry in entries:
         _forget_said(tx, entry, archival.derived_messages(tx, entry), None, at)
     return archival.remove(tx, [entry.id for entry in entries])
@@ -47,7 +47,7 @@ def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> 
     if gone is None:
         _empty(tx, _said(tx, old.id), at)
         return forget_derived(tx, old.id, at)
-    entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
+    entries = [entry for entry in learned_from(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
         _forget_said(tx, entry, archival.derived_messages(tx, entry), None, at)
     ours = [row for row in _said(tx, old.id) if not gone.isdisjoint(content_words(_words(row)))]
@@ -144,7 +144,7 @@ def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
     _narrow(tx, [row["id"] for row in batch], message.person, message.audience, to)
     messages.narrow(tx, [message.id], to)
     mixed = 0
-    for entry in _learned(tx, message.id):
+    for entry in learned_from(tx, message.id):
         if entry.people != (message.person,):
             mixed += 1
         elif entry.audience == message.audience:
@@ -160,10 +160,11 @@ def _narrow(tx: Tx, held: Iterable[MessageId], person: PersonId, audience: Audie
     messages.narrow(tx, [MessageId(row["id"]) for row in found], to)
 
 
-def _learned(tx: Tx, message: MessageId) -> list[Entry]:
+def learned_from(rows: Rows, message: MessageId) -> list[Entry]:
+    """The entries that hold words of a message, of all audiences, and those no longer in use."""
     sql = """SELECT * FROM archival_entries WHERE message_id = :id
              OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
-    return archival.to_entry.all(tx, sql, {"id": message})
+    return archival.to_entry.all(rows, sql, {"id": message})
 
 
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:

@@ -14,7 +14,8 @@ from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions,
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
-from memory.knowledge import facts, items, projects, sessions
+from memory.erasure.retraction import learned_from
+from memory.knowledge import archival, facts, items, projects, sessions
 from memory.knowledge.facts import Category, Fact, Source, Statement
 from memory.knowledge.items import By, Item, Kind
 from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
@@ -101,6 +102,14 @@ class FactRow(Row):
         return self.told(markup, "{written} ({sessions}{shared}){id}" if often else "{written}{id}", shared=shared)
 
 
+class CorrectedFact(Entry[FactRow]):
+    also: str = Field(exclude=True)
+    """Where the old words stay."""
+
+    def lines(self, markup: Markup) -> list[str]:
+        return [*super().lines(markup), *([markup.text(self.also)] if self.also else ())]
+
+
 class Facts(MemoryService, frozen=True):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
@@ -137,23 +146,25 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
     @writes
-    def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
+    def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> CorrectedFact:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
         old = self._changeable(tx, caller, fact, Change.CORRECT)
         said = _statement(text, old.category)
         session = SessionId(snowflakes.next())
         source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
+        also = _also_kept(tx, old, caller.scope)
         facts.forget(tx, old.id)
-        return Entry(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
+        return CorrectedFact(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)), also=also)
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, CHANGES)
     @writes
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
         """Take it away, with those that it had replaced."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
+        also = _also_kept(tx, found, caller.scope)
         facts.forget(tx, found.id)
-        gone = found.text
-        return _("Forgotten: {gone}. The message it was learned from stays.", gone=gone)
+        told = _("Forgotten: {gone}. The message it was learned from stays.", gone=found.text)
+        return f"{told}\n{also}" if also else told
 
     @suggestions("agents")
     @reads
@@ -179,6 +190,16 @@ class Facts(MemoryService, frozen=True):
         held = MemoryRights(() if found.person is None else (found.person,), found.audience, (change,))
         self.require_change(caller, change, held)
         return found
+
+
+def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
+    """What is said of the long-term entries that hold words of the same messages; empty without any."""
+    held = {each.id: each for message in facts.messages_of(rows, fact.id) for each in learned_from(rows, message)}
+    seen = (each for each in held.values() if scope.may_use(each.audience) and archival.stands(rows, each.id))
+    if not (entries := "; ".join(f"{one_line(each.content, LONGEST)} #{each.id}" for each in seen)):
+        return ""
+    words = _("Long-term memory keeps what came from the same message: {entries}.", entries=entries)
+    return f"{words} {_('`carina archival delete` deletes an entry with the messages of yours it came from.')}"
 
 
 def _statement(given: str, category: Category) -> Statement:

@@ -15,6 +15,7 @@ from memory.knowledge.facts.rows import forget as forget
 from memory.knowledge.facts.rows import get as get
 from memory.knowledge.facts.rows import learn as learn
 from memory.knowledge.facts.rows import listing as listing
+from memory.knowledge.facts.rows import messages_of as messages_of
 from memory.knowledge.facts.rows import note_shown as note_shown
 from memory.knowledge.facts.rows import relearn as relearn
 from memory.knowledge.facts.rows import session_of as session_of

@@ -214,6 +214,13 @@ def session_of(rows: Rows, fact: FactId) -> SessionId:
     return SessionId(row["session_id"])
 
 
+def messages_of(rows: Rows, fact: FactId) -> list[MessageId]:
+    """The messages that a fact, and those that it replaced, were learned from."""
+    sql = """SELECT DISTINCT s.message_id FROM facts f JOIN fact_sources s ON s.fact_id = f.id
+             WHERE (f.id = :fact OR f.superseded_by = :fact) AND s.message_id IS NOT NULL ORDER BY s.message_id"""
+    return [MessageId(row[0]) for row in rows.all(sql, {"fact": fact})]
+
+
 def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
     """Record that a turn was shown these facts: by the messages that their wording comes from."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'message', message_id, :audience

@@ -12,6 +12,7 @@ from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.memory.archive import Archive
+from bot.services.memory.facts import Facts
 from bot.services.results import Plain
 from memory.agents import Agent, seed_agent, set_status
 from memory.people.audience import OWNER, Scope, Trust
@@ -23,9 +24,11 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.records import replace
 from sources.terminal import PERSON
-from tests.bot.parts import NOON, MovableClock
+from tests.bot.parts import ANN, NOON, MovableClock, ScriptedModel, call, direct, said, says
 from tests.bot.plain import search
-from tests.bot.services.calling import registry
+from tests.bot.services.calling import registry, somebody
+from tests.bot.stage import Setting, running
+from texts import reading
 
 SETUP = commit_point("test_archive.setup")
 ADA, BEE = (Agent(AgentId(f"agt_{name.lower()}"), name, "", "", "", ()) for name in ("Ada", "Bee"))
@@ -123,3 +126,31 @@ async def test_only_what_was_shown_is_made_known_more_widely(tmp_path: Path) -> 
             await of.call("archival.widen", sure=True, shown=str(asked.value), **wider)
         assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
         assert (await of.call("archival.widen", sure=True, shown=str(again.value), **wider))["audience"] == "public"
+
+
+async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path: Path) -> None:
+    kept = call("archival_insert", "1", content="Their sister is called Ana.")
+    model = ScriptedModel(says("", kept), says("Noted."), otherwise=says("ok"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("remember that my sister is called Ana", 1, direct(ANN)))
+        await service.heard(said("remember that the kettle is in the barn", 2, direct(ANN)))
+        people = service.approvals.people
+        store = (service.database, people, service.clock)
+        own = registry(Facts(*store), Archive(*store), people=people)
+
+        async def told(name: str, **given: str) -> str:
+            with reading("discord"):
+                answer = await own.call(name, somebody(ANN.id, Trust.APPROVED), given)
+            return answer.terminal(Plain("UTC", NOON))
+
+        listed = {each["text"]: each["id"] for each in (await own.call("facts.list", somebody(ANN.id), {})).data()}
+        (entry,) = (await own.call("archival.list", somebody(ANN.id), {})).data()
+        stays = (
+            f"Long-term memory keeps what came from the same message: Their sister is called Ana. #{entry['id']}. "
+            "`/memory archival delete` deletes an entry with the messages of yours it came from."
+        )
+        sister = listed["my sister is called Ana"]
+        now = await told("facts.correct", fact=sister, text="my sister is called Anna")
+        assert now.startswith("Now: Lesson")
+        assert now.endswith(stays)
+        assert stays not in await told("facts.forget", fact=listed["the kettle is in the barn"])
