@@ -136,6 +136,10 @@ def listing(rows: Rows, limit: int, *, done: bool = False) -> list[Job]:
     return _row.all(rows, sql, (limit,))
 
 
+def paused(rows: Rows) -> list[Job]:
+    return _row.all(rows, "SELECT * FROM jobs WHERE status = 'paused' ORDER BY id")
+
+
 # ------------------------------------------------------------------------------------------------------- its course
 
 

@@ -153,7 +153,7 @@ class Explanation(Result):
         kept = [each for each in self.memories if each.kind == "block"]
         lines = []
         if found:
-            lines.append(_("This answer comes from the conversation here and from these memories:"))
+            lines.append(_("In view for this answer, besides the conversation here:"))
         elif not (self.hidden or self.gone):
             lines.append(_(_NOTHING if self.recorded else _UNRECORDED))
         lines += _numbered(found, 1, markup)

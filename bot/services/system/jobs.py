@@ -20,6 +20,7 @@ from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
 from memory import jobs
+from memory.agenda import reminders
 from memory.erasure.person import optimize
 from memory.jobs import Job, NewJob, Status
 from memory.knowledge import items
@@ -27,16 +28,18 @@ from memory.knowledge.archival import journal
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import code
+from memory.store.ids import ReminderId, code
 from memory.store.logs import Log
 from scheduler import triggers
 from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob, WorkJob
 from scheduler.triggers import CronTrigger, Trigger
+from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
 _BUILT_IN = commit_point("job.built_in")
 
 _LISTED = 200
+_REMINDER = 80  # characters of a reminder that are shown
 _OUTCOMES = {
     "run": gettext_noop("done"),
     "late": gettext_noop("done late"),
@@ -55,6 +58,7 @@ class BuiltInJob(Struct, frozen=True):
 
 _Done = Annotated[bool, Param("Include finished jobs")]
 _Job = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="jobs")]
+_Paused = Annotated[str, Param("Name of the job, as listed (default: all paused jobs)", suggests="jobs")]
 
 
 _TITLES = {
@@ -96,16 +100,18 @@ class JobRow(Row):
     last: datetime | None = Field(validation_alias="last_run_at")
     outcome: str = Field(validation_alias="last_outcome")
     text: str
+    reminder: str = Field(exclude=True)
+    """The words of the reader's own reminder."""
 
     @classmethod
-    def of(cls, job: Job) -> "JobRow":
+    def of(cls, job: Job, reminder: str = "") -> "JobRow":
         trigger = triggers.load(job.trigger)
         plan = {"when": triggers.rule_text(trigger), "plan": triggers.words(trigger), "next": _next(job)}
-        return cls.from_record(job, **plan, state=_state(job), text=_(job.last_detail))
+        return cls.from_record(job, **plan, state=_state(job), text=_(job.last_detail), reminder=reminder)
 
     @property
     def title(self) -> str:
-        return _title(self.id)
+        return _("Reminder “{text}”", text=self.reminder) if self.reminder else _title(self.id)
 
     def line(self, markup: Markup) -> str:
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
@@ -163,8 +169,9 @@ class Schedule(Struct, frozen=True):
 
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
     @reads
-    def list_jobs(self, rows: Rows, _caller: Caller, done: _Done = False) -> Listing[JobRow]:
-        found = map(JobRow.of, jobs.listing(rows, _LISTED, done=done))
+    def list_jobs(self, rows: Rows, caller: Caller, done: _Done = False) -> Listing[JobRow]:
+        listed = jobs.listing(rows, _LISTED, done=done)
+        found = [JobRow.of(each, _own_reminder(rows, caller, each)) for each in listed]
         return Listing.of(found, _("Nothing is scheduled yet. Jobs are set up when the service first runs."))
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, CHANGES)
@@ -178,17 +185,25 @@ class Schedule(Struct, frozen=True):
         found = await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
         return _("“{job}” is paused until you resume it.", job=_title(found.id))
 
-    @operation("jobs.resume", "Resume a paused job", Action.JOBS, CHANGES)
-    async def resume(self, caller: Caller, job: _Job) -> Entry[JobRow]:
+    @operation("jobs.resume", "Resume a paused job, or all of them", Action.JOBS, CHANGES)
+    async def resume(self, caller: Caller, job: _Paused = "") -> Entry[JobRow] | str:
         """Run it by itself again; what was due meanwhile is not made up for."""
-
-        def work(tx: Tx, found: Job) -> bool:
-            trigger, now = triggers.load(found.trigger), self.clock()
-            after = triggers.next_run(trigger, now)
-            return jobs.resume(tx, found.id, found.next_at if after is None else after)
-
-        found = await self._change(job, caller, "resume", work)
+        if not job:
+            return await self._resume_all(caller)
+        found = await self._change(job, caller, "resume", self._resumed)
         return Entry(done=_("Resumed"), row=JobRow.of(found))
+
+    def _resumed(self, tx: Tx, found: Job) -> bool:
+        after = triggers.next_run(triggers.load(found.trigger), self.clock())
+        return jobs.resume(tx, found.id, found.next_at if after is None else after)
+
+    @writes
+    def _resume_all(self, tx: Tx, caller: Caller) -> str:
+        count = sum(self._resumed(tx, each) for each in jobs.paused(tx))
+        _log.info("jobs_resumed", count=count, by=caller.person, door=caller.approver.door)
+        if not count:
+            return _("No job is paused.")
+        return ngettext("{count} job or reminder resumed.", "{count} jobs and reminders resumed.", count)
 
     @suggestions("jobs")
     @reads
@@ -207,6 +222,15 @@ class Schedule(Struct, frozen=True):
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)
         _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
         return jobs.get(tx, found.id) or found
+
+
+def _own_reminder(rows: Rows, caller: Caller, job: Job) -> str:
+    """What the caller's own reminder says, where that may be told."""
+    name, _colon, number = job.id.removesuffix(":again").removesuffix(":later").partition(":")
+    found = reminders.by_id(rows, ReminderId(int(number))) if name == "reminder" and number.isdecimal() else None
+    if found is None or found.person != caller.person or not caller.scope.may_use(found.audience):
+        return ""
+    return one_line(found.text, _REMINDER)
 
 
 def _state(job: Job) -> str:

@@ -15,9 +15,12 @@ from bot.errors import CallError, UserError
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown
 from memory import jobs
+from memory.agenda import reminders
+from memory.people.audience import PUBLIC, Trust
 from memory.store.clock import utc_now
+from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId
+from memory.store.ids import PersonId, PlaceId
 from scheduler import triggers
 from tests.bot.services.calling import somebody
 
@@ -127,8 +130,27 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     await told(app, "jobs.pause", EVA, job="reminder:123456")
     words, row = await told(app, "jobs.resume", EVA, job="reminder:123456")
     assert (row["id"], row["state"]) == (first, "active")
+    for job in ("backup", first):
+        await told(app, "jobs.pause", EVA, job=job)
+    assert (await told(app, "jobs.resume", EVA))[0] == "2 jobs and reminders resumed.\n"
+    assert {row["state"] for row in (await told(app, "jobs.list", EVA))[1]} == {"active"}
+    assert (await told(app, "jobs.resume", EVA))[0] == "No job is paused.\n"
     with pytest.raises(UserError, match="There is no job 'tea'"):
         await app.services.registry.call("jobs.run", EVA, {"job": "tea"})
+
+
+async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -> None:
+    new = reminders.NewReminder("feed the axolotl", EVA.person, PlaceId("discord:1"), PUBLIC, Trust.APPROVED)
+
+    def work(tx: Tx) -> None:
+        job = reminders.job_id(reminders.add(tx, new, utc_now()).id)
+        trigger = triggers.dump(triggers.IntervalTrigger(timedelta(days=1), utc_now()))
+        jobs.put(tx, jobs.NewJob(job, "reminder", trigger, utc_now()), utc_now())
+
+    await app.services.database.write(NOTE, work)
+    assert "Reminder “feed the axolotl” " in (await told(app, "jobs.list", EVA))[0]
+    words = (await told(app, "jobs.list", OLGA))[0]
+    assert ("Remind somebody " in words, "axolotl" in words) == (True, False)
 
 
 async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -> None:

@@ -100,6 +100,7 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     await told(service)
     explained = await why_of(service).newest(curious())
     text = text_of(explained)
+    assert text.startswith("In view for this answer, besides the conversation here:\n1. ")
     assert f"> {QUAGGA}" in text
     assert "by Ann in hall; everyone on that server can read it" in text
     assert (
