@@ -161,8 +161,10 @@ class Facts(MemoryService, frozen=True):
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
         """Take it away, with those that it had replaced."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
-        also = _also_kept(tx, found, caller.scope)
+        heard, also = facts.messages_of(tx, found.id), _also_kept(tx, found, caller.scope)
         facts.forget(tx, found.id)
+        if not heard:
+            return _("Forgotten: {text}", text=found.text)
         told = _("Forgotten: {gone}. The message it was learned from stays.", gone=found.text)
         return f"{told}\n{also}" if also else told
 
