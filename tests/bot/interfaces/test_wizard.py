@@ -80,7 +80,9 @@ def test_without_answers_the_starter_is_as_it_is() -> None:
 def test_an_answer_is_tried_with_what_is_set_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text("BLUESKY_SERVICE=https://pds.example.org\n", "utf-8")
-    config = Wizard({})._config({"bluesky_handle": "me.example.org", "bluesky_password": "secret"})
+    config = Wizard({}, load_config({}, tmp_path))._config(
+        {"bluesky_handle": "me.example.org", "bluesky_password": "secret"}
+    )
     assert config is not None
     assert (config.bluesky_service, config.bluesky_handle) == ("https://pds.example.org", "me.example.org")
 
@@ -98,7 +100,7 @@ async def asked(given: dict[str, str], *answers: str) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Wizard, "_read", read)
         with pytest.raises(EOFError):
-            await Wizard({"name": "home", "owner": "Ann", **given}).run()
+            await Wizard({"name": "home", "owner": "Ann", **given}, load_config({}, Path.cwd())).run()
     return questions
 
 
@@ -219,12 +221,28 @@ def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_agai
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_is_asked_where_the_file_is_there_already(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text("", "utf-8")
-    with closing(Terminal(tmp_path, "init")) as terminal:
+def test_a_second_time_only_what_env_has_is_asked_and_enter_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text("# mine\n", "utf-8")
+    (tmp_path / ".env").write_text("CARINA_MODEL=groq:small\nGROQ_API_KEY=k\n", "utf-8")
+    with closing(Terminal(tmp_path, "init", COLUMNS="200")) as terminal:
+        terminal.shows("carina.toml stays as it is")
+        for question in (r"Language model \[groq:small\]", "Discord bot token", "Bluesky handle"):
+            terminal.shows(f"{question}[^\n]*:")
+            terminal.type("\r")
         assert terminal.ended() == 1
-        assert "already exists" in terminal.everything
-        assert QUESTIONS[0] not in terminal.everything
+    assert "Nothing was changed." in terminal.everything
+    assert QUESTIONS[0] not in terminal.everything
+
+
+def test_a_second_time_flags_add_to_env_and_leave_the_file(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text("# mine\n", "utf-8")
+    (tmp_path / ".env").write_text("GROQ_API_KEY=k\n", "utf-8")
+    done = carina(tmp_path, "init", "--model", "groq:small")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Wrote {tmp_path / '.env'}. Next" in done.stdout
+    assert (tmp_path / ".env").read_text("utf-8") == "GROQ_API_KEY=k\nCARINA_MODEL=groq:small\n"
+    assert "edit it. For a language model" in carina(tmp_path, "init", "--name", "other").stderr
+    assert (tmp_path / "carina.toml").read_text("utf-8") == "# mine\n"
 
 
 @pytest.mark.parametrize("after", range(len(QUESTIONS)))

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config, load_config, load_here
+from bot.config.loader import environment, read_dotenv
 from bot.errors import CallError, ConfigError, UserError
 from bot.interfaces.cli.service import no_manager
 from bot.services.caller import Caller
@@ -30,7 +31,7 @@ _Text = Field(max_length=500)
 
 
 class WriteFile(Arguments):
-    """The settings of a first configuration; an empty one keeps the default."""
+    """Settings; an empty one keeps the default or what is set. Where carina.toml is there, only those of .env."""
 
     starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups", labels={"adhd": "ADHD"})] = (
         "plain"
@@ -60,6 +61,13 @@ class WriteFile(Arguments):
         }
         return {name: value for name, value in said.items() if value}
 
+    def additions(self, file: Path) -> dict[str, str]:
+        """What goes into `.env` beside a file that is there. Raises UserError if that is nothing, or not all."""
+        found = self.environment() | ({"CARINA_MODEL": self.model} if self.model else {})
+        if not found or (self.starter, self.name, self.owner, self.web) != ("plain", "", "", "on"):
+            require_new(file)
+        return found
+
     def toml(self, starter: str) -> str:
         """A starter's file with these settings in it; its comments stay."""
         document = tomlkit.parse(starter)
@@ -88,22 +96,30 @@ def require_new(file: Path) -> None:
     """Raise UserError if the file exists."""
     if file.exists():
         raise UserError(
-            "{file} already exists and was not changed. Move it away, or set CARINA_CONFIG to another file.", file=file
+            "{file} already exists and was not changed: edit it. For a language model, Discord or Bluesky, "
+            "run `carina init` at a terminal, or with their flags, such as --model.",
+            file=file,
         )
 
 
-def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -> None:
-    """Write both files; `.env` keeps its other lines and is private. Raises UserError; then neither was changed."""
-    require_new(file)
+def write_both(file: Path, toml: str | None, dotenv: Path, wanted: Mapping[str, str]) -> None:
+    """Write both files, or `.env` alone; it keeps its other lines and is private.
+
+    Raises UserError; then neither was changed.
+    """
+    if toml is not None:
+        require_new(file)
     made: list[Path] = []
     try:
         if wanted:
             before = dotenv.read_text("utf-8") if dotenv.exists() else ""
             made.append(_beside(dotenv, dotenv_text(before, wanted), _PRIVATE))
-        made.append(_beside(file, toml, _USUAL))
+        if toml is not None:
+            made.append(_beside(file, toml, _USUAL))
         if wanted:
             made[0].replace(dotenv)
-        made[-1].replace(file)
+        if toml is not None:
+            made[-1].replace(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
             "{file} and {dotenv} could not be written: {error}.", file=file, dotenv=dotenv, error=error
@@ -135,11 +151,15 @@ class SetupFiles(Result):
     starter: Starter
     before: str = Field(exclude=True)
     """A data folder that already has data; else empty."""
+    added: bool = Field(exclude=True)
+    """Whether only settings were added to a `.env`."""
     unset: frozenset[str] = Field(exclude=True)
     """What is not configured."""
 
     def lines(self, markup: Markup) -> list[str]:
         done = _("Wrote {file} (starter: {starter}). Review it. Next:", file=self.file, starter=self.starter)
+        if self.added:
+            done = _("Wrote {file}. Next (`carina restart` if Carina runs already):", file=self.file)
         used = _("{before} already has agents. They stay, and the next start adds those in the file.")
         model = _("- CARINA_MODEL and a provider's key in .env choose a language model.")
         discord = _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md).")
@@ -168,15 +188,22 @@ class Setup(Struct, frozen=True):
     )
     async def write(self, _caller: Caller, arguments: WriteFile) -> SetupFiles:
         path, home = self.config.file, self.config.home
-        toml, variables = arguments.toml(starter_text(arguments.starter)), arguments.environment()
+        dotenv, added = path.with_name(".env"), path.exists()
+        variables = arguments.additions(path) if added else arguments.environment()
+        toml = path.read_text("utf-8") if added else arguments.toml(starter_text(arguments.starter))
         try:
-            check_config(toml, variables, {})
+            check_config(toml, variables, surroundings(path) if added else {})
         except ConfigError as error:
             raise UserError("Nothing was written: {error}", error=error) from error
-        write_both(path, toml, path.with_name(".env"), variables)
-        used = home.joinpath("global.db").exists()
-        unset = frozenset(load_here().unset())
-        return SetupFiles(file=str(path), starter=arguments.starter, before=str(home) if used else "", unset=unset)
+        write_both(path, None if added else toml, dotenv, variables)
+        used = not added and home.joinpath("global.db").exists()
+        return SetupFiles(
+            file=str(dotenv if added else path),
+            starter=arguments.starter,
+            before=str(home) if used else "",
+            added=added,
+            unset=frozenset(load_here().unset()),
+        )
 
     @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, AT_TERMINAL)
     async def invite(self, _caller: Caller, application: _Application) -> str:
@@ -190,8 +217,14 @@ class Setup(Struct, frozen=True):
         return invite_url(int(given))
 
 
+def surroundings(file: Path) -> dict[str, str]:
+    """What is set already, in the environment and in `.env`, but not what is Carina's own, such as its folder."""
+    found = read_dotenv(file.with_name(".env"), []) | read_dotenv(Path(".env"), []) | environment()
+    return {name: value for name, value in found.items() if not name.startswith("CARINA_")}
+
+
 def check_config(toml: str, wanted: Mapping[str, str], around: Mapping[str, str]) -> Config:
-    """The configuration of these and of what is set already. Raises UserError if no service could start."""
+    """The configuration of these and of what is set already. Raises ConfigError, UserError if it is wrong."""
     with tempfile.TemporaryDirectory(prefix="carina-") as folder:
         Path(folder, "carina.toml").write_text(toml, "utf-8")
         Path(folder, ".env").write_text(dotenv_text("", wanted), "utf-8")

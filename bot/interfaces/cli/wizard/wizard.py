@@ -3,7 +3,6 @@
 import asyncio
 import io
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,12 +13,11 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 
 from bot.config import OFFLINE, Config, load_here
-from bot.config.loader import environment, read_dotenv
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.service import no_manager
-from bot.interfaces.cli.wizard.init import WriteFile, check_config, require_new
+from bot.interfaces.cli.wizard.init import WriteFile, check_config, require_new, surroundings
 from bot.interfaces.diagnostics import examine_bluesky, examine_discord, examine_models
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
@@ -44,27 +42,39 @@ _LOOK_SECONDS = 5.0
 def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """The answers, together with those given as flags, and whether to start Carina automatically.
 
-    Raises UserError if the file exists, or if the person stops.
+    Raises UserError if the person stops or keeps everything, or if a starter is for a file that exists.
     """
-    require_new(load_here(beginning=True).file)
+    config = load_here(beginning=True)
+    if given:
+        require_new(config.file)
     try:
-        return asyncio.run(Wizard(dict(given)).run())
+        answers, starts = asyncio.run(Wizard(dict(given), config).run())
     except (EOFError, KeyboardInterrupt):
         raise UserError("Stopped. Nothing was written.") from None
+    if not answers and config.file.exists():
+        raise UserError("Nothing was changed.")
+    return answers, starts
 
 
 class Wizard(Struct):
     given: dict[str, Any]
+    now: Config
+    """The configuration that is there, or the one without a file."""
     local: dict[str, Sequence[str]] = field(default_factory=dict)
     """Servers on this machine, with their models."""
 
     async def run(self) -> tuple[dict[str, Any], bool]:
         click.echo(_("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written until the end.\n"))
-        await self._ask("name", _("Name of this installation"), "home")
-        await self._ask("owner", _("What the agents call you"), local_name())
+        if again := self.now.file.exists():
+            click.echo(streams.wrapped(_("{file} stays as it is. Answers go into .env.", file=self.now.file)))
+        else:
+            await self._ask("name", _("Name of this installation"), "home")
+            await self._ask("owner", _("What the agents call you"), local_name())
         await self._model()
         await self._discord()
         await self._bluesky()
+        if again:
+            return self.given, False
         for name, question, values in (
             ("embedder", _("Search by meaning? (y/n)"), ("none", "packaged")),
             ("web", _("Dashboard in your browser? (y/n)"), ("off", "on")),
@@ -90,12 +100,17 @@ class Wizard(Struct):
                 )
             )
         choices, usual = (OFFLINE, *self.local, *KEY_OF_PROVIDER), next(iter(self.local), OFFLINE)
-        keys = {name: _surroundings().get(variable, "") for name, variable in KEY_OF_PROVIDER.items()}
+        around, kept = surroundings(self.now.file), self.now.model.default
+        usual = usual if kept == OFFLINE else kept
+        keys = {name: around.get(variable, "") for name, variable in KEY_OF_PROVIDER.items()}
         says = _("The offline model answers by fixed rules. The others are language models: {names}.")
         click.echo(streams.wrapped(says.format(names=", ".join(choices[1:]))))
         while True:
             chosen = await self._read(_("Language model"), usual, choices)
+            if chosen == kept:
+                return
             if chosen == OFFLINE:
+                self.given["model"] = OFFLINE
                 return
             chosen, _colon, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
             if chosen not in choices:
@@ -115,7 +130,9 @@ class Wizard(Struct):
                 more = ", ..." if len(known) > 20 else ""
                 click.echo(_("Models: {names}", names=", ".join(known[:20]) + more))
             model = named or await self._read(_("Model"), known[0] if local else _EXAMPLES[provider], known)
-            answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
+            if not local and (provider != "openai" or around.get("OPENAI_BASE_URL") not in _LOCAL.values()):
+                url = ""  # a server on this machine that was set before is not OpenAI's
+            answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url}
             config = self._config(answers)
             if config is not None and await self._accepted(
                 await examine_models(config, utc_now, {config.model.default: ""})
@@ -130,7 +147,11 @@ class Wizard(Struct):
 
     async def _discord(self) -> None:
         while "discord_token" not in self.given:
-            token = await self._read(_("Discord bot token (Enter: no Discord)"), secret=True)
+            there = self.now.discord_token is not None
+            question = (
+                _("Discord bot token (Enter: the one given)") if there else _("Discord bot token (Enter: no Discord)")
+            )
+            token = await self._read(question, secret=True)
             if not token:
                 return
             if self._config({"discord_token": token}) is None:
@@ -150,8 +171,9 @@ class Wizard(Struct):
 
     async def _bluesky(self) -> None:
         while "bluesky_handle" not in self.given:
-            handle = await self._read(_("Bluesky handle (Enter: no Bluesky)"))
-            if not handle:
+            kept = self.now.bluesky_handle
+            handle = await self._read(_("Bluesky handle") if kept else _("Bluesky handle (Enter: no Bluesky)"), kept)
+            if handle == kept:
                 return
             if self._config({"bluesky_handle": handle, "bluesky_password": "unknown"}) is None:
                 continue
@@ -166,9 +188,8 @@ class Wizard(Struct):
         It includes other variables of the environment and .env, such as BLUESKY_SERVICE.
         """
         said = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
-        around = {name: value for name, value in _surroundings().items() if not name.startswith("CARINA_")}
         try:
-            return check_config(said.toml(""), said.environment(), around)
+            return check_config(said.toml(""), said.environment(), surroundings(self.now.file))
         except (ConfigError, UserError) as error:
             click.echo(error_text(error))
             return None
@@ -197,10 +218,6 @@ class Wizard(Struct):
         session: PromptSession[str] = PromptSession(completer=WordCompleter([*choices]), is_password=secret)
         shown = f"{question} [{default}]: " if default else f"{question}: "
         return (await session.prompt_async(shown)).strip() or default
-
-
-def _surroundings() -> Mapping[str, str]:
-    return read_dotenv(Path(".env"), []) | environment()
 
 
 def invitation(application: int) -> str:
