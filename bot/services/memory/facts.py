@@ -198,7 +198,7 @@ def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     """What is said of the long-term entries that hold words of the same messages; empty without any."""
     held = {each.id: each for message in facts.messages_of(rows, fact.id) for each in learned_from(rows, message)}
     seen = (each for each in held.values() if scope.may_use(each.audience) and archival.stands(rows, each.id))
-    if not (entries := "; ".join(f"{one_line(each.content, LONGEST)} #{each.id}" for each in seen)):
+    if not (entries := "; ".join(f"“{one_line(each.content, LONGEST).rstrip('.')}”" for each in seen)):
         return ""
     words = _("Long-term memory keeps what came from the same message: {entries}.", entries=entries)
     return f"{words} {_('`carina archival delete` deletes an entry with the messages of yours it came from.')}"

@@ -144,9 +144,8 @@ async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path
             return answer.terminal(Plain("UTC", NOON))
 
         listed = {each["text"]: each["id"] for each in (await own.call("facts.list", somebody(ANN.id), {})).data()}
-        (entry,) = (await own.call("archival.list", somebody(ANN.id), {})).data()
         stays = (
-            f"Long-term memory keeps what came from the same message: Their sister is called Ana. #{entry['id']}. "
+            "Long-term memory keeps what came from the same message: “Their sister is called Ana”. "
             "`/memory archival delete` deletes an entry with the messages of yours it came from."
         )
         sister = listed["my sister is called Ana"]
