@@ -48,9 +48,9 @@ _MOST_COUNTED = 1_000
 
 def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Bluesky front end; it connects when its source runs."""
-    here, places = _Here(config, served), services.places
+    here, accounts = _Here(config, served), served.shared.accounts
     source = BlueskySource(settings_of(config), _wiring(services, here))
-    services.front_ends.connected.words[NAME] = lambda: "; ".join(filter(None, (_words(source), places.state(NAME))))
+    services.front_ends.connected.words[NAME] = lambda: "; ".join(filter(None, (_words(source), accounts.state(NAME))))
 
     def more() -> tuple[str, ...]:
         return source.direct.words, source.subscription.words

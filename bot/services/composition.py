@@ -59,26 +59,24 @@ from bot.services.memory.summaries import ChangeReport, Summaries
 from bot.services.memory.upkeep import Upkeep
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
-from bot.services.people.account_settings import AccountSettings
 from bot.services.people.approvals import Approvals
-from bot.services.people.channel_modes import ChannelModes
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts, KnownPeople, States
 from bot.services.people.permits import Permits
-from bot.services.people.places import Places, open_places
+from bot.services.people.places import AccountSettings, Places, open_places
 from bot.services.people.privacy import Choices, Community, Privacy
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status
 from bot.services.system.backups import Backups, Databases
 from bot.services.system.configuration import ConfigurationFile, Settings
-from bot.services.system.data_sources import SourceSettings
 from bot.services.system.front_ends import AgentChats, FrontEnds, FrontEndStates, Gaps
 from bot.services.system.halt import Halt, Restart
 from bot.services.system.inbox import GivenUpMessages, Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.services.system.jobs import Upkeep as UpkeepJobs
 from bot.services.system.outbox import Outbox
+from bot.services.system.sources import SourceSettings
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.compaction import Compactor
@@ -269,7 +267,8 @@ class _Maker:
         front_ends = FrontEnds(
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )
-        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, runtime.resume)
+        resume, fronts = (runtime.resume, self.served.release), tuple(shared.config.sources)
+        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, *resume, places, fronts)
         status = self._status(front_ends, answers.embedding)
         if not at_rest:
             await jobs.schedule.prepare()
@@ -316,7 +315,7 @@ class _Maker:
             ),
             Inbox(database, runtime.answer, clock),
             GivenUpMessages(*base, runtime.resume, lambda: shared.halt.halted),
-            *(Outbox(database, runtime.resume), ChannelModes(database, places)),
+            Outbox(database, runtime.resume),
             *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
             *(Archive(*base), Facts(*base), Projects(*base), Why(*base), States(*base), TaskLists(*base, zone)),
@@ -350,7 +349,7 @@ class _Maker:
             shared.parts,
         )
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
-        places = await open_places(config, approvals, routing, shared.accounts, self.served.release)
+        places = await open_places(config, approvals, routing, shared.accounts)
         return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, endpoints, approvals, places)
 
     async def _routing(self) -> RoutingTable:

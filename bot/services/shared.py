@@ -21,8 +21,8 @@ from bot.secrets import Redactor
 from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
-from bot.services.people.account_settings import AccountSettings
 from bot.services.people.approvals import approval_terms
+from bot.services.people.places import AccountSettings
 from bot.services.people.privacy import Choices
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Operation, Registry, Suggested

@@ -43,8 +43,8 @@ _BEGUN = "discord.begun"
 
 def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
-    clock = served.shared.clock
-    front_ends, community, places, access = services.front_ends, services.community, services.places, services.access
+    clock, accounts = served.shared.clock, served.shared.accounts
+    front_ends, community, access = services.front_ends, services.community, services.access
     ignored, keeps = community.privacy.choices.ignored, keeping(services.registry)
 
     async def recent(place: PlaceId) -> Sequence[StoredMessage]:
@@ -81,24 +81,24 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
             synced=functools.partial(front_ends.mark, _MARK),
             note=functools.partial(front_ends.set_mark, _MARK),
             barred=lambda interaction: refusal(interaction, settings, ignored, keeps),
-            language=lambda interaction: places.accounts.language(PersonId(f"discord:{interaction.user.id}")),
+            language=lambda interaction: accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
         ),
         gave_up=functools.partial(_gave_up, config, services, clock),
         ignored=ignored,
-        unknown_wrote=lambda unknown: None if places.accounts.is_paused("discord") else access.unknown_wrote(unknown),
+        unknown_wrote=lambda unknown: None if accounts.is_paused("discord") else access.unknown_wrote(unknown),
         clock=clock,
-        paused=functools.partial(places.accounts.is_paused, "discord"),
+        paused=functools.partial(accounts.is_paused, "discord"),
         types=front_ends.typing.types,
         spoke=front_ends.typing.spoke,
     )
     settings = replace(
         settings_of(config),
-        decided=StoredDecisions(access.rules, places.accounts.modes, community.accounts.audience.other_audiences),
+        decided=StoredDecisions(access.rules, accounts.modes, community.accounts.audience.other_audiences),
     )
     source = DiscordSource(settings, wiring)
-    places.accounts.resumed["discord"] = source.read_back
-    front_ends.connected.words["discord"] = lambda: "; ".join(filter(None, (source.words, places.state("discord"))))
+    accounts.resumed["discord"] = source.read_back
+    front_ends.connected.words["discord"] = lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))
     return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
 
 

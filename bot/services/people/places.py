@@ -1,20 +1,17 @@
-"""Settings of places by command while the service runs: channel modes, routing, models and paused sources; and the
-language for a person.
+"""Settings by command while the service runs: channel modes, routing and models of places, and people's languages.
 
 A setting is a row, so it lasts; it overrides the configuration for the same place, and a narrower place overrides a
 wider one, whichever it comes from. Sources and router always read the current mappings.
 """
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.agenda.tasks import list_known
 from bot.agents.permissions.policy import Action, Approver, People
 from bot.config import Config
 from bot.config.values import OFFLINE
@@ -22,29 +19,93 @@ from bot.errors import UserError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location
 from bot.services.names import NO_GROUP, find, named_place
-from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, StoredSettings, stored_settings
 from bot.services.people.approvals import Approvals
-from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import (
+    AT_TERMINAL,
+    CHANGES,
+    CHANGES_AT_TERMINAL,
+    Options,
+    Param,
+    Suggestions,
+    operation,
+    suggestions,
+)
 from bot.services.results import Listing, Markup, Result, Row
-from bot.services.transactions import commit, reads, writes
-from memory import agents, data_sources, jobs
+from bot.services.transactions import commit, reads
+from memory import agents
 from memory.agents import Group
-from memory.data_sources import DataSource
 from memory.people.audience import OWNER
-from memory.queue import place_settings
+from memory.people.identities import place_called
+from memory.queue import inbox, place_settings
 from memory.queue.place_settings import Kind, Setting
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.ids import GroupId, PlaceId
+from memory.store.ids import GroupId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.terminal import SOURCE
+from sources.terminal import PERSON
+from sources.text import place_title
 from texts import _, gettext_noop, sentence, speak
 from texts import language as spoken
 
 _CONFIGURED = "configured"
 _DECIDES = Options(changes=True, via=DISCORD_ONLY)
 _log = Log("bot.services.people.places")
+
+_OF_CONSTELLATION = ("group", "model")
+"""Settings of a single constellation; all others are about accounts."""
+
+StoredSettings: TypeAlias = dict[tuple[Kind, str], Setting]
+
+
+@dataclass
+class AccountSettings:
+    """Settings of Carina's accounts: channel modes, paused sources, and people's languages.
+
+    All constellations share them; they are stored in the database of the configured one.
+    """
+
+    database: Database
+    selves: Callable[[PersonId], tuple[PersonId, ...]]
+    """All accounts of a person."""
+    started: str = field(default_factory=spoken)
+    """The language with which the program was started."""
+    held: StoredSettings = field(default_factory=dict, init=False)
+    modes: dict[str, str] = field(default_factory=dict, init=False)
+    """Modes by "discord:<channel, category or guild>"; the source uses the same object."""
+    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
+    """Called when a source is resumed, to read what was missed; missing for a source that is not connected."""
+
+    async def load(self) -> None:
+        """Read the settings; call this before accepting any message, and after an erasure."""
+        self.use(await self.database.read(_stored))
+
+    def use(self, stored: StoredSettings) -> None:
+        """Apply these from now on."""
+        self.held = stored
+        self.modes.clear()
+        self.modes |= {subject: each.value for (kind, subject), each in self.held.items() if kind == "mode"}
+
+    def is_paused(self, source: str) -> bool:
+        """Whether a source is paused: nothing is stored or answered."""
+        return ("pause", source) in self.held
+
+    def state(self, source: str) -> str:
+        """A remark about a paused source; empty if it is not paused."""
+        return _("paused; `carina source resume` ends that") if self.is_paused(source) else ""
+
+    def language(self, person: PersonId) -> str:
+        """The language that a person chose with any of their accounts; empty without a choice."""
+        chosen = (self.held.get(("language", each)) for each in self.selves(person))
+        return next((each.value for each in chosen if each is not None), "")
+
+    def spoken(self, person: PersonId) -> str:
+        """The language for messages to a person: their choice, else the owner's."""
+        return self.language(person) or self.language(PERSON) or self.started
+
+
+def _stored(rows: Rows) -> StoredSettings:
+    return {(each.kind, each.subject): each for each in place_settings.settings(rows)}
 
 
 class _Origin(Struct, frozen=True):
@@ -64,11 +125,14 @@ MODES = {
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
 _Channel = Annotated[Location | None, Param("Channel (default: this one)")]
-_Source = Annotated[str, Param("Source, such as discord", example="discord", suggests="sources")]
 _Mode = Annotated[
     Literal["open", "mention", "listen", "off", "configured"] | None,
     Param("Mode to set (default: show the current one)", needs=Action.STEER),
 ]
+_Heard = Annotated[
+    str, Param("Channel or server, such as discord:1234", example="discord:1234", suggests="places with modes")
+]
+_NewMode = Annotated[Literal["open", "mention", "listen", "off", "configured"], Param("Mode to set")]
 _Reach = Annotated[Reach, Param("Where it applies", labels=_REACHES)]
 _Group = Annotated[
     str | None, Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER)
@@ -88,23 +152,18 @@ _Language = Annotated[
 ]
 
 
-class SourceRow(Row):
-    """Somewhere agents listen, and since when that is paused."""
+class ModeRow(Row):
+    """A channel or server of Discord and which messages are answered there."""
 
-    source: str
-    paused: bool
-    since: datetime | None = Field(default=None, validation_alias="at")
-    by: str = ""
-    state: str = ""
-    """How a data source stands."""
-
-    def line(self, markup: Markup) -> str:
-        if self.state:
-            return markup.text(f"{self.source}: {self.state}")
-        if self.since is None:
-            return _("{source}: active", source=self.source)
-        text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
-        return self.told(markup, text, by=markup.person(self.by))
+    place: str
+    name: str
+    mode: str = Field(validation_alias="value")
+    at: str
+    """Where that was said: the place itself, its server, or, empty, nowhere."""
+    decided: bool
+    """By command, and not in the configuration."""
+    phrase = gettext_noop("{place} {name}: {mode}")
+    suggested = "name"
 
 
 class PlaceSetting(Result):
@@ -128,38 +187,28 @@ class PlaceSetting(Result):
         return [self.done + sentence(f"{self.words.format(f'**{markup.text(self.value)}**')} ({origin})")]
 
 
-class ConfiguredModes(Struct, frozen=True):
-    """The configured modes of places without a setting by command."""
-
-    modes: Mapping[str, str] = field(default_factory=dict)
-    default: str = "mention"
-
-
 @dataclass
 class Places:
-    """The settings of one constellation and of the accounts. `resume` handles waiting work everywhere; `sources` can be
-    paused."""
+    """The settings of one constellation and of the accounts."""
 
-    titles: ClassVar = {
-        "mode": "Show or change which messages I respond to",
-        "source": "Manage feeds, calendars and folders, and pause sources",
-    }
+    titles: ClassVar = {"mode": "Show or change which messages I respond to"}
 
     database: Database
     answering: RoutingTable
     people: People
     clock: Clock
-    resume: Callable[[], None]
-    sources: tuple[str, ...]
     accounts: AccountSettings
-    configured: ConfiguredModes = dataclasses.field(default_factory=ConfiguredModes)
+    configured: Mapping[str, str] = field(default_factory=dict)
+    """The modes of places that the configuration names."""
+    usual: str = "mention"
+    """The mode of all others."""
     models: tuple[str, ...] = (OFFLINE,)
     """The configured models, starting with the one of most agents."""
-    _held: StoredSettings = dataclasses.field(default_factory=dict, init=False)
+    _held: StoredSettings = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
         """Read the settings; call this before accepting any message."""
-        self._use(await self.database.read(stored_settings))
+        self._use(await self.database.read(_stored))
 
     def _use(self, stored: StoredSettings) -> None:
         self._held = stored
@@ -167,11 +216,23 @@ class Places:
         self.answering.decided.clear()
         self.answering.decided.update(routed)
 
-    def state(self, source: str) -> str:
-        """A remark about a paused source; empty if it is not paused."""
-        return _("paused; `carina source resume` ends that") if self.accounts.is_paused(source) else ""
-
     # ------------------------------------------------------------------ decisions
+
+    @operation("mode.list", "Show which messages I respond to in each channel", Action.STEER, AT_TERMINAL)
+    @suggestions("places with modes")
+    @reads
+    def list_modes(self, rows: Rows, caller: Caller) -> Listing[ModeRow]:
+        """Of channels that were heard, of their servers, and wherever else it was decided.
+
+        In which category a channel is, only Discord knows: a mode of its category is listed by itself.
+        """
+        return Listing.of(self._modes(rows, caller).values(), _("No messages from Discord channels yet."))
+
+    @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)
+    async def set_mode(self, caller: Caller, place: _Heard, mode: _NewMode) -> str:
+        if place not in await self.database.read(lambda rows: self._modes(rows, caller)):
+            raise UserError("There is no channel or server {place}. `carina mode list` shows them.", place=place)
+        return await self._set_mode(place, mode, caller.approver)
 
     @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
     async def mode(
@@ -181,17 +242,17 @@ class Places:
         if where.direct:
             raise UserError("I always answer direct messages. `/owner people` controls who may send me any.")
         if mode is not None:
-            done = await self.set_mode(_level(where, reach), mode, caller.approver)
+            done = await self._set_mode(_level(where, reach), mode, caller.approver)
         found = self.mode_of(where.names)
         words = _("The mode here is {{}}: {SAYS}", SAYS=_(MODES[found.value]))
         return self._shown(done, words, found, where)
 
     def mode_of(self, chain: tuple[str, ...]) -> _Origin:
         """The mode of a place with these names, narrowest first."""
-        return self._origin("mode", chain, self.configured.modes, self.configured.default)
+        return self._origin("mode", chain, self.configured, self.usual)
 
-    async def set_mode(self, subject: str, mode: str, who: Approver) -> str:
-        return await self._decide("mode", subject, None if mode == _CONFIGURED else mode, who)
+    async def _set_mode(self, subject: str, mode: str, who: Approver) -> str:
+        return await self.decide("mode", subject, None if mode == _CONFIGURED else mode, who)
 
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
     async def route(
@@ -224,7 +285,7 @@ class Places:
                 raise UserError("The model {model} is not configured. Choose from {known}.", model=model, known=known)
             level = where.bindings[-1] if reach == "server" else where.bindings[0]
             value = None if model == _CONFIGURED else model
-            done = await self._decide("model", level, value, caller.approver)
+            done = await self.decide("model", level, value, caller.approver)
         found = self._origin("model", where.bindings, {}, "")
         usual = found.value or ", ".join(await self._models_of(where)) or _("nobody")
         return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
@@ -251,9 +312,9 @@ class Places:
         if language is not None:
             for each in selves:
                 if language != "auto":
-                    await self._decide("language", each, language, caller.approver)
+                    await self.decide("language", each, language, caller.approver)
                 elif ("language", each) in self.accounts.held:
-                    await self._decide("language", each, None, caller.approver)
+                    await self.decide("language", each, None, caller.approver)
         chosen = self.accounts.language(caller.person)
         speak(chosen or caller.locale or spoken())
         words = gettext_noop("Language: {language}.") if chosen else gettext_noop("Language: {language} (automatic).")
@@ -262,74 +323,23 @@ class Places:
     async def bind(self, subject: str, group: str | None, who: Approver) -> str:
         """Set the group of a place; None returns to the configuration. Raises UserError."""
         if group is None:
-            return await self._decide("group", subject, None, who)
-        return await self._decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
+            return await self.decide("group", subject, None, who)
+        return await self.decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
 
-    @operation("source.list", "List sources and their status", Action.HELP)
-    @reads
-    def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
-        fronts = (_source_row(each, self.accounts.held.get(("pause", each))) for each in (*self.sources, SOURCE))
-        return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
-
-    @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
-    async def pause(self, caller: Caller, source: _Source) -> str:
-        if await self._enabled(source, False):
-            return _("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
-        source = self._known(source)
-        if self.accounts.is_paused(source):
-            raise UserError("{source} is already paused.", source=source)
-        await self._decide("pause", source, "", caller.approver)
-        later = (
-            gettext_noop("I will then read the newest messages of each place.")
-            if source in self.accounts.resumed
-            else gettext_noop("I will not read what is said in the meantime.")
-        )
-        return _(
-            "{name} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
-            "after a restart. {later} Commands still work, and finished answers are still sent.",
-            name=source.capitalize(),
-            source=source,
-            later=_(later),
-        )
-
-    @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
-    async def resume_source(self, caller: Caller, source: _Source) -> str:
-        if await self._enabled(source, True):
-            return _("Resumed. It will be read within a minute; what is sent to a webhook is taken at once.")
-        source = self._known(source)
-        if not self.accounts.is_paused(source):
-            raise UserError("{source} is not paused.", source=source)
-        await self._decide("pause", source, None, caller.approver)
-        self.resume()
-        read_back = self.accounts.resumed.get(source)
-        if read_back is not None:
-            read_back()
-        meanwhile = (
-            gettext_noop("I am reading the newest messages of each place.")
-            if read_back is not None
-            else gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
-        )
-        return _("I read and answer {source} again. {meanwhile}", source=source.capitalize(), meanwhile=_(meanwhile))
-
-    @suggestions("sources")
-    @reads
-    def suggest_sources(self, rows: Rows, _caller: Caller) -> Suggestions:
-        fed = data_sources.listing(rows)
-        return (*self.sources, *(source.name for source in fed))
-
-    @writes
-    def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
-        """Pause or resume a data source; whether one has that name. Raises UserError if nothing would change."""
-        now = self.clock()
-        source = data_sources.named(tx, name)
-        if source is None:
-            return False
-        if source.enabled == enabled:
-            words = _("{source} is not paused.", source=source.name) if enabled else ""
-            raise UserError(words or _("{source} is already paused.", source=source.name))
-        data_sources.enable(tx, source.id, enabled, now)
-        jobs.ask(tx, f"source:{source.name}", now)
-        return True
+    def _modes(self, rows: Rows, caller: Caller) -> dict[str, ModeRow]:
+        chains = dict[str, tuple[str, ...]]()
+        for place in inbox.known_places(rows, caller.scope):
+            if place.kind in ("guild", "thread") and place.id.startswith("discord:"):
+                around = (each.partition(":")[2] for each in sorted((*place.within, place.audience)))
+                chains[place.id] = (place.id, *(each for each in around if each.startswith("discord:")))
+        servers = {each for chain in chains.values() for each in chain}
+        named = {*servers, *self.configured, *self.accounts.modes}
+        found = {}
+        for name in (*chains, *sorted(named - chains.keys())):
+            held = self.mode_of(chains.get(name, (name,)))
+            called = place_title(place_called(rows, PlaceId(name), caller.scope))
+            found[name] = ModeRow.from_record(held, place=name, name=called, decided=held.setting is not None)
+        return found
 
     @suggestions("routes")
     async def suggest_groups(self, _caller: Caller) -> Suggestions:
@@ -339,18 +349,10 @@ class Places:
     def groups(self, rows: Rows) -> list[Group]:
         return agents.groups(rows)
 
-    def _known(self, source: str) -> str:
-        if source == SOURCE:
-            raise UserError("The terminal cannot be paused, so that you can always reach me.")
-        if source not in self.sources:
-            missing = _("There is no source {source} to pause.", source=repr(source))
-            raise UserError(missing + list_known(list(self.sources)))
-        return source
-
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
         """The value for a place with these names, narrowest first, and its origin."""
         for subject in chain:
-            setting = (self._held if kind in OF_CONSTELLATION else self.accounts.held).get((kind, subject))
+            setting = (self._held if kind in _OF_CONSTELLATION else self.accounts.held).get((kind, subject))
             if setting is not None:
                 return _Origin(setting.value, subject, setting)
             if subject in configured:
@@ -362,7 +364,7 @@ class Places:
         done = f"{done} " if done else ""
         return PlaceSetting.from_record(found, done=done, words=words, at=at, guild=where.guild)
 
-    async def _decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
+    async def decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
         now = self.clock()
         setting = Setting(kind, subject, value or "", who.person, now)
 
@@ -371,9 +373,9 @@ class Places:
                 place_settings.put(tx, setting)
             elif not place_settings.drop(tx, kind, subject):
                 raise UserError("No command has changed this; the configuration applies there.")
-            return stored_settings(tx)
+            return _stored(tx)
 
-        if kind in OF_CONSTELLATION:
+        if kind in _OF_CONSTELLATION:
             self._use(await commit(self.database, work))
         else:
             self.accounts.use(await commit(self.accounts.database, work))
@@ -400,17 +402,6 @@ def _level(where: Location, reach: Reach) -> str:
     return around[-1]
 
 
-def _fed_row(source: DataSource) -> SourceRow:
-    unread = "" if source.synced_at is not None else _("not read yet")
-    state = _("could not be read: {error}", error=source.error) if source.error else unread
-    state = "" if source.type == "webhook" else state
-    return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
-
-
-def _source_row(source: str, paused: Setting | None) -> SourceRow:
-    return SourceRow.from_record(paused, source=source, paused=paused is not None)
-
-
 def _models(config: Config) -> tuple[str, ...]:
     """Every model that the configuration uses for answers."""
     members = (member.model for group in config.groups for member in group.members)
@@ -419,7 +410,7 @@ def _models(config: Config) -> tuple[str, ...]:
 
 
 async def open_places(
-    config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings, resume: Callable[[], None]
+    config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings
 ) -> Places:
     modes = {f"discord:{place}": mode for place, mode in config.discord.modes.items()}
     made = Places(
@@ -427,10 +418,9 @@ async def open_places(
         answering,
         approvals.people,
         approvals.clock,
-        resume,
-        tuple(config.sources),
         accounts,
-        ConfiguredModes(modes, config.discord.default_mode),
+        modes,
+        config.discord.default_mode,
         _models(config),
     )
     await made.load()

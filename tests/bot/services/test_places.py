@@ -1,7 +1,6 @@
-"""What is decided by command: pauses, of which the owner is told what comes true, models of places, and languages."""
+"""What is decided by command: models of places, and languages."""
 
 import dataclasses
-from typing import Any
 
 import pytest
 
@@ -9,13 +8,11 @@ from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal
-from bot.services.people.account_settings import AccountSettings
-from bot.services.people.places import Places
+from bot.services.people.places import AccountSettings, Places
 from bot.services.results import Plain
 from memory import agents
 from memory.erasure.stores import STORES
 from memory.store.database import Tx
-from memory.store.errors import DatabaseBusy
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Place
@@ -27,47 +24,8 @@ from tests.bot.stage import Service
 
 def places_of(service: Service) -> Places:
     answering, people = RoutingTable({}, GroupId("grp_one")), People((PERSON,))
-    sources = ("discord", "bluesky")
     accounts, models = AccountSettings(service.database, people.selves), ("offline", "openai:gpt-5")
-    return Places(service.database, answering, people, service.clock, lambda: None, sources, accounts, models=models)
-
-
-async def test_reading_back_is_promised_only_of_a_source_that_does_it(service: Service) -> None:
-    places, read = places_of(service), list[str]()
-    places.accounts.resumed["discord"] = lambda: read.append("discord")
-
-    async def told(done: str, source: str) -> str:
-        given = {"source": source}
-        return str((await registry(places).call(f"source.{done}", owner_at_terminal(), given)).data()["text"])
-
-    assert "I will then read the newest messages of each place." in await told("pause", "discord")
-    assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
-    assert "I am reading the newest messages" in await told("resume", "discord")
-    assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
-    assert read == ["discord"]
-
-
-async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_if_there_are_any(
-    service: Service,
-) -> None:
-    places = places_of(service)
-    with pytest.raises(UserError, match=r"There is no source 'mail' to pause\. Choose from: discord, bluesky\.$"):
-        await registry(places).call("source.pause", owner_at_terminal(), {"source": "mail"})
-    places.sources = ()
-    with pytest.raises(UserError, match=r"There is no source 'mail' to pause\.$"):
-        await registry(places).call("source.pause", owner_at_terminal(), {"source": "mail"})
-
-
-async def test_a_source_is_paused_although_nothing_can_be_read_after_it(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def busy(_work: Any) -> None:
-        raise DatabaseBusy("another program holds the database")
-
-    places = places_of(service)
-    monkeypatch.setattr(service.database, "read", busy)
-    await registry(places).call("source.pause", owner_at_terminal(), {"source": "discord"})
-    assert places.accounts.is_paused("discord")
+    return Places(service.database, answering, people, service.clock, accounts, models=models)
 
 
 async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_around_it(

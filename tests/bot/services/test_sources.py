@@ -1,26 +1,30 @@
-"""Adding feeds and calendars: what cannot be read, or told, is refused when it is added."""
+"""Sources by command: what cannot be read, or told, is refused when it is added; pauses say what comes true."""
 
 from collections.abc import AsyncIterator, Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.agents.data_sources import DataSources
 from bot.errors import CallError, UserError
+from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal
+from bot.services.people.places import AccountSettings, Places
 from bot.services.registry import Registry
-from bot.services.system.data_sources import SourceSettings
 from bot.services.system.jobs import JobRow, Schedule
+from bot.services.system.sources import SourceSettings
 from memory import agents, data_sources, jobs
 from memory.agents import Agent
 from memory.store.database import Database
+from memory.store.errors import DatabaseBusy
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, GroupId
 from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
 from sources.terminal import PERSON
 from sources.web.fetch import Reader
-from tests.bot.services.calling import NOW, registry
+from tests.bot.services.calling import NOW, PEOPLE, registry
 
 OLGA = owner_at_terminal()
 IRIS = Agent(AgentId("agt_1"), "Iris", "", "offline", "x", ())
@@ -32,11 +36,16 @@ async def resolve(host: str, _port: int) -> Iterable[str]:
     return ["93.184.216.34" if host == "example.org" else "127.0.0.1"]
 
 
-def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:
+def settings(database: Database, private_hosts: Collection[str] = ()) -> SourceSettings:
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
-    reader = Reader(resolving=resolve, private_hosts=private_hosts)
-    looking = DataSources(reader, PERSON)
-    return registry(SourceSettings(database, lambda: NOW, schedule, looking, lambda: None))
+    looking = DataSources(Reader(resolving=resolve, private_hosts=private_hosts), PERSON)
+    accounts, routing = AccountSettings(database, PEOPLE.selves), RoutingTable({}, GroupId("grp_one"))
+    places, fronts = Places(database, routing, PEOPLE, lambda: NOW, accounts), ("discord", "bluesky")
+    return SourceSettings(database, lambda: NOW, schedule, looking, lambda: None, lambda: None, places, fronts)
+
+
+def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:
+    return registry(settings(database, private_hosts))
 
 
 @pytest.fixture
@@ -81,3 +90,42 @@ async def test_the_checks_of_a_source_are_listed_by_its_name(database: Database)
     assert JobRow.of(job).title == "Check the source news"
     await called.call("source.remove", replace(OLGA, sure=True), {"source": "news"})
     assert (await registry(schedule).call("jobs.list", OLGA, {})).data() == []
+
+
+async def test_reading_back_is_promised_only_of_a_source_that_does_it(database: Database) -> None:
+    own, read = settings(database), list[str]()
+    own.places.accounts.resumed["discord"] = lambda: read.append("discord")
+
+    async def told(done: str, source: str) -> str:
+        return str((await registry(own).call(f"source.{done}", OLGA, {"source": source})).data()["text"])
+
+    assert "I will then read the newest messages of each place." in await told("pause", "discord")
+    assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
+    with pytest.raises(UserError, match=r"discord is already paused\."):
+        await told("pause", "discord")
+    assert "I am reading the newest messages" in await told("resume", "discord")
+    assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
+    with pytest.raises(UserError, match=r"bluesky is not paused\."):
+        await told("resume", "bluesky")
+    assert read == ["discord"]
+
+
+async def test_an_unknown_source_cannot_be_paused_and_the_known_ones_are_listed_if_there_are_any(
+    database: Database,
+) -> None:
+    for fronts, known in ((("discord", "bluesky"), r" Choose from: discord, bluesky\."), ((), "")):
+        own = registry(replace(settings(database), fronts=fronts))
+        with pytest.raises(UserError, match=rf"There is no source 'mail' to pause\.{known}$"):
+            await own.call("source.pause", OLGA, {"source": "mail"})
+
+
+async def test_a_source_is_paused_although_nothing_can_be_read_after_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def busy(_work: Any) -> None:
+        raise DatabaseBusy("another program holds the database")
+
+    own = settings(database)
+    monkeypatch.setattr(database, "read", busy)
+    await registry(own).call("source.pause", OLGA, {"source": "discord"})
+    assert own.places.accounts.is_paused("discord")

@@ -1,4 +1,4 @@
-"""Data sources for people: feeds, calendars, folders and webhooks whose news agents get."""
+"""Sources: where agents listen, and feeds, calendars, folders and webhooks whose news they get."""
 
 import re
 import secrets
@@ -10,14 +10,16 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 from pydantic import AfterValidator, Field
 
+from bot.agents.agenda.tasks import list_known
 from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.permissions.policy import Action
 from bot.config.values import pattern
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
+from bot.services.people.places import Places
 from bot.services.registry import CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Markup, Row
+from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.jobs import Schedule
 from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
@@ -25,11 +27,13 @@ from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
+from sources.terminal import SOURCE
 from sources.web.fetch import WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
 
+_Source = Annotated[str, Param("Source, such as discord", example="discord", suggests="sources")]
 _Name = Annotated[str, Param("Source, such as news", example="news", suggests="data sources")]
 _Agent = Annotated[str, Param("Agent to tell", example="Carina", suggests="agents")]
 _Unsubscribed = Annotated[str, Param("Agent to stop notifying", example="Carina", suggests="agents")]
@@ -98,16 +102,40 @@ class SourceInfo(Row):
         return ", ".join(filter(None, parts))
 
 
-class SourceSettings(Struct, frozen=True):
-    """Feeds, calendars, folders and webhooks; for front ends such as Discord see `bot.services.people.places`."""
+class SourceRow(Row):
+    """Somewhere agents listen, and since when that is paused."""
 
-    titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}
+    source: str
+    paused: bool
+    since: datetime | None = Field(default=None, validation_alias="at")
+    by: str = ""
+    state: str = ""
+    """How a data source stands."""
+
+    def line(self, markup: Markup) -> str:
+        if self.state:
+            return markup.text(f"{self.source}: {self.state}")
+        if self.since is None:
+            return _("{source}: active", source=self.source)
+        text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
+        return self.told(markup, text, by=markup.person(self.by))
+
+
+class SourceSettings(Struct, frozen=True):
+    """The data sources of one constellation, and the `fronts` that can be paused, such as "discord"."""
+
+    titles: ClassVar = {"source": "Manage feeds, calendars and folders, and pause sources"}
 
     database: Database
     clock: Clock
     schedule: Schedule
     looking: DataSources
     resume: Callable[[], None]
+    """Handles what waits here."""
+    resume_all: Callable[[], None]
+    """Handles what waits in any constellation."""
+    places: Places
+    fronts: tuple[str, ...]
 
     def announce(self) -> None:
         self.schedule.changed()
@@ -167,6 +195,70 @@ class SourceSettings(Struct, frozen=True):
         data_sources.remove(tx, found.id)
         return _("Removed {name}.", name=found.name)
 
+    @operation("source.list", "List sources and their status", Action.HELP)
+    @reads
+    def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
+        paused = {each: self.places.accounts.held.get(("pause", each)) for each in (*self.fronts, SOURCE)}
+        fronts = (SourceRow.from_record(by, source=each, paused=by is not None) for each, by in paused.items())
+        return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
+
+    @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
+    async def pause(self, caller: Caller, source: _Source) -> str:
+        if not (front := await self._changed(caller, source, paused=True)):
+            return _("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
+        later = (
+            gettext_noop("I will then read the newest messages of each place.")
+            if front in self.places.accounts.resumed
+            else gettext_noop("I will not read what is said in the meantime.")
+        )
+        return _(
+            "{name} is paused: I read, keep and answer nothing there until `carina source resume {source}`, even "
+            "after a restart. {later} Commands still work, and finished answers are still sent.",
+            name=front.capitalize(),
+            source=front,
+            later=_(later),
+        )
+
+    @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
+    async def resume_source(self, caller: Caller, source: _Source) -> str:
+        if not (front := await self._changed(caller, source, paused=False)):
+            return _("Resumed. It will be read within a minute; what is sent to a webhook is taken at once.")
+        self.resume_all()
+        meanwhile = gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
+        if (read_back := self.places.accounts.resumed.get(front)) is not None:
+            read_back()
+            meanwhile = gettext_noop("I am reading the newest messages of each place.")
+        return _("I read and answer {source} again. {meanwhile}", source=front.capitalize(), meanwhile=_(meanwhile))
+
+    @suggestions("sources")
+    @reads
+    def suggest_sources(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return (*self.fronts, *(source.name for source in data_sources.listing(rows)))
+
+    async def _changed(self, caller: Caller, name: str, *, paused: bool) -> str:
+        """Pause or resume a source; the name of a front end, or empty for a data source. Raises UserError."""
+        if await self._enabled(name, not paused):
+            return ""
+        if name == SOURCE:
+            raise UserError("The terminal cannot be paused, so that you can always reach me.")
+        if name not in self.fronts:
+            raise UserError(_("There is no source {source} to pause.", source=repr(name)) + list_known(self.fronts))
+        _require_other(name, self.places.accounts.is_paused(name), paused)
+        await self.places.decide("pause", name, "" if paused else None, caller.approver)
+        return name
+
+    @writes
+    def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
+        """Pause or resume a data source; whether one has that name. Raises UserError if nothing would change."""
+        now = self.clock()
+        source = data_sources.named(tx, name)
+        if source is None:
+            return False
+        _require_other(source.name, not source.enabled, not enabled)
+        data_sources.enable(tx, source.id, enabled, now)
+        jobs.ask(tx, f"source:{source.name}", now)
+        return True
+
     @suggestions("data sources")
     @reads
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
@@ -208,6 +300,19 @@ class SourceSettings(Struct, frozen=True):
             return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
         except WebRefused as error:
             raise UserError(error_text(error)) from error
+
+
+def _fed_row(source: DataSource) -> SourceRow:
+    unread = "" if source.synced_at is not None else _("not read yet")
+    state = _("could not be read: {error}", error=source.error) if source.error else unread
+    state = "" if source.type == "webhook" else state
+    return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
+
+
+def _require_other(source: str, is_paused: bool, paused: bool) -> None:
+    if is_paused == paused:
+        words = gettext_noop("{source} is already paused.") if paused else gettext_noop("{source} is not paused.")
+        raise UserError(_(words, source=source))
 
 
 def _named(rows: Rows, name: str) -> DataSource:
