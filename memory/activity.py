@@ -192,7 +192,7 @@ def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[
     sql = f"""SELECT m.batch_id, m.tool_call_id, m.role, coalesce(m.tool_args, substr(m.content, 1, {_RESULT})) AS words
               FROM messages m WHERE m.batch_id IN (SELECT value FROM json_each(?)) AND m.tool_call_id IS NOT NULL
               AND m.deleted_at IS NULL AND {known} AND {shown("m")}"""
-    found = rows.all(sql, (json.dumps(sorted({turn for turn, _ in used.values() if turn})), *parameters))
+    found = rows.all(sql, (sorted({turn for turn, _ in used.values() if turn}), *parameters))
     words = {(row["batch_id"], row["tool_call_id"], row["role"]): str(row["words"]) for row in found}
     return {
         event: (words.get((*call, "assistant"), ""), words.get((*call, "tool"), "")) for event, call in used.items()

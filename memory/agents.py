@@ -227,7 +227,7 @@ _member = RowMapper(Member)
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
     """The status of each of these agents: active, hibernated or archived."""
     sql = "SELECT id, status FROM agents WHERE id IN (SELECT value FROM json_each(?))"
-    return {AgentId(row["id"]): row["status"] for row in rows.all(sql, (json.dumps(list(identifiers)),))}
+    return {AgentId(row["id"]): row["status"] for row in rows.all(sql, (list(identifiers),))}
 
 
 def answering(rows: Rows, of: Group) -> list[AgentId]:

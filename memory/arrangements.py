@@ -36,7 +36,7 @@ class Arrangement(Struct, frozen=True):
 
 def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arrangement]:
     """What these turns arranged, as far as the scope may know it. Changes of tasks come first, the last one first."""
-    named = json.dumps(list(turns))
+    named = list(turns)
     condition, parameters = scope.sql("audience")
     within = f"turn_id IN (SELECT value FROM json_each(?)) AND {condition}"
     sql = f"""SELECT turn_id, at, json_extract(details, '$.task') AS task FROM activity_events

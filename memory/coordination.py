@@ -5,7 +5,6 @@ be known: a task is changed only by a turn that all its readers may know about, 
 know that a note was read. Everything written here is in the activity log, too.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -143,7 +142,7 @@ def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
              WHERE kind = 'handoff' AND id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
     named = [int(each) for each in read]
     if named:
-        tx.run(sql, (turn.scope.audience, turn.id, now, json.dumps(named)))
+        tx.run(sql, (turn.scope.audience, turn.id, now, named))
 
 
 def _checked(text: str, what: str) -> str:
@@ -204,7 +203,7 @@ def notes(
 ) -> list[Note]:
     """The newest notes for all of at least this importance, newest first."""
     condition, parameters = scope.sql("n.audience")
-    wanted = json.dumps(IMPORTANCES[IMPORTANCES.index(at_least) :])
+    wanted = IMPORTANCES[IMPORTANCES.index(at_least) :]
     sql = f"""SELECT n.*, coalesce((SELECT name FROM agents WHERE id = n.agent_id), '') AS by_name FROM items n
               WHERE n.kind = 'note' AND {condition} AND n.key IN (SELECT value FROM json_each(?))
               AND n.created_at BETWEEN ? AND ? ORDER BY n.id DESC LIMIT +?"""

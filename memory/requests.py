@@ -6,7 +6,6 @@ it allows beyond this call is a grant. Every question, answer and use is recorde
 """
 
 import hashlib
-import json
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -163,20 +162,20 @@ def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
     """Every request that one of these may answer, whatever its status."""
     sql = """SELECT * FROM permission_requests WHERE EXISTS (SELECT 1 FROM json_each(approvers)
              WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id"""
-    return _request.all(rows, sql, (json.dumps(list(identities)),))
+    return _request.all(rows, sql, (list(identities),))
 
 
 def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
     sql = """SELECT 1 FROM permission_requests WHERE status = 'waiting' AND EXISTS (SELECT 1 FROM json_each(approvers)
              WHERE value IN (SELECT value FROM json_each(?))) LIMIT 1"""
-    return rows.one(sql, (json.dumps(list(identities)),)) is not None
+    return rows.one(sql, (list(identities),)) is not None
 
 
 def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Request]:
     """The newest requests with these statuses. For the broker, which decides who may see them."""
     sql = """SELECT * FROM permission_requests WHERE status IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT +?"""
-    return _request.all(rows, sql, (json.dumps(list(status)), limit))
+    return _request.all(rows, sql, (list(status), limit))
 
 
 def about(rows: Rows, message: MessageId) -> list[Request]:
@@ -185,7 +184,7 @@ def about(rows: Rows, message: MessageId) -> list[Request]:
              (SELECT value FROM json_each(?))
              SELECT * FROM permission_requests WHERE turn_id IN answering
              OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id IN answering) ORDER BY id"""
-    return _request.all(rows, sql, (json.dumps(answering(rows, message)),))
+    return _request.all(rows, sql, (answering(rows, message),))
 
 
 def of_person(rows: Rows, person: PersonId) -> list[Request]:

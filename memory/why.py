@@ -3,7 +3,6 @@
 `turn_uses` has the ids; the rows are read now, so a memory that has changed since is shown as it is.
 """
 
-import json
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, TypeAlias
@@ -147,7 +146,7 @@ def message_of(rows: Rows, memory: Memory) -> Message:
 def _entries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories:
     condition, parameters = scope.sql("audience")
     sql = "FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))"
-    named = json.dumps(list(ids))
+    named = list(ids)
     found = [
         archival.to_entry(row) for row in rows.all(f"SELECT * {sql} AND {condition} ORDER BY n", (named, *parameters))
     ]
@@ -172,10 +171,9 @@ def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
 
 def _messages(rows: Rows, ids: Iterable[str], scope: Scope) -> _ShownMemories:
     numbers = [MessageId(int(identifier)) for identifier in ids]
-    named = json.dumps(numbers)
     sql = "SELECT id FROM messages WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
     found = [row for row in messages.by_ids(rows, numbers, scope) if row.deleted_at is None]
-    return _ShownMemories([_message(rows, row) for row in found], len(rows.all(sql, (named,))))
+    return _ShownMemories([_message(rows, row) for row in found], len(rows.all(sql, (numbers,))))
 
 
 def _message(rows: Rows, row: Message) -> Memory:
@@ -206,7 +204,7 @@ def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories
     condition, parameters = scope.sql("s.audience")
     sql = "FROM items s WHERE s.id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     name = "(SELECT name FROM agents WHERE id = s.agent_id) AS name"
-    named = json.dumps(list(ids))
+    named = list(ids)
     shown = [
         Memory(
             kind="summary",
@@ -244,4 +242,4 @@ def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _
         )
         for block in seen
     ]
-    return _ShownMemories(shown, len(rows.all(sql, (json.dumps(list(ids)),))))
+    return _ShownMemories(shown, len(rows.all(sql, (list(ids),))))

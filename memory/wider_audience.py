@@ -6,7 +6,6 @@ as it is. The wider block is a new one without the old one's past, so removed te
 so it is still deleted with the messages that it was learned from.
 """
 
-import json
 from collections.abc import Collection
 from typing import Any
 
@@ -159,7 +158,7 @@ def _is_own_turn(rows: Rows, turn: TurnId, known: Collection[PersonId], audience
 def _has_others(rows: Rows, turns: Collection[TurnId], audience: Audience, to: Audience) -> bool:
     """Whether the agent was shown something in these turns that `to` may not know."""
     sql = "SELECT DISTINCT audience FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?))"
-    shown = (Audience(row["audience"]) for row in rows.all(sql, (json.dumps(sorted(turns)),)))
+    shown = (Audience(row["audience"]) for row in rows.all(sql, (sorted(turns),)))
     return any(source != audience and not Scope(to).may_use(source) for source in shown)
 
 

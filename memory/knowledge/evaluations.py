@@ -1,6 +1,5 @@
 """Evaluations of talks: each finished talk is graded once. Only grades and names of tools are stored, never words."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -146,8 +145,6 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> tuple[Cou
     """How many talks of agents got each grade since then, and in how many each tool failed."""
     sql = """SELECT detail FROM items WHERE kind = 'evaluation' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?))"""
-    found = [
-        msgspec.json.decode(row["detail"], type=Evaluation) for row in rows.all(sql, (since, json.dumps(list(agents))))
-    ]
+    found = [msgspec.json.decode(row["detail"], type=Evaluation) for row in rows.all(sql, (since, list(agents)))]
     failed = Counter(tool for each in found for tool in each.failed)
     return Counter(each.quality for each in found), failed

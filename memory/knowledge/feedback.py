@@ -4,7 +4,6 @@ No words are stored here: a correction refers to its message and is deleted with
 place and the trust of the person.
 """
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -127,7 +126,7 @@ class Correction(Struct, frozen=True):
 def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageId]:
     sql = """SELECT s.message_id FROM item_sources s JOIN items i ON i.id = s.item_id
              WHERE i.kind = 'signal' AND i.key = 'correction' AND s.message_id IN (SELECT value FROM json_each(?))"""
-    return {MessageId(row["message_id"]) for row in rows.all(sql, (json.dumps(list(messages)),))}
+    return {MessageId(row["message_id"]) for row in rows.all(sql, (list(messages),))}
 
 
 def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Correction]:
@@ -156,4 +155,4 @@ def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Sign
     """How many signals of each kind agents got since then."""
     sql = """SELECT key, count(*) AS n FROM items WHERE kind = 'signal' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?)) GROUP BY key"""
-    return {Signal(row["key"]): row["n"] for row in rows.all(sql, (since, json.dumps(list(agents))))}
+    return {Signal(row["key"]): row["n"] for row in rows.all(sql, (since, list(agents)))}

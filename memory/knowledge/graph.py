@@ -5,7 +5,6 @@ The things that a question names are looked up and followed for two steps: "the 
 from there to their birthday, although no entry holds both.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -89,7 +88,7 @@ def put(tx: Tx, run: str, entry: Entry, triples: Iterable[Triple], now: datetime
 
 def carry(tx: Tx, run: str, entry: Entry, sources: Sequence[Entry], now: datetime) -> int:
     """Copy the triples of merged entries to the result if its text contains both names; returns how many."""
-    named = json.dumps([source.id for source in sources])
+    named = [source.id for source in sources]
     sql = "SELECT * FROM graph_triples WHERE entry_id IN (SELECT value FROM json_each(?)) ORDER BY id"
     found = {
         (row["subject_key"], row["relation_key"], row["object_key"]): _triple(row) for row in tx.all(sql, (named,))
@@ -156,7 +155,7 @@ def _names(words: str) -> Iterable[str]:
 def _touching(rows: Rows, agent: AgentId, keys: set[str], scope: Scope, until: datetime) -> list[Row]:
     """The newest triples about these keys, from entries in use."""
     condition, parameters = scope.sql("t.audience")
-    named = json.dumps(sorted(keys))
+    named = sorted(keys)
     sql = f"""SELECT t.* FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
               WHERE t.agent_id = ? AND (t.subject_key IN (SELECT value FROM json_each(?))
                 OR t.object_key IN (SELECT value FROM json_each(?)))

@@ -6,7 +6,6 @@ it on its own, with any message of that turn. The rules of a kind, such as limit
 builds on these functions.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -161,7 +160,7 @@ def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) ->
     if instead_of:
         sql = """UPDATE OR IGNORE turn_uses SET row_id = ?
                  WHERE kind = 'summary' AND row_id IN (SELECT CAST(value AS TEXT) FROM json_each(?))"""
-        tx.run(sql, (str(identifier), json.dumps([each.id for each in instead_of])))
+        tx.run(sql, (str(identifier), [each.id for each in instead_of]))
         remove(tx, [each.id for each in instead_of])
     return get(tx, identifier)
 
@@ -182,7 +181,7 @@ def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Struc
 
 def remove(tx: Tx, identifiers: Iterable[int]) -> int:
     """Delete items; returns how many existed."""
-    return tx.run("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(identifiers)),))
+    return tx.run("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (list(identifiers),))
 
 
 def remove_of(tx: Tx, kind: Kind, **exactly: Value) -> int:
@@ -212,7 +211,7 @@ def note_shown(tx: Tx, turn: Turn, shown: Sequence[int]) -> None:
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT DISTINCT ?, 'message', message_id, ?
              FROM item_sources WHERE item_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
     if shown:
-        tx.run(sql, (turn.id, turn.scope.audience, json.dumps(list(shown))))
+        tx.run(sql, (turn.id, turn.scope.audience, list(shown)))
 
 
 def _add_sources(tx: Tx, item: int, messages: Iterable[MessageId]) -> None:
@@ -269,7 +268,7 @@ def known(
     sql = f"""SELECT * FROM items WHERE kind IN (SELECT value FROM json_each(?)) AND {condition} AND created_at <= ?
               ORDER BY {order}, id DESC LIMIT +?"""
     moment = "~" if until is None else to_text(until)
-    values: tuple[Value, ...] = (json.dumps(list(kinds)), *parameters, moment, limit)
+    values: tuple[Value, ...] = (list(kinds), *parameters, moment, limit)
     return _item.all(rows, sql, values)
 
 

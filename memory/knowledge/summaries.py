@@ -4,7 +4,6 @@ Each is an item made from a span of messages of its own audience: when one of th
 erased, it is deleted and made again without that text.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
@@ -372,6 +371,6 @@ def unchanged(rows: Rows, sources: Sequence[Message]) -> bool:
 
 def places_of(rows: Rows, sources: Sequence[Message]) -> dict[str, str]:
     """The names of the messages' places, by id."""
-    wanted = json.dumps(sorted({message.place for message in sources}))
+    wanted = sorted({message.place for message in sources})
     found = rows.all("SELECT id, name FROM places WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
     return {row["id"]: row["name"] for row in found if row["name"]}

@@ -6,7 +6,6 @@ the turn notices when it next reads the store. A row that needs an answer stays 
 transaction that writes the answer sets it to `done`.
 """
 
-import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -240,8 +239,8 @@ def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
             WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
     place = arrival.place
     values: dict[str, Value] = {"id": place.id, "source": arrival.source, "kind": place.kind, "name": place.name}
-    values |= {"audience": place.audience, "within": json.dumps(place.within), "now": now}
-    values["bindings"] = json.dumps(place.bindings)
+    values |= {"audience": place.audience, "within": place.within, "now": now}
+    values["bindings"] = place.bindings
     tx.run(sql, {**values, "cursor": arrival.position})
 
 
@@ -375,7 +374,7 @@ def given_up(rows: Rows, persons: Iterable[PersonId], limit: int) -> list[InRow]
     """The given-up rows of a person's accounts, newest first."""
     sql = """SELECT * FROM inbox WHERE status = 'dead' AND person_id IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT +?"""
-    return _row.all(rows, sql, (json.dumps(list(persons)), limit))
+    return _row.all(rows, sql, (list(persons), limit))
 
 
 def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
@@ -395,7 +394,7 @@ def of_messages(rows: Rows, said: Iterable[MessageId]) -> dict[MessageId, InboxI
     sql = """SELECT m.id AS message, coalesce((SELECT min(id) FROM inbox WHERE message_id = m.id),
                  (SELECT min(id) FROM inbox WHERE turn_id = m.batch_id)) AS row
              FROM messages m WHERE m.id IN (SELECT value FROM json_each(?)) AND row IS NOT NULL"""
-    return {MessageId(message): InboxId(row) for message, row in rows.all(sql, (json.dumps(list(said)),))}
+    return {MessageId(message): InboxId(row) for message, row in rows.all(sql, (list(said),))}
 
 
 def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:

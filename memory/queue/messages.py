@@ -179,7 +179,7 @@ def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
     sql = """UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?,
              revision = revision + 1, tool_args = CASE WHEN tool_args IS NULL THEN NULL ELSE '{}' END
              WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"""
-    return tx.run(sql, (at, json.dumps(list(messages))))
+    return tx.run(sql, (at, list(messages)))
 
 
 def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
@@ -191,13 +191,13 @@ def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
                id IN (SELECT value FROM json_each(:named)) OR (batch_id, tool_call_id) IN (
                  SELECT batch_id, tool_call_id FROM messages WHERE tool_call_id IS NOT NULL
                  AND id IN (SELECT value FROM json_each(:named))))"""
-    return tx.run(sql, {"audience": audience, "named": json.dumps(list(messages))})
+    return tx.run(sql, {"audience": audience, "named": list(messages)})
 
 
 def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
     """Record that a turn answers these messages; returns how many there were."""
     sql = "UPDATE messages SET batch_id = ? WHERE id IN (SELECT value FROM json_each(?))"
-    return tx.run(sql, (turn, json.dumps(list(messages))))
+    return tx.run(sql, (turn, list(messages)))
 
 
 def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finished: bool = False) -> Sequence[Message]:
@@ -263,7 +263,7 @@ def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Mess
     """Those of the messages that the scope may see, in order."""
     condition, parameters = scope.sql("audience")
     which = f"id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id"
-    return list(_read(rows, which, json.dumps(list(messages)), *parameters))
+    return list(_read(rows, which, list(messages), *parameters))
 
 
 def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
@@ -331,7 +331,7 @@ def last_used(rows: Rows, agent: AgentId, tools: Collection[str], since: datetim
     found = rows.all(
         f"""SELECT tool_name, max(created_at) AS at FROM messages WHERE created_at >= ? AND agent_id = ?
             AND role = 'tool' AND tool_name IN (SELECT value FROM json_each(?)) AND {condition} GROUP BY tool_name""",
-        (since, agent, json.dumps(sorted(tools)), *parameters),
+        (since, agent, sorted(tools), *parameters),
     )
     return {row["tool_name"]: from_text(row["at"]) for row in found}
 

@@ -6,7 +6,6 @@ the message that shows an answer while it is written: it is created before its f
 answer's first row or withdrawn.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -382,7 +381,7 @@ def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
 
     Rows that tools of their turns sent elsewhere, or as files, are erased too.
     """
-    return tx.run(_FORGET, (json.dumps(list(messages)),))
+    return tx.run(_FORGET, (list(messages),))
 
 
 def count_open(rows: Rows) -> int:

@@ -107,7 +107,7 @@ def nth_newest(
              AND (:place IS NULL OR place_id = :place)
              AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
                WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
-    who: dict[str, Value] = {"people": json.dumps(list(people)), "within": within, "place": place}
+    who: dict[str, Value] = {"people": list(people), "within": within, "place": place}
     return rows.value(sql, {**who, "since": since, "skip": n - 1}, from_text)
 
 
@@ -129,7 +129,7 @@ def undisturbed(rows: Rows, turn: Turn, wordings: Wordings, last: InboxId | None
                 AND i.person_id IS t.person_id AND i.audience = t.audience AND i.alone = 0 AND i.id > :last
                 AND i.status = 'received' AND i.status IN ('received', 'claimed')) AS more
               FROM turns t WHERE {_CURRENT}"""
-    said = json.dumps([message for message, _ in wordings])
+    said = [message for message, _ in wordings]
     row = rows.one(sql, {"said": said, "last": last, "turn": turn.id, "restarts": turn.restarts})
     if row is None:
         raise TurnMoved(f"turn {turn.id} has been ended or restarted since")
@@ -161,8 +161,7 @@ def has_result(rows: Rows, turn: Turn, call: str) -> bool:
 
 def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
     """Record that the turn answers these messages in their current revision, and lower its trust to theirs."""
-    marks = json.dumps(messages)
-    rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (marks,))
+    rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (messages,))
     add_step(tx, turn, MessagesJoined(tuple((MessageId(row["id"]), row["revision"]) for row in rows)), now)
     lowest = min((row["trust"] for row in rows), default=int(turn.trust))
     tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
@@ -230,7 +229,7 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
              UNION ALL SELECT :turn, 'entry', coalesce(parent_entry_id, id), :audience FROM archival_entries
              WHERE id IN (SELECT value FROM json_each(:entries)) ON CONFLICT DO NOTHING"""
     values: dict[str, Value] = {"turn": turn.id, "audience": turn.scope.audience}
-    tx.run(sql, {**values, "blocks": json.dumps(list(blocks)), "entries": json.dumps(list(entries))})
+    tx.run(sql, {**values, "blocks": list(blocks), "entries": list(entries)})
 
 
 def pass_on_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
@@ -244,7 +243,7 @@ def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) 
     """Replace the use records of deleted rows by the fact that there was one."""
     sql = f"""UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
               WHERE kind = '{kind}' AND row_id IN (SELECT value FROM json_each(?))"""  # in the form of the index
-    tx.run(sql, (json.dumps(list(rows)),))
+    tx.run(sql, (list(rows),))
 
 
 def answering(rows: Rows, message: MessageId) -> list[TurnId]:
@@ -265,7 +264,7 @@ def caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
                UNION SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
                  JOIN caused c ON a.root_id = c.id WHERE i.turn_id IS NOT NULL)
              SELECT id FROM caused"""
-    return [TurnId(row["id"]) for row in rows.all(sql, (json.dumps(turns),))]
+    return [TurnId(row["id"]) for row in rows.all(sql, (turns,))]
 
 
 _turn = RowMapper(Turn, scope=RowMapper(Scope))
@@ -290,7 +289,7 @@ def claim(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, first: bool) -> None:
                next_attempt_at = iif(:first OR last_error IN (:over, :nobody), NULL, next_attempt_at),
                last_error = nullif(nullif(last_error, :over), :nobody)
              WHERE id IN (SELECT value FROM json_each(:rows))"""
-    values: dict[str, Value] = {"turn": turn, "first": int(first), "rows": json.dumps([row.id for row in rows])}
+    values: dict[str, Value] = {"turn": turn, "first": int(first), "rows": [row.id for row in rows]}
     tx.run(sql, {**values, "over": OVER_LIMIT, "nobody": NOBODY})
 
 

@@ -373,7 +373,7 @@ class Lookup(Struct, frozen=True, dict=True):
         return self.rows.all(
             f"SELECT {self._columns()} FROM {self.table.name} t "
             f"WHERE {number} IN (SELECT value FROM json_each(?)) ORDER BY {number} DESC",
-            (json.dumps(numbers),),
+            (numbers,),
         )
 
     def holding(self, word: str) -> dict[int, int]:
@@ -395,20 +395,20 @@ class Lookup(Struct, frozen=True, dict=True):
         found = self.rows.all(
             f"SELECT rowid, length(highlight({index}, 0, char(1), '')) AS marked, length(search_text) AS length "
             f"FROM {index} WHERE {index} MATCH ? AND {_among(numbers)}",
-            (word, json.dumps(numbers)),
+            (word, numbers),
         )
         return [(row["rowid"], max(row["marked"] - row["length"], 1), row["length"]) for row in found]
 
     def having(self, match: str, numbers: list[int]) -> set[int]:
         index = self.table.index
         sql = f"SELECT rowid FROM {index} WHERE {index} MATCH ? AND {_among(numbers)}"
-        return {row[0] for row in self.rows.all(sql, (match, json.dumps(numbers)))}
+        return {row[0] for row in self.rows.all(sql, (match, numbers))}
 
     def meeting(self, numbers: list[int]) -> set[int]:
         name, number = self.table.name, f"t.{self.table.number}"
         condition, parameters = where(self.conditions)
         sql = f"SELECT {number} FROM {name} t WHERE {number} IN (SELECT value FROM json_each(?)) AND {condition}"
-        return {row[0] for row in self.rows.all(sql, (json.dumps(numbers), *parameters))}
+        return {row[0] for row in self.rows.all(sql, (numbers, *parameters))}
 
     def _columns(self) -> str:
         table = self.table

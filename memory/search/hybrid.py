@@ -121,7 +121,7 @@ def _beside(said: list[_DomainHit]) -> dict[int, tuple[Message | None, Message |
         f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1)"
         for side, order in (("<", "DESC"), (">", "ASC"))
     ]
-    numbers = json.dumps([one.number for one in said])
+    numbers = [one.number for one in said]
     near = rows.all(
         f"SELECT id, {sides[0]}, {sides[1]} FROM messages m WHERE id IN (SELECT value FROM json_each(?))",
         (*parameters, *parameters, numbers),

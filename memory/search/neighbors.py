@@ -101,7 +101,7 @@ def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list
     ]
     sql = f"""SELECT json_group_array(json_array(place_id, {", ".join(f"json({each})" for each in sides)})) FROM
         (SELECT id, place_id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY place_id, id) m"""
-    given: tuple[Value, ...] = (*parameters, reach, *parameters, reach + 1, json.dumps(list(numbers)))
+    given: tuple[Value, ...] = (*parameters, reach, *parameters, reach + 1, list(numbers))
     runs: list[list[_Row]] = []
     last: tuple[str, int] | None = None
     read = rows.one(sql, given)
@@ -138,7 +138,7 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
     found = rows.all(
         f"SELECT id, speaker, person_id, role, length(search_text), substr(content, 1, {_READ}) FROM messages "
         "WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(numbers)),),
+        (list(numbers),),
     )
     return {
         number: MessageTraits(
@@ -172,4 +172,4 @@ def _only_asks(text: str) -> bool:
 def speakers(rows: Rows, numbers: Iterable[int]) -> set[tuple[str, bool]]:
     """The speakers of these messages: names, and whether each is a person."""
     sql = "SELECT DISTINCT speaker, role = 'user' FROM messages WHERE id IN (SELECT value FROM json_each(?))"
-    return {(row[0], bool(row[1])) for row in rows.all(sql, (json.dumps(list(numbers)),))}
+    return {(row[0], bool(row[1])) for row in rows.all(sql, (list(numbers),))}

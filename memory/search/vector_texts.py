@@ -61,18 +61,17 @@ class Embeddable(Struct, frozen=True):
 
 def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]:
     """Those of these rows that have something to embed, in their current form; in no order."""
-    named = json.dumps(list(numbers))
     match kind:
         case "message":
-            return [_message(rows, row) for row in rows.all(_MESSAGES, (named,))]
+            return [_message(rows, row) for row in rows.all(_MESSAGES, (numbers,))]
         case "entry":
-            return [_entry(row) for row in rows.all(_ENTRIES, (named,))]
+            return [_entry(row) for row in rows.all(_ENTRIES, (numbers,))]
         case "block":
-            return [found for row in rows.all(_BLOCKS, (named,)) if (found := _block(row)).texts]
+            return [found for row in rows.all(_BLOCKS, (numbers,)) if (found := _block(row)).texts]
         case "passage":
-            return [_passage(row) for row in rows.all(_PASSAGES, (named,))]
+            return [_passage(row) for row in rows.all(_PASSAGES, (numbers,))]
         case "task":
-            return [_task(row) for row in rows.all(_TASKS, (named,))]
+            return [_task(row) for row in rows.all(_TASKS, (numbers,))]
 
 
 _MESSAGES = """SELECT id, place_id, speaker, content, audience FROM messages

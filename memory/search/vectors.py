@@ -5,7 +5,6 @@ their signs among the vectors that the scope may use, and only the best of them 
 the scope change neither the results nor their order.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 
@@ -89,7 +88,7 @@ def similarities(rows: Rows, question: Question, numbers: Iterable[int]) -> dict
     found = rows.all(
         f"SELECT v.row, min({cosine}) FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
         "GROUP BY v.row",
-        (question.vector, *parameters, json.dumps(list(numbers))),
+        (question.vector, *parameters, list(numbers)),
     )
     return {row[0]: 1.0 - row[1] for row in found}
 
@@ -106,7 +105,7 @@ def sample(rows: Rows, question: Question, limit: int) -> list[float]:
     cosine = sqlite.distances.cosine.format("v.vector", "?")
     found = rows.all(
         f"SELECT 1.0 - {cosine} FROM vectors v WHERE v.id IN (SELECT value FROM json_each(?))",
-        (question.vector, json.dumps(chosen)),
+        (question.vector, chosen),
     )
     return [row[0] for row in found]
 
@@ -120,7 +119,7 @@ def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[in
     found = rows.all(
         f"SELECT v.row, v.tokens FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
         "AND v.tokens IS NOT NULL ORDER BY v.row, v.part",
-        (*parameters, json.dumps(list(numbers))),
+        (*parameters, list(numbers)),
     )
     told: dict[int, bytes] = {}
     for number, part in found:

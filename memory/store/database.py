@@ -36,8 +36,8 @@ import aiosqlite  # after the module that chooses which SQLite it gets
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Numbered)
-Value: TypeAlias = str | int | float | bytes | datetime | None
-"""A bound value; a datetime is stored as by `clock.to_text`."""
+Value: TypeAlias = str | int | float | bytes | datetime | Sequence[str] | Sequence[int] | None
+"""A bound value; a datetime is bound as by `clock.to_text`, and a list or tuple as JSON, as for `json_each`."""
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
 _HURRIED_MS = 500

@@ -8,6 +8,7 @@ same with and without it.
 
 import importlib
 import importlib.util
+import json
 import sys
 from array import array
 from collections.abc import Callable, Iterator
@@ -169,7 +170,9 @@ def _choose_distances() -> Distances:
 
 
 driver = _choose_driver()
-driver.register_adapter(datetime, to_text)  # a datetime is bound in stored form
+driver.register_adapter(datetime, to_text)  # a datetime is bound in stored form, and a list as JSON
+driver.register_adapter(list, json.dumps)
+driver.register_adapter(tuple, json.dumps)
 distances = _choose_distances()
 """The SQL for distances between vectors on connections of this module."""
 

@@ -207,7 +207,7 @@ def columns_of(entry: Entry) -> dict[str, Value]:
         "label": entry.label,
         "content": entry.content,
         "category": entry.category,
-        "tags": json.dumps(entry.tags),
+        "tags": entry.tags,
         "metadata": json.dumps({**own, **{key: value for key, value in further.items() if value}}),
         "importance": entry.importance,
         "reinforcement": entry.reinforcement,
@@ -269,7 +269,7 @@ def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
 
     Only ids, in order, and without a scope: for following a deletion through.
     """
-    family = json.dumps(family_of(rows, entry.id))
+    family = family_of(rows, entry.id)
     found = rows.all(
         """
         WITH family AS (SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(:family))),
@@ -308,7 +308,7 @@ def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetim
         rows,
         f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
         f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT +?",
-        (json.dumps(list(agents)), *parameters, since, max(limit, 0)),
+        (list(agents), *parameters, since, max(limit, 0)),
     )
 
 
@@ -348,7 +348,7 @@ def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> 
         rows,
         "SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value "
         f"WHERE e.agent_id = ? AND {condition} ORDER BY j.key",
-        (json.dumps(list(ids)), agent, *parameters),
+        (list(ids), agent, *parameters),
     )
 
 
@@ -384,7 +384,7 @@ def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
              UNION SELECT e.superseded_by FROM archival_entries e, made m
                WHERE e.id = m.id AND e.superseded_by IS NOT NULL)
            SELECT id FROM made ORDER BY id""",
-        (json.dumps(list(sources)),),
+        (list(sources),),
     )
     return [EntryId(row["id"]) for row in found]
 

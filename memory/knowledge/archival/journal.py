@@ -74,8 +74,8 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
             "deed": deed,
             "before": json.dumps(before, ensure_ascii=False) if before else "",
             "after": "" if row is None else _digest(_image(row)),
-            "people": json.dumps([each for each in people if each is not None]),
-            "messages": json.dumps([each for each in messages if each is not None]),
+            "people": [each for each in people if each is not None],
+            "messages": [each for each in messages if each is not None],
             "audience": known["audience"],
             "at": now,
         },
@@ -87,7 +87,7 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[JournalE
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_journal WHERE turn_id IN (SELECT value FROM json_each(?)) AND undone_at IS NULL
               AND {condition} ORDER BY id"""
-    return _noted.all(rows, sql, (json.dumps(list(turns)), *parameters))
+    return _noted.all(rows, sql, (list(turns), *parameters))
 
 
 def as_left(rows: Rows, noted: JournalEntry) -> bool:
@@ -98,14 +98,13 @@ def as_left(rows: Rows, noted: JournalEntry) -> bool:
 
 def mark_undone(tx: Tx, noted: Iterable[JournalEntry], now: datetime) -> None:
     """Mark changes as undone: only that they happened is kept."""
-    named = json.dumps([each.id for each in noted])
-    sql = """UPDATE archival_journal SET undone_at = ?, before = '' WHERE id IN (SELECT value FROM json_each(?))"""
-    tx.run(sql, (now, named))
+    sql = "UPDATE archival_journal SET undone_at = ?, before = '' WHERE id IN (SELECT value FROM json_each(?))"
+    tx.run(sql, (now, [each.id for each in noted]))
 
 
 def forget(tx: Tx, entries: Iterable[EntryId]) -> int:
-    named = json.dumps(list(entries))
-    return tx.run("DELETE FROM archival_journal WHERE entry_id IN (SELECT value FROM json_each(?))", (named,))
+    sql = "DELETE FROM archival_journal WHERE entry_id IN (SELECT value FROM json_each(?))"
+    return tx.run(sql, (list(entries),))
 
 
 def drop_before(tx: Tx, moment: datetime) -> int:

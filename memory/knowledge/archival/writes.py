@@ -1,6 +1,5 @@
 """Writing archival entries: create, reinforce, extend, append, cut into passages; and forget."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -188,7 +187,7 @@ def begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
             "agent": agent,
             "audience": new.origin.scope.audience,
             "person": new.origin.person,
-            "begins": json.dumps(_beginnings(new.content)),
+            "begins": _beginnings(new.content),
             "new": new.content,
             "marks": MARKS,
             "least": _LEAST_EXTENDED,
@@ -289,7 +288,7 @@ def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
 
 def _take_away(tx: Tx, named: Sequence[EntryId]) -> int:
     turns.forget_uses(tx, "entry", named)
-    return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(named),))
+    return tx.run("DELETE FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (named,))
 
 
 # ---------------------------------------------------------------------------------------------------- out of use
@@ -299,7 +298,7 @@ def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: dateti
     """Take entries out of use without deleting them: nothing finds them. `into` is the entry they were merged into."""
     sql = """UPDATE archival_entries SET archived_at = ?, superseded_by = ? WHERE archived_at IS NULL
              AND superseded_by IS NULL AND parent_entry_id IS NULL AND id IN (SELECT value FROM json_each(?))"""
-    named = json.dumps(list(entries))
+    named = list(entries)
     if into is not None:  # what was expanded from them belongs to it now
         carry = """INSERT INTO entry_expansions (source_id, entry_id) SELECT DISTINCT ?, entry_id FROM entry_expansions
                    WHERE source_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
@@ -311,7 +310,7 @@ def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
     """Bring retired entries back into use unchanged; returns how many."""
     sql = """UPDATE archival_entries SET archived_at = NULL, superseded_by = NULL
              WHERE archived_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"""
-    return tx.run(sql, (json.dumps(list(entries)),))
+    return tx.run(sql, (list(entries),))
 
 
 def purge(tx: Tx, before: datetime) -> int:

@@ -126,7 +126,7 @@ def _do(course: _Course, item: Item) -> None:
 
 def _unchanged(course: _Course, entries: Sequence[Entry]) -> bool:
     """Whether entries are unchanged since they were read; if not, they are skipped."""
-    named = json.dumps([entry.id for entry in entries])
+    named = [entry.id for entry in entries]
     found = course.tx.all("SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (named,))
     now = {row["id"]: to_entry(row) for row in found if row["archived_at"] is None and row["superseded_by"] is None}
     if all(entry.id in now and digest_of(now[entry.id]) == digest_of(entry) for entry in entries):
@@ -229,10 +229,9 @@ def _link(course: _Course, item: Link) -> None:
 def _learn(course: _Course, item: Learn) -> None:
     origin = item.new.origin
     _require((origin.scope.audience, origin.trust) == (item.part.audience, item.part.trust), "learned across audiences")
-    named = json.dumps(item.messages)
     sql = """SELECT count(*) FROM messages WHERE deleted_at IS NULL AND audience = ? AND person_id IS ?
              AND id IN (SELECT value FROM json_each(?))"""
-    standing = course.tx.number(sql, (item.part.audience, origin.person, named))
+    standing = course.tx.number(sql, (item.part.audience, origin.person, item.messages))
     if standing != len(item.messages) or not item.messages:
         course.left += 1
         return

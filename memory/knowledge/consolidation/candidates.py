@@ -154,7 +154,7 @@ def _note(rows: Rows, wanted: Mapping[str, Sequence[_New]]) -> dict[str, Entry]:
     """Read entries near to new ones, and record those that may be merged with them."""
     others: dict[str, Entry] = {}
     sql = f"SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?)) AND {_OPEN} AND {_UNDONE}"
-    for row in rows.all(sql, (json.dumps(list(wanted)),)) if wanted else []:
+    for row in rows.all(sql, (list(wanted),)) if wanted else []:
         entry = to_entry(row)
         for each in wanted[entry.id] if _usable(row) else ():
             if kin_of(entry) == each.kin:
@@ -197,7 +197,7 @@ def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[s
         near = vectors.nearest(rows, question, _NEIGHBOURS)
         numbers = [row for row, cosine in near.items() if cosine >= NEAR_COSINE]
         named = rows.all("SELECT id FROM archival_entries WHERE n IN (SELECT value FROM json_each(?))", (
-            json.dumps(numbers),
+            numbers,
         ))  # fmt: skip
         others |= _note(rows, {row["id"]: [each] for row in named if row["id"] != each.entry.id})
         if asked == _MOST_ASKED:

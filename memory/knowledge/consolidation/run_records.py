@@ -180,7 +180,7 @@ _WAITING = f"{_ALL} AND person_id IN (SELECT value FROM json_each(?))"
 
 def pending_of_people(rows: Rows, people: Sequence[PersonId]) -> list[Entry]:
     """What waits for one of these people, oldest first."""
-    return to_entry.all(rows, f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))
+    return to_entry.all(rows, f"{_WAITING} ORDER BY n", (list(people),))
 
 
 def pending_of_run(rows: Rows, run: str) -> list[Entry]:
@@ -196,7 +196,7 @@ def pending_of_id(rows: Rows, identifier: EntryId) -> Entry | None:
 
 def answer_pending(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) -> Entry | None:
     """Approve or forget one that waits; None if nothing of these people waits under that id."""
-    entry = to_entry.first(tx, f"{_WAITING} AND id = ?", (json.dumps(list(people)), identifier))
+    entry = to_entry.first(tx, f"{_WAITING} AND id = ?", (list(people), identifier))
     if entry is None:
         return None
     if not yes:

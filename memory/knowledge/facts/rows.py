@@ -1,6 +1,5 @@
 """Facts as rows: reading them through a scope, recording their sources, and what a new statement changes."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -161,7 +160,7 @@ def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequ
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND {condition}
               AND (? IS NULL OR f.agent_id = ?)
               AND (? = '[]' OR f.person_id IN (SELECT value FROM json_each(?))) ORDER BY {_BY_WORTH} LIMIT 200"""
-    marks = json.dumps(list(people))
+    marks = list(people)
     return to_fact.all(rows, sql, (*parameters, agent, agent, marks, marks))
 
 
@@ -227,31 +226,30 @@ def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
              FROM (SELECT message_id, min(id) FROM fact_sources WHERE fact_id IN (SELECT value FROM json_each(:facts))
                    GROUP BY fact_id) WHERE message_id IS NOT NULL ON CONFLICT DO NOTHING"""
     if shown:
-        tx.run(sql, {"turn": turn.id, "audience": turn.scope.audience, "facts": json.dumps(list(shown))})
+        tx.run(sql, {"turn": turn.id, "audience": turn.scope.audience, "facts": list(shown)})
 
 
 def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
     sql = """UPDATE facts SET superseded_by = ?, shared_at = NULL, confirmed_by = '[]'
              WHERE id IN (SELECT value FROM json_each(?))"""
-    tx.run(sql, (new, json.dumps(list(old))))
+    tx.run(sql, (new, list(old)))
 
 
 def set_confirmed(tx: Tx, fact: FactId, by: Sequence[AgentId], now: datetime) -> None:
     """Share a fact with all agents, with those that learned it."""
     sql = "UPDATE facts SET shared_at = coalesce(shared_at, ?), confirmed_by = ? WHERE id = ?"
-    tx.run(sql, (now, json.dumps(list(by)), fact))
+    tx.run(sql, (now, list(by), fact))
 
 
 def unshare(tx: Tx, found: Sequence[FactId]) -> None:
     """Limit shared facts to the agents that learned them."""
-    sql = """UPDATE facts SET shared_at = NULL, confirmed_by = '[]'
-             WHERE id IN (SELECT value FROM json_each(?))"""
-    tx.run(sql, (json.dumps(list(found)),))
+    sql = "UPDATE facts SET shared_at = NULL, confirmed_by = '[]' WHERE id IN (SELECT value FROM json_each(?))"
+    tx.run(sql, (list(found),))
 
 
 def remove(tx: Tx, found: Sequence[FactId]) -> int:
     """Remove facts; those that they superseded are current again."""
-    return tx.run("DELETE FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(found)),))
+    return tx.run("DELETE FROM facts WHERE id IN (SELECT value FROM json_each(?))", (list(found),))
 
 
 def forget(tx: Tx, fact: FactId) -> int:
