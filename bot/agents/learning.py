@@ -13,8 +13,9 @@ from bot.agents.tools.base import OutsideTool, Toolset
 from memory import groups
 from memory.agents import Agent
 from memory.knowledge import facts, feedback, sessions
-from memory.knowledge.facts import Source, Statement
+from memory.knowledge.facts import Source
 from memory.knowledge.feedback import NewSignal, Signal
+from memory.knowledge.statements import READ, Statement, statements
 from memory.people.audience import Trust
 from memory.queue import messages, outbox, turns
 from memory.queue.inbox import AcceptedRow, Arrival
@@ -51,7 +52,7 @@ def _members(rows: Rows, material: PromptInputs) -> list[AgentId]:
 def _from_people(material: PromptInputs, session: SessionId) -> Iterator[tuple[list[Statement], Source]]:
     agent = material.turn.agent
     for message in (asked.message for asked in material.asked):
-        if message.role == "user" and message.deleted_at is None and (said := facts.statements(message.text, own=True)):
+        if message.role == "user" and message.deleted_at is None and (said := statements(message.text, own=True)):
             who = message.person, message.audience, message.trust
             yield said, Source("said", agent, session, message.id, *who)
 
@@ -65,9 +66,9 @@ def _from_tools(
     turn, known = material.turn, tools(material.agent).tools
     sql = """SELECT id, tool_name, trust, substr(content, 1, ?) AS text FROM messages
              WHERE batch_id = ? AND role = 'tool' ORDER BY id"""
-    for row in tx.all(sql, (facts.READ, turn.id)):
+    for row in tx.all(sql, (READ, turn.id)):
         outside = isinstance(known.get(row["tool_name"]), OutsideTool)
-        if outside and (said := facts.statements(row["text"], own=False)):
+        if outside and (said := statements(row["text"], own=False)):
             trust = Trust(min(row["trust"], int(turn.trust)))
             who = turn.person, turn.scope.audience, trust
             yield said, Source("tool", turn.agent, session, MessageId(row["id"]), *who)

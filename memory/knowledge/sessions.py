@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.knowledge.facts import actions
+from memory.knowledge import actions
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue.turns import Turn

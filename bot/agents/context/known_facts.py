@@ -13,6 +13,7 @@ from memory.knowledge import facts, projects
 from memory.knowledge.facts import Fact
 from memory.knowledge.items import Item, Kind
 from memory.knowledge.projects import ProjectLearnings
+from memory.knowledge.statements import LONGEST
 from memory.people.audience import Trust
 from memory.queue.turns import Turn
 from memory.store.database import Rows
@@ -104,7 +105,7 @@ def fact_line(fact: Fact) -> PromptText:
     """A fact in one line: its kind, who said it, and whether it is doubtful."""
     by = say(" ({who})", who=display_name(fact.speaker, 24)) if fact.speaker else NOTHING
     doubt = say("" if fact.trust >= Trust.APPROVED else " [from somebody who is not approved, or the web]")
-    text = line(fact.text, facts.LONGEST)
+    text = line(fact.text, LONGEST)
     return say("- {label}{by}: {text}{doubt}", label=fact.label, by=by, text=text, doubt=doubt)
 
 

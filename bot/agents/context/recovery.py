@@ -11,8 +11,7 @@ from datetime import datetime
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import parsed
 from memory import groups
-from memory.knowledge import sessions, unfinished_work
-from memory.knowledge.facts import actions
+from memory.knowledge import actions, sessions, unfinished_work
 from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
 from memory.queue import inbox, messages, turns

@@ -11,8 +11,9 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, projects, sessions
-from memory.knowledge.facts import Category, Fact, Source, Statement, Step
+from memory.knowledge.facts import Fact, Source, Step
 from memory.knowledge.items import By, Item
+from memory.knowledge.statements import LONGEST, Category, Statement
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import FactId
@@ -24,7 +25,7 @@ _DIGITS = 18  # of the largest number that SQLite keeps, less one
 
 class FactArguments(Arguments):
     operation: Literal["add", "confirm", "list"]
-    fact: str = Field(default="", description=f"add: one statement, at most {facts.LONGEST} characters")
+    fact: str = Field(default="", description=f"add: one statement, at most {LONGEST} characters")
     category: Literal["user_preference", "codebase_pattern", "workflow_habit", "lesson_learned"] = "lesson_learned"
     which: str = Field(default="", description="confirm: its number")
 
@@ -48,8 +49,8 @@ class FactsTool(StoreTool[FactArguments]):
 
 
 def _add(tx: Tx, context: ToolContext, said: Statement) -> Outcome:
-    if len(said.text) > facts.LONGEST:
-        raise ToolError(f"A fact has at most {facts.LONGEST} characters; this has {len(said.text)}. Say it shorter.")
+    if len(said.text) > LONGEST:
+        raise ToolError(f"A fact has at most {LONGEST} characters; this has {len(said.text)}. Say it shorter.")
     turn = context.turn
     session = sessions.of_turn(tx, turn)
     source = Source("agent", turn.agent, session, context.message, turn.person, turn.scope.audience, turn.trust)

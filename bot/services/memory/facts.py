@@ -15,10 +15,11 @@ from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
 from memory.erasure.retraction import learned_from
-from memory.knowledge import archival, facts, items, projects, sessions
-from memory.knowledge.facts import Category, Fact, Source, Statement
+from memory.knowledge import archival, facts, items, projects, sessions, statements
+from memory.knowledge.facts import Fact, Source
 from memory.knowledge.items import By, Item, Kind
 from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
+from memory.knowledge.statements import Category, Relation, Statement
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -29,7 +30,7 @@ from texts import _, ngettext, ngettext_noop
 
 _Which = Annotated[str, Param("Number of the fact, as listed", example="1", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
-_Words = Annotated[str, Field(min_length=1, max_length=facts.LONGEST)]
+_Words = Annotated[str, Field(min_length=1, max_length=statements.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[
     _Words, Param("One statement about you or your work", example="I'm allergic to peanuts.", metavar="TEXT")
@@ -182,7 +183,7 @@ class Facts(MemoryService, frozen=True):
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
         """Manual entries count as a new session after half an hour, like messages."""
         now = self.clock()
-        same = [fact for fact in known if facts.relation(said.text, fact.text) is facts.Relation.SAME]
+        same = [fact for fact in known if statements.relation(said.text, fact.text) is Relation.SAME]
         recent = [fact for fact in same if now - fact.last_seen < sessions.GAP]
         return facts.session_of(rows, recent[0].id) if recent else SessionId(snowflakes.next())
 

@@ -11,7 +11,8 @@ from bot.agents.context.situation import ROSTER_CHARACTERS
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from memory.knowledge import facts
-from memory.knowledge.facts import Category, Fact, Source, Statement
+from memory.knowledge.facts import Fact, Source
+from memory.knowledge.statements import Category, Statement, shortened
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, SessionId
@@ -132,7 +133,7 @@ def fact(number: int, text: str, **change: Any) -> Fact:
 @pytest.mark.parametrize("text", ["the server starts slowly " * 4, "サーバーの起動は遅い" * 8, "a b c"])
 @pytest.mark.parametrize("roster", ["", "x" * ROSTER_CHARACTERS])
 def test_facts_and_roster_stay_within_their_tokens(text: str, roster: str) -> None:
-    many = tuple(fact(number, facts.shortened(f"{number} {text}")) for number in range(10))
+    many = tuple(fact(number, shortened(f"{number} {text}")) for number in range(10))
     there = quotation("who else is here", roster) if roster else ""
     parts = list(knowledge_parts(Knowledge(many, many[:5]), there))
     assert [head for head, _ in parts] == [OWN_HEAD, SHARED_HEAD]

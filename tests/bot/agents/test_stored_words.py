@@ -16,9 +16,10 @@ from memory.folders import NewFolder
 from memory.knowledge import archival, graph
 from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.consolidation.run_records import begin_run
-from memory.knowledge.facts import Category, Source, Statement
-from memory.knowledge.facts.rows import add as add_fact
+from memory.knowledge.facts import Source
+from memory.knowledge.facts import add as add_fact
 from memory.knowledge.graph import Entity, Kind, Triple
+from memory.knowledge.statements import Category, Statement
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import SessionId

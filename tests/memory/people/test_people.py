@@ -31,6 +31,7 @@ from memory.knowledge import (
 from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.items import By
+from memory.knowledge.statements import Category, Statement
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.knowledge.working_memory import NewEntry as NewKept
 from memory.people import access, hidden_people, quiet_hours, states
@@ -253,7 +254,7 @@ def lived(tx: Tx) -> None:
     for number, said in enumerate((direct, hall), 1):
         heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
         spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
-        facts.learn(tx, [facts.Statement(facts.Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
+        facts.learn(tx, [Statement(Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
     projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title")
     projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)

@@ -1,4 +1,8 @@
-"""Facts as rows: reading them through a scope, recording their sources, and what a new statement changes."""
+"""Learned facts: short statements that agents extract from messages and tool results, without a model (docs/facts.md).
+
+`memory.knowledge.statements` finds statements and compares two. Here they are stored and read through a scope, and it
+is decided what a new one means for the known ones and which fact is dropped when there are too many.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory.knowledge.facts.rules import (
+from memory.knowledge.statements import (
     LEAST_WORDS,
     Category,
     Relation,
