@@ -17,7 +17,7 @@ from bot.models.base import (
     Request,
     TextDelta,
 )
-from bot.models.retry import LONGEST_WAIT, RetryingModel
+from bot.models.chain import LONGEST_WAIT, RetryingModel
 from tests.bot.models.scripted import ScriptedModel, Step, answer, events, last, says
 
 BUSY = ModelBusy("busy")

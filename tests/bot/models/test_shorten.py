@@ -16,7 +16,7 @@ from bot.models.base import (
     ToolMessage,
     UserMessage,
 )
-from bot.models.retry import RetryingModel, without_older_half
+from bot.models.chain import RetryingModel, without_older_half
 from memory.store.records import replace
 from tests.bot.models.scripted import ScriptedModel, events, last, says
 
