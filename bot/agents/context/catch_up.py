@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.context.quotes import PromptText, display_name, line, say
+from bot.agents.context.quotes import NOTHING, PromptText, display_name, line, say
 from memory import activity, coordination
 from memory.activity import EventFilter, Kind, Neighbor
 from memory.agenda import tasks
@@ -17,6 +17,7 @@ from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.queue.turns import Turn
 from memory.store.database import Rows
+from texts import many
 
 AWAY = timedelta(hours=1)
 """An agent that was away for less is told nothing."""
@@ -80,27 +81,20 @@ def _happened(rows: Rows, turn: Turn) -> Iterator[str]:
     wanted = EventFilter(turn.away_since, others_than=turn.agent, before=turn.id)
     counted = activity.counted(rows, wanted, turn.scope)
     if received := sum(n for _, _, kind, n in counted if kind is Kind.RECEIVED):
-        yield f"{_many(received, 'message')} processed across the constellation"
+        yield f"{many(received, 'message')} processed across the constellation"
     completed, new = tasks.shared_between(rows, turn.away_since, turn.started_at, turn.scope)
     if completed or new:
-        yield f"{_many(completed, 'task')} completed, {_many(new, 'new task')} created"
+        yield f"{many(completed, 'task')} completed, {many(new, 'new task')} created"
     for _agent, name, kind, n in counted:
         if what := _DONE.get(kind):
-            yield f"{name or 'People'} {what[0]} {_many(n, what[1])}"
+            yield f"{name or 'People'} {what[0]} {many(n, *what[1:])}"
 
 
 _DONE = {
     Kind.SENT: ("gave", "answer"),
-    Kind.BLOCK: ("made", "change of memory blocks"),
+    Kind.BLOCK: ("made", "change of memory blocks", "changes of memory blocks"),
     Kind.HANDOFF: ("left", "handoff note"),
 }
-
-
-def _many(count: int, what: str) -> str:
-    """A count with its noun, such as "3 answers": the first word with a plural gets it."""
-    first, _, rest = what.partition(" of ")
-    plural = first if count == 1 else f"{first}s"
-    return f"{count} {plural}{f' of {rest}' if rest else ''}"
 
 
 def _told(rows: Rows, turn: Turn) -> list[ConstellationSummary]:
@@ -135,12 +129,9 @@ def catch_up_lines(missed: CatchUp) -> Iterator[PromptText]:
     if missed.agents:
         yield say("\n### Agent Activity")
     for agent, summary in missed.agents:
-        since = "" if agent.last_active is None else f"(last active: {_ago(missed.at - agent.last_active)})"
-        yield (
-            say("**{name}** {since}", name=display_name(agent.name), since=since)
-            if since
-            else say("**{name}**", name=display_name(agent.name))
-        )
+        away = None if agent.last_active is None else missed.at - agent.last_active
+        since = NOTHING if away is None else say(" (last active: {ago})", ago=_ago(away))
+        yield say("**{name}**{since}", name=display_name(agent.name), since=since)
         yield line(summary.summary, _WORDS)
 
 
@@ -158,5 +149,4 @@ def _ago(away: timedelta) -> str:
     hours = int(away.total_seconds() // 3600)
     if not hours:
         return "within the last hour"
-    count, name = (hours, "hour") if hours < 48 else (hours // 24, "day")
-    return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return f"{many(hours, 'hour') if hours < 48 else many(hours // 24, 'day')} ago"
