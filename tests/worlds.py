@@ -22,7 +22,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.deps import QueryMeaning, TypingPeople
 from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
-from bot.agents.tools.search_results import Where
+from bot.agents.tools.search import Where
 from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver

@@ -1,6 +1,6 @@
 """`tasks`, `reminders` and `events`: what the person wants to do, to be told of at a time, and has in the calendar."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,7 +13,7 @@ from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import A_contra, Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import A_contra, Arguments, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
@@ -62,7 +62,7 @@ class TaskArguments(Arguments):
     after: str = Field(default="", description="add, update: a task that must be done before")
     fields: Fields
     which: str = Field(default="", description="all others: its number, or words that stand in it")
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    needs: ClassVar[Needs] = {
         "add": ("title",),
         **dict.fromkeys(("update", "start", "done", "cancel", "reopen"), ("which",)),
     }
@@ -160,7 +160,7 @@ class EventArguments(Arguments):
     )
     days: int = Field(default=31, ge=1, le=3_660, description="list: how many days ahead")
     which: str = Field(default="", description="cancel: its number, or words of its title")
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"add": ("title", "when"), "cancel": ("which",)}
+    needs: ClassVar[Needs] = {"add": ("title", "when"), "cancel": ("which",)}
 
 
 class EventsTool(AgendaTool[EventArguments]):
@@ -217,7 +217,7 @@ class ReminderArguments(Arguments):
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
     which: str = Field(default="", description="done, snooze, cancel: its number, or words that stand in it")
     minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    needs: ClassVar[Needs] = {
         "set": ("text", "when"),
         **dict.fromkeys(("done", "snooze", "cancel"), ("which",)),
     }

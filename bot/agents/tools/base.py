@@ -8,7 +8,7 @@ the work to another agent's turn, which is stored with the beginning of the call
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
@@ -32,23 +32,27 @@ from memory.store.ids import BlockId, MessageId, TurnId
 A_contra = TypeVar("A_contra", bound="Arguments", contravariant=True)
 
 UseKind: TypeAlias = Literal["entry", "message", "block", "summary"]
+Needs: TypeAlias = Mapping[str, tuple[str, ...]]
+"""By operation, the arguments that it cannot do without."""
 
 
 class Arguments(BaseModel):
     """The arguments of a call; unknown ones are errors, so that a misspelt one is not ignored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """By operation, the arguments that it cannot do without."""
+    needs: ClassVar[Needs] = {}
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
         given = dict(self)
         operation = given.get("operation", "")
-        missing = [name for name in self.needs.get(operation, ()) if not str(given[name] or "").strip()]
-        if missing:
-            raise ValueError(f"{operation} needs {' and '.join(missing)}")
+        if missing := [name for name in self.needs.get(operation, ()) if _is_empty(given[name])]:
+            raise ValueError(self.lacking(operation, missing))
         return self
+
+    def lacking(self, operation: str, missing: Sequence[str]) -> str:
+        """What to tell the model about arguments that the operation cannot do without."""
+        return f"{operation} needs {' and '.join(missing)}"
 
     def question(self) -> str:
         """What the call looks for by meaning too; empty when it looks for nothing."""
@@ -66,6 +70,10 @@ class Arguments(BaseModel):
     def named(cls) -> Collection[str]:
         """What they are called."""
         return cls.model_fields
+
+
+def _is_empty(given: object) -> bool:
+    return given in (None, {}, ()) or (isinstance(given, str) and not given.strip())
 
 
 class ToolContext(Struct, frozen=True):

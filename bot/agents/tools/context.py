@@ -1,6 +1,7 @@
 """`context`: the blocks that are always, or for the moment, before the model's eyes."""
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -8,7 +9,7 @@ from bot.agents.context.block_views import CHANGED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
 from bot.agents.permissions.policy import Caution
 from bot.agents.seeds import new_block
-from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
 from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, lifecycle, revert
 from memory.blocks import Operation as BlockOperation
@@ -72,21 +73,6 @@ Operation: TypeAlias = Literal[
     "delete",
     "restore",
 ]
-_NEEDS: dict[str, tuple[str, ...]] = {
-    "append": ("content",),
-    "replace": ("old_content",),
-    "write": ("content",),
-    "edit_range": ("first_line", "last_line"),
-    "viewport": ("first_line",),
-    "set_field": ("field",),
-    "add_item": ("value",),
-    "set_item": ("item", "value"),
-    "remove_item": ("item",),
-    "swap": ("load_label",),
-    "share": ("agent",),
-    "unshare": ("agent",),
-    "create": ("description",),
-}
 _TAKES = {
     "create": ("content", "description", "limit", "block_type"),
     "change": ("new_label", "description", "limit", "block_type", "made_of", "field"),
@@ -130,19 +116,33 @@ class ContextArguments(Arguments):
         "commas between",
     )
 
-    @model_validator(mode="after")
-    def _complete(self) -> "ContextArguments":
-        needs = _NEEDS.get(self.operation, ())
-        if self.operation == "set_field" and self.value is not None:
-            needs = ()  # a block that is one list has no field to name
-        missing = [name for name in needs if getattr(self, name) in ("", None)]
-        if self.operation == "replace" and missing and self.content:
-            raise ValueError(
+    needs: ClassVar[Needs] = {
+        "append": ("content",),
+        "write": ("content",),
+        "edit_range": ("first_line", "last_line"),
+        "viewport": ("first_line",),
+        "add_item": ("value",),
+        "set_item": ("item", "value"),
+        "remove_item": ("item",),
+        "swap": ("load_label",),
+        **dict.fromkeys(("share", "unshare"), ("agent",)),
+        "create": ("description",),
+    }
+
+    def lacking(self, operation: str, missing: Sequence[str]) -> str:
+        if operation == "replace" and self.content:
+            return (
                 "replace puts new_content in place of old_content, a part of the block as it stands; write "
                 "puts content in place of all of it; append adds content"
             )
-        if missing:
-            raise ValueError(f"{self.operation} needs {' and '.join(missing)}{_INSTEAD.get(self.operation, '')}")
+        return f"{super().lacking(operation, missing)}{_INSTEAD.get(operation, '')}"
+
+    @model_validator(mode="after")
+    def _complete(self) -> "ContextArguments":
+        if self.operation == "set_field" and self.value is None and not self.field:
+            raise ValueError(self.lacking("set_field", ["field"]))  # a block that is one list has no field to name
+        if self.operation == "replace" and not self.old_content:  # which may be empty lines
+            raise ValueError(self.lacking("replace", ["old_content"]))
         self._require_used()
         first, last = self.first_line, self.last_line
         if self.operation == "viewport" and first is not None and last is not None and last < first:

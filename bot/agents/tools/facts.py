@@ -1,6 +1,5 @@
 """`facts` and `projects`: short statements that agents write down or all know, and what they learn from projects."""
 
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from bot.agents.context.known_facts import numbered_line, project_line
 from bot.agents.context.quotes import PromptText, joined, say
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, projects, sessions
 from memory.knowledge.facts import Fact, Source, Step
@@ -100,7 +99,7 @@ class ProjectArguments(Arguments):
     ratings: dict[Literal["creativity", "visual", "interaction", "completeness", "engagement"], int] = Field(
         default_factory=dict, description="rate: 1 to 5 on one or more axes, for their newest project"
     )
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    needs: ClassVar[Needs] = {
         **dict.fromkeys(("review", "prefer", "done"), ("text",)),
         "rate": ("ratings",),
     }

@@ -6,7 +6,6 @@ computer, that of somebody who is approved.
 """
 
 import asyncio
-from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -14,8 +13,8 @@ from pydantic import Field
 from bot.agents.context.quotes import PromptText, indented, joined, line, quotation, say
 from bot.agents.folder_access import FileView, FolderAccess, FolderPath, Matches
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
-from bot.agents.tools.search_results import GUESSES
+from bot.agents.tools.base import Arguments, Needs, Outcome, OutsideTool, ToolContext
+from bot.agents.tools.search import GUESSES
 from memory.folders.disk import clean
 from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
@@ -37,7 +36,7 @@ class FileArguments(Arguments):
     count: int = Field(default=WINDOW_LINES, ge=1, le=MOST_LINES, description="open, read: lines to show")
     pattern: str = Field(default="", description="grep: a regular expression")
     query: str = Field(default="", description="search: words or a question")
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    needs: ClassVar[Needs] = {
         "open": ("path",),
         "read": ("path",),
         "grep": ("pattern",),

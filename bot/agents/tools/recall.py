@@ -1,7 +1,7 @@
 """`recall`: long-term entries that are found by search and never in context by themselves."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Literal
 
@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 
 from bot.agents.context.quotes import display_name, joined, say
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from bot.agents.tools.search import search_outcome
-from bot.agents.tools.search_results import entry_row, lines_of
+from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.search import entry_row, lines_of, search_outcome
 from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
@@ -54,7 +53,7 @@ class RecallArguments(Arguments):
         description="delete: also remove the words from the conversation they came from; only when the person "
         "asked to forget them",
     )
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    needs: ClassVar[Needs] = {
         **dict.fromkeys(("insert", "save"), ("content",)),
         "append": ("label", "content"),
         "delete": ("label",),

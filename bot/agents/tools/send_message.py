@@ -13,7 +13,7 @@ from bot.agents.notices import own_place
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from bot.agents.tools.search_results import place_meant
+from bot.agents.tools.search import place_meant
 from bot.errors import ToolError
 from memory import activity, agents
 from memory.agents import Agent, Group, plain_name

@@ -1,6 +1,5 @@
 """`working_memory`: what an agent keeps for a while, between calls and turns, and hands to others."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal
 
@@ -10,7 +9,7 @@ from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
@@ -28,7 +27,7 @@ class WorkingMemoryArguments(Arguments):
     ttl_minutes: float = 5
     category: str = Field(default="", description="save, search")
     tags: tuple[str, ...] = Field(default=(), description="save, search")
-    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {"save": ("key", "content"), "get": ("key",), "delete": ("key",)}
+    needs: ClassVar[Needs] = {"save": ("key", "content"), "get": ("key",), "delete": ("key",)}
 
 
 class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):

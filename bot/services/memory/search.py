@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bot.agents.deps import OfFolders, QueryMeaning
 from bot.agents.permissions.policy import Action
-from bot.agents.tools.search_results import (
+from bot.agents.tools.search import (
     NEWEST,
     Beside,
     Where,

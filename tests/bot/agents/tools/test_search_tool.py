@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.deps import QueryMeaning
 from bot.agents.permissions.policy import People
-from bot.agents.tools.search_results import GUESSES
+from bot.agents.tools.search import GUESSES
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults
