@@ -60,11 +60,11 @@ class App(Struct, frozen=True):
 
     async def run(self, until: Callable[[], Awaitable[object]]) -> None:
         """Serve until `until` returns, then drain: accept nothing new, bring turns to a stored step, send answers."""
-        shared, router, people = self.served.shared, self.served.router, self.served.people
+        served, shared, router = self.served, self.served.shared, self.served.router
         speak(lambda: shared.accounts.spoken(PERSON))  # what is said unasked is for the owner
         async with asyncio.TaskGroup() as tasks:
             supervisor = Supervisor(tasks, self._tell, router.workers.unstored)
-            await people.privacy.eraser.take_up()  # before anybody's words are used again
+            await served.privacy.eraser.take_up()  # before anybody's words are used again
             await router.start(supervisor)
             listening = [supervisor.keep(name, work) for name, work in self.long_lived().items()]
             async with control.serve(shared.folder, self.handlers()):
@@ -96,7 +96,7 @@ class App(Struct, frozen=True):
         fronts = {front.source.name: functools.partial(self._listen, front) for front in self.fronts}
         return {
             **fronts,
-            "erasures": served.people.privacy.eraser.run,
+            "erasures": served.privacy.eraser.run,
             "strangers": served.access.run,
             "jobs": served.runner.run,
             "MCP servers": served.shared.mcp.run,

@@ -179,7 +179,7 @@ def _wiring(services: Services, here: _Here) -> Wiring:
         suspect=here.suspect,
         mark=services.front_ends.mark,
         set_mark=services.front_ends.set_mark,
-        settled=services.community.privacy.eraser.settle,
+        settled=services.privacy.eraser.settle,
         opt=here.opt,
         answered=here.answered,
         ignored=here.served.shared.choices.ignored,

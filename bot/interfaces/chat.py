@@ -57,7 +57,7 @@ class Chat:
         self._source, self._endpoint = services.terminal
         self._events = services.events
         self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
-        self._privacy = services.community.privacy
+        self._privacy = services.privacy
 
     async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[ChatEvent, None]:
         """Yield everything that the terminal shows from now on, after the last `typed` messages of the person and the

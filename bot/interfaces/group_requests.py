@@ -76,7 +76,7 @@ def require_taken(services: Services, text: str, person: PersonId = PERSON, *, f
         )
     if since := services.halt.since:
         raise UserError("Everything has been halted since {since}. Release the halt first.", since=from_text(since))
-    if words := services.community.privacy.words_ignored(person):
+    if words := services.privacy.words_ignored(person):
         raise UserError(words)
 
 

@@ -64,7 +64,7 @@ from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts, KnownPeople, States
 from bot.services.people.permits import Permits
 from bot.services.people.places import AccountSettings, Places, open_places
-from bot.services.people.privacy import Choices, Community, Privacy
+from bot.services.people.privacy import Choices, Privacy
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status
@@ -152,7 +152,7 @@ class Services(Struct, frozen=True):
     data_sources: SourceSettings
     gaps: Gaps
     registry: Registry
-    community: Community
+    privacy: Privacy
     halt: HaltState
 
     @property
@@ -173,10 +173,10 @@ class ServedConstellations:
         self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
         settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
         people = shared.broker.terms.people
-        accounts = Accounts(constellations, people, shared.audience, clock, settle, self.router.moved)
+        self.accounts = Accounts(constellations, people, shared.audience, clock, settle, self.router.moved)
         after = settle, self.router.moved, self._erased, shared.broker.erased, self.router.resume
         eraser = Eraser(constellations, shared.folder.path, clock, *after, shared.replication.paused)
-        self.people = Community(accounts, Privacy(constellations, people, shared.choices, eraser, clock))
+        self.privacy = Privacy(constellations, people, shared.choices, eraser, clock)
         known = constellations, shared.config, clock, shared.configured
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
         resume = functools.partial(self.router.resume, shared.configured)
@@ -214,15 +214,14 @@ class ServedConstellations:
 
     async def load(self) -> None:
         """Read stored settings and choices; call this before accepting any message."""
-        await self.shared.accounts.load()
-        await self.access.load()
-        await self.people.load()
+        await self._erased()
+        await self.shared.choices.load()
 
     async def _erased(self) -> None:
         """Reload cached data about people: an erasure may have changed it."""
         await self.shared.accounts.load()
         await self.access.load()
-        await self.people.accounts.load()
+        await self.accounts.load()
 
     @asynccontextmanager
     async def jobs(self, identifier: ConstellationId) -> AsyncIterator[OpenConstellation]:
@@ -260,7 +259,8 @@ class _Maker:
         answers = await self._answers()
         runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
         approvals, at_rest = answers.approvals, shared.at_rest
-        await self.served.people.follow(self.constellation.id, self.database)
+        await shared.choices.follow(self.database)
+        await self.served.accounts.narrow_here(self.constellation.id, self.database)
         spending = Spending(self.database, clock, deps.budgets)
         await spending.load(at_start=not at_rest)
         jobs = self._jobs(approvals, deps)
@@ -289,7 +289,7 @@ class _Maker:
             data_sources=data_sources,
             gaps=Gaps("discord", self.database, clock, settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),
-            community=self.served.people,
+            privacy=self.served.privacy,
             halt=shared.halt,
         )
 
@@ -305,7 +305,7 @@ class _Maker:
         agents = Agents(approvals, config, answers.routing, runtime.moved, runtime.resume)
         groups = Groups(approvals, config, places, runtime.resume)
         services = (
-            *(self.served.access, *self.served.people.services, places, schedule, jobs.backups, *more),
+            *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
             *(shared.restart, shared.web_access, self.served.commands, Halt(shared.halt, self.served.release)),
             *(agents, groups, ConfigurationFile(config.file, agents, groups), Permits(approvals, deps.tools)),
             *(

@@ -299,6 +299,7 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
 _PLAIN = Options()
 CHANGES = Options(changes=True)
 KEEPS = Options(changes=True, keeps=True)
+ASKS = Options(changes=True, asks=True)
 AT_TERMINAL = Options(via=TERMINAL_ONLY)
 CHANGES_AT_TERMINAL = Options(via=TERMINAL_ONLY, changes=True)
 _declared: dict[Callable[..., Any], Operation] = {}

@@ -134,10 +134,7 @@ def open_folder(config: Config) -> DataFolder:
 
 def _patience(config: Config, started: datetime) -> Callable[[str], RetryPolicy]:
     usual = RetryPolicy(attempts=config.limits.attempts, careful_before=started)
-    special = {
-        "discord": replace(usual, merge=config.discord.merge_seconds),
-        "terminal": replace(usual, streams=True),
-    }
+    special = {"discord": replace(usual, merge=config.discord.merge_seconds), "terminal": replace(usual, streams=True)}
     return lambda source: special.get(source, usual)
 
 

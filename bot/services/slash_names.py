@@ -13,14 +13,8 @@ from bot.services.caller import Via
 from bot.services.registry import Operation
 from texts import gettext_noop, slash_names
 
-HIDDEN = {
-    "admin": gettext_noop("For my owner and admins"),
-    "owner": gettext_noop("For my owner"),
-}
-TITLES = {
-    **HIDDEN,
-    "my": gettext_noop("Your language, quiet hours, state, linked accounts and unanswered messages"),
-}
+HIDDEN = {"admin": gettext_noop("For my owner and admins"), "owner": gettext_noop("For my owner")}
+TITLES = {**HIDDEN, "my": gettext_noop("Your language, quiet hours, state, linked accounts and unanswered messages")}
 """Descriptions of groups that exist only on Discord."""
 HEADINGS = {
     "activity": gettext_noop("Recent activity"),

@@ -26,7 +26,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows
 from texts import language, source
 
-_SECONDS = 120.0
+_EXAMINES = Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=120.0)
 
 
 class Doctor(Struct, frozen=True):
@@ -35,10 +35,7 @@ class Doctor(Struct, frozen=True):
     folder: Path
     """Where the configuration is; a demo's is not where the program was started."""
 
-    @operation(
-        "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
-        Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=_SECONDS),
-    )  # fmt: skip
+    @operation("doctor", "Check the installation and suggest fixes", Action.EXAMINE, _EXAMINES)
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
         spoken = environment(LANGUAGE=language(), READ_ON=source())  # by whoever asks, which the service may not

@@ -1,7 +1,7 @@
 """Methods that are one transaction each: written as plain functions of the rows, awaited by their callers."""
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
 
@@ -14,6 +14,7 @@ from bot.services.caller import Caller
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
+from memory.store.ids import PersonId
 
 _COMMAND = commit_point("command.write")
 
@@ -38,6 +39,11 @@ class MemoryService(Struct, frozen=True):
         """Raise UserError if the caller may not change a memory in this way."""
         if refused := policy.change_refusal(self.people, caller.approver, change, held):
             raise UserError(refused)
+
+    def asking(self, caller: Caller, said: Sequence[PersonId]) -> PersonId:
+        """Whose words are taken back: of the caller's accounts, the one that said them."""
+        own = self.people.selves(caller.person)
+        return next((person for person in said if person in own), caller.person)
 
 
 @runtime_checkable

@@ -44,8 +44,8 @@ _BEGUN = "discord.begun"
 def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
     clock, accounts = served.shared.clock, served.shared.accounts
-    front_ends, community, access = services.front_ends, services.community, services.access
-    ignored, keeps = community.privacy.choices.ignored, keeping(services.registry)
+    front_ends, access = services.front_ends, services.access
+    ignored, keeps = served.shared.choices.ignored, keeping(services.registry)
 
     async def recent(place: PlaceId) -> Sequence[StoredMessage]:
         found = await front_ends.recent(place, _COMPARED)
@@ -94,7 +94,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     )
     settings = replace(
         settings_of(config),
-        decided=StoredDecisions(access.rules, accounts.modes, community.accounts.audience.other_audiences),
+        decided=StoredDecisions(access.rules, accounts.modes, served.shared.audience.other_audiences),
     )
     source = DiscordSource(settings, wiring)
     accounts.resumed["discord"] = source.read_back

@@ -127,10 +127,7 @@ class Agenda(MemoryService, frozen=True):
     `changed` is called when something becomes due at another time, `queued` when a message is queued.
     """
 
-    titles: ClassVar = {
-        "remind": "Set and manage reminders",
-        "events": "Manage your calendar",
-    }
+    titles: ClassVar = {"remind": "Set and manage reminders", "events": "Manage your calendar"}
 
     zone: str
     changed: Callable[[], None]

@@ -40,15 +40,7 @@ from bot.services.agents.agent_tables import (
 from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.people.approvals import UsesApprovals
-from bot.services.registry import (
-    CHANGES,
-    CHANGES_AT_TERMINAL,
-    Options,
-    Param,
-    Suggestions,
-    operation,
-    suggestions,
-)
+from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
 from bot.services.transactions import commit, reads, tried, writes
 from memory import agents, requests
@@ -156,10 +148,7 @@ class Agents(UsesApprovals, frozen=True):
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         listed = (
-            AgentRow.from_record(
-                agent,
-                model=(agent.model or self.config.model.default) if whole else "",
-            )
+            AgentRow.from_record(agent, model=(agent.model or self.config.model.default) if whole else "")
             for agent in (agents.every_agent if whole else agents.agents)(rows)
         )
         return Listing.of(listed, _("All agents are archived."))
@@ -246,12 +235,7 @@ class Agents(UsesApprovals, frozen=True):
         self.resume()
         return _now(known, "active")
 
-    @operation(
-        "agent.hibernate",
-        "Put an agent to sleep once it finishes its current answers",
-        Action.SLEEP,
-        CHANGES,
-    )
+    @operation("agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP, CHANGES)
     async def hibernate(self, _caller: Caller, agent: _Active) -> ActionReport:
         known = await self._let(agent, "active", "hibernated")
         return _now(known, "hibernated")

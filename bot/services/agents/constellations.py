@@ -29,6 +29,7 @@ from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop, ngettext, ngettext_noop, size_text
 
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
+_DELETES = Options(via=TERMINAL_ONLY, changes=True, asks=True)
 _log = Log("bot.services.agents.constellations")
 
 _Name = Annotated[str, Param("Name of the constellation", example="home", suggests="constellations")]
@@ -134,9 +135,8 @@ class ConstellationCommands(Struct, frozen=True):
             return ConstellationStatus(**about, **await database.read(read), bytes=found.path.stat().st_size)
 
     @operation(
-        "constellation.delete", "Delete a constellation; its files are set aside", Action.CONSTELLATIONS,
-        Options(via=TERMINAL_ONLY, changes=True, asks=True),
-    )  # fmt: skip
+        "constellation.delete", "Delete a constellation; its files are set aside", Action.CONSTELLATIONS, _DELETES
+    )
     async def delete(self, caller: Caller, name: _Name) -> str:
         found = self._find(name)
         if found.id == self.configured:

@@ -187,12 +187,7 @@ class Coordination(Struct, frozen=True):
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
     @writes
     def add_note(
-        self,
-        tx: Tx,
-        caller: Caller,
-        note: _Decision,
-        importance: _Importance = "medium",
-        audience: _Audience = "owner",
+        self, tx: Tx, caller: Caller, note: _Decision, importance: _Importance = "medium", audience: _Audience = "owner"
     ) -> str:
         coordination.add_note(tx, self._by(caller, audience), note, importance)
         return _("Noted for all agents.")

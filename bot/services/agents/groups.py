@@ -306,15 +306,11 @@ class Groups(UsesApprovals, frozen=True):
         """Set where stored groups answer, by their tables, and handle what waited for their agents."""
         await self.database.read(self.places.answering.heed)
         for section in sections:
-            await self._place(section)
+            now = await self._named(section.name)
+            wanted = [place for place in section.places if place not in now["places"]]
+            for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
+                await self.places.bind(subject, section.name, _OWNER)
         self.resume()
-
-    async def _place(self, section: Section) -> None:
-        """Set where a group answers, by its table, if it does not already answer there."""
-        now = await self._named(section.name)
-        wanted = [place for place in section.places if place not in now["places"]]
-        for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
-            await self.places.bind(subject, section.name, _OWNER)
 
     @reads
     def _named(self, rows: Rows, name: str) -> dict[str, Any]:

@@ -218,7 +218,8 @@ class TaskLists(MemoryService, frozen=True):
     @writes
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
         template = self._template(tx, caller, name)
-        above = find_task(self._own(tx, caller), under) if under else None
+        selves = self.people.selves(caller.person)
+        above = find_task(tasks.listing(tx, caller.scope_of_own(selves), selves), under) if under else None
         new = NewTask(
             title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
             parent=None if above is None else above.id,
@@ -280,11 +281,6 @@ class TaskLists(MemoryService, frozen=True):
             return tasks.change(tx, task, columns, caller.scope, now)
         by = By(Scope(task.audience), caller.trust, now, person=caller.person)
         return coordination.change(tx, by, task, columns)
-
-    def _own(self, rows: Rows, caller: Caller) -> list[Task]:
-        """The caller's open tasks that may be mentioned here."""
-        selves = self.people.selves(caller.person)
-        return tasks.listing(rows, caller.scope_of_own(selves), selves)
 
     def _reach(self, rows: Rows, caller: Caller, *, done: bool = False) -> list[Task]:
         """The tasks that the caller may change: their own and, if they are in charge, those that agents share."""

@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import SharedBlock
 from bot.services.names import find_agent, named_audience, where
-from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
+from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
@@ -196,13 +196,9 @@ class Archive(MemoryService, frozen=True):
         found = _entry(tx, agent, entry, caller.scope)
         held = MemoryRights(found.people, found.audience, (Change.FORGET,))
         self.require_change(caller, Change.FORGET, held)
-        asking = next((one for one in found.people if one in self.people.selves(caller.person)), caller.person)
-        return forgotten(forget_entry(tx, found, asking, now))
+        return forgotten(forget_entry(tx, found, self.asking(caller, found.people), now))
 
-    @operation(
-        "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
-        Options(changes=True, asks=True),
-    )  # fmt: skip
+    @operation("archival.widen", "Share an entry that contains only your own words", Action.WIDEN, ASKS)
     @writes
     def widen_entry(
         self, tx: Tx, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = ""

@@ -16,11 +16,7 @@ from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentenc
 
 _EXCERPT = 40
 _NOW_AT = gettext_noop("Block {block} is now at version {version}.")
-_STATES = {
-    "sound": gettext_noop("intact"),
-    "repaired": gettext_noop("repaired"),
-    "damaged": gettext_noop("damaged"),
-}
+_STATES = {"sound": gettext_noop("intact"), "repaired": gettext_noop("repaired"), "damaged": gettext_noop("damaged")}
 Names = Mapping[Writer, str]
 
 

@@ -11,7 +11,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.names import NamedBlock, find_living, find_named, named_audience, named_past, where
-from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
@@ -47,8 +47,7 @@ _SharedWith = Annotated[
 _At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
 _To = Annotated[
-    str,
-    Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True),
+    str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True)
 ]
 
 
@@ -150,10 +149,7 @@ class BlockSettings(MemoryService, frozen=True):
             found[here.audience] = _("everybody in this channel")
         return list(found.items())
 
-    @operation(
-        "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
-        Options(changes=True, asks=True),
-    )  # fmt: skip
+    @operation("memory.widen", "Share a block that contains only your own words", Action.WIDEN, ASKS)
     async def widen(self, caller: Caller, label: WritableBlock, to: _To = "public") -> WidenedBlock:
         """As it stands; the caller sees first what would be told."""
         audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
@@ -211,10 +207,7 @@ class BlockSettings(MemoryService, frozen=True):
         label = set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
         return _("Changed block {block}.", block=label)
 
-    @operation(
-        "memory.delete", "Delete a memory block", Action.BLOCKS,
-        Options(changes=True, asks=True),
-    )  # fmt: skip
+    @operation("memory.delete", "Delete a memory block", Action.BLOCKS, ASKS)
     @writes
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)

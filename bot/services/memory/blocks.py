@@ -238,7 +238,7 @@ class Blocks(MemoryService, frozen=True):
         """Raises UserError where something stays damaged, after what was found."""
         rows = list[CheckRow]()
         for identifier, name in await self.database.read(_every_block):
-            problems = await self.database.read(functools.partial(_problems, identifier))
+            problems = await self.database.read(functools.partial(verify_block, block=identifier))
             repaired: Sequence[str] = ()
             if problems and repair:
                 repaired = await self._repair(identifier)
@@ -296,10 +296,6 @@ def _row(rows: Rows, named: NamedBlock, caller: Caller) -> BlockRow:
     block = named.block
     names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
     return BlockRow.from_record(block, **names, size=len(block.content))
-
-
-def _problems(block: BlockId, rows: Rows) -> list[str]:
-    return verify_block(rows, block)
 
 
 def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:

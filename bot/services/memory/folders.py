@@ -2,8 +2,6 @@
 `bot.agents.folder_access`."""
 
 import asyncio
-import os
-import stat
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +33,8 @@ _SCOPE = Scope(OWNER)
 _DEFAULT = "default"  # the constellation's model
 _ALL = -1
 _STEP_SECONDS = 2.0  # of indexing; each step is stored
-_INDEX_SECONDS = 3_600.0
+_REMOVES = Options(via=TERMINAL_ONLY, changes=True, asks=True)
+_INDEXES = Options(changes=True, via=TERMINAL_ONLY, seconds=3_600.0)
 
 _Name = Annotated[str, Param("Name of the folder", example="notes", metavar="FOLDER", suggests="folders")]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="agents")]
@@ -216,10 +215,7 @@ class Folders(Struct, frozen=True):
         text = _("Uploaded to {folder} as {file}, {bytes} bytes. {note}")
         return report(text, folder=name, file=new.name, bytes=new.size, note=new.note)
 
-    @operation(
-        "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
-        Options(changes=True, via=TERMINAL_ONLY, seconds=_INDEX_SECONDS),
-    )  # fmt: skip
+    @operation("folder.index", "Update a folder's index from its directory", Action.FOLDERS, _INDEXES)
     async def index(self, _caller: Caller, name: _Name) -> ActionReport:
         """Step by step; each is kept, so that it can be broken off."""
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
@@ -232,10 +228,7 @@ class Folders(Struct, frozen=True):
         text = _("{folder} is indexed: {files}, {changed} new or changed, {removed} removed.")
         return report(text, folder=name, files=done.files, changed=changed, removed=done.removed)
 
-    @operation(
-        "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
-        Options(changes=True, asks=True, via=TERMINAL_ONLY),
-    )  # fmt: skip
+    @operation("folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS, _REMOVES)
     @writes
     def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> ActionReport:
         folder = folders.named(tx, name, _SCOPE)
@@ -264,25 +257,21 @@ def _audience(text: str) -> Audience:
 
 
 def _content(path: Path) -> bytes:
-    """A file that the owner names. Raises UserError or Refused."""
+    """A file that the owner names. Raises UserError."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise UserError("{path} cannot be read: {error}.", path=path, error=error.strerror) from None
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(descriptor)
-        words = _("{path} is not a file. For a directory, use `carina folder create NAME --path DIRECTORY`.", path=path)
-        raise UserError(words)
-    with os.fdopen(descriptor, "rb") as file:
-        content = file.read(folders.MAX_CONTENT + 1) if status.st_size <= folders.MAX_CONTENT else b""
-        if status.st_size > folders.MAX_CONTENT or len(content) > folders.MAX_CONTENT:
-            words = _(
-                "{path} has {size} bytes, but an upload can have at most {most}. Leave the file in a "
-                "directory, and create a folder for that directory.",
+        size = path.stat().st_size
+        if not path.is_file():
+            raise UserError(
+                "{path} is not a file. For a directory, use `carina folder create NAME --path DIRECTORY`.", path=path
+            )
+        if size > folders.MAX_CONTENT:
+            raise UserError(
+                "{path} has {size} bytes, but an upload can have at most {most}. Leave the file in a directory, and "
+                "create a folder for that directory.",
                 path=path,
-                size=number_text(status.st_size),
+                size=number_text(size),
                 most=number_text(folders.MAX_CONTENT),
             )
-            raise UserError(words)
-        return content
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError("{path} cannot be read: {error}.", path=path, error=error.strerror) from None

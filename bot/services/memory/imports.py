@@ -47,6 +47,7 @@ _BATCH = 200
 _SHOWN = 50
 _LONGEST = 1_000_000  # characters of a message or a prompt
 _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
+_UNDOES = Options(via=TERMINAL_ONLY, changes=True, seconds=None, asks=True)
 
 
 class OneImport(Arguments):
@@ -178,12 +179,7 @@ class Imports(MemoryService, frozen=True):
         found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
         return Listing.of(map(OutcomeRow.from_record, found), _("It had no records."))
 
-    @operation(
-        "import.undo", "Undo an import", Action.AGENTS,
-        Options(
-            via=TERMINAL_ONLY, changes=True, seconds=None, asks=True,
-        ),
-    )  # fmt: skip
+    @operation("import.undo", "Undo an import", Action.AGENTS, _UNDOES)
     async def undo(self, caller: Caller, origin: _Origin) -> str:
         found, now = await self._origin(origin), self.clock()
         caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
@@ -213,7 +209,7 @@ class Imports(MemoryService, frozen=True):
             raise CallError(f"--audience: {error_text(error)}") from error
         if not arguments.file.exists():
             raise UserError("There is no {file}.", file=arguments.file)
-        agent = await self._agent(arguments.agent)
+        agent = (await self.database.read(lambda rows: find_living(rows, arguments.agent))).id
         origin = (
             arguments.file.name if arguments.file.is_dir() else await asyncio.to_thread(records.digest, arguments.file)
         )
@@ -245,10 +241,6 @@ class Imports(MemoryService, frozen=True):
             listed=tuple(map(OutcomeRow.from_record, listed[:_SHOWN])),
             **{name: counts[name] for name in _OUTCOMES},
         )
-
-    @reads
-    def _agent(self, rows: Rows, name: str) -> AgentId:
-        return (find_living(rows, name)).id
 
 
 def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:

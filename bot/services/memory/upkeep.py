@@ -27,6 +27,7 @@ from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, sentence
 
 _LISTED, _SHOWN = 100, 300
+_REPORTS = Options(formerly=("summary.dream",))
 _GIVEN = {
     feedback.Signal.CORRECTION: ngettext_noop("{count} correction", "{count} corrections"),
     feedback.Signal.UP: ngettext_noop("{count} thumbs up", "{count} thumbs up"),
@@ -79,10 +80,7 @@ class Upkeep(MemoryService, frozen=True):
     def announce(self) -> None:
         self.queued()
 
-    @operation(
-        "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
-        Options(formerly=("summary.dream",)),
-    )  # fmt: skip
+    @operation("dream.report", "Show what the latest cleanup did", Action.READ_MEMORY, _REPORTS)
     @reads
     def report(self, rows: Rows, caller: Caller) -> Listing[ReportRow]:
         owner = policy.rank_of(self.people, caller.approver) is Rank.OWNER

@@ -64,6 +64,7 @@ _READERS = {
     "person": gettext_noop("one person can read it, in direct messages"),
 }
 _CHANGES = Options(changes=True, offered=False)
+_KEEPS = Options(changes=True, keeps=True, offered=False)
 
 
 _Message = Annotated[
@@ -223,7 +224,7 @@ class Why(MemoryService, frozen=True):
         if found.kind == "message":
             return _forget_message(tx, why.message_of(tx, found), now)
         entry = why.entry_of(tx, found)
-        gone = forget_entry(tx, entry, self._asking(caller, entry.people), now)
+        gone = forget_entry(tx, entry, self.asking(caller, entry.people), now)
         return forgotten(gone)
 
     @operation("why.form", "Open a form with an entry that an answer used", Action.CHANGE_OWN, _CHANGES)
@@ -232,10 +233,7 @@ class Why(MemoryService, frozen=True):
         found = self._permitted(rows, caller, Change.CORRECT, "entry", arguments.id)
         return Correctable(id=found.id, text=found.text, mark=text_mark(found.text))
 
-    @operation(
-        "why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN,
-        Options(changes=True, keeps=True, offered=False),
-    )  # fmt: skip
+    @operation("why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN, _KEEPS)
     @writes
     def correct(self, tx: Tx, caller: Caller, arguments: CorrectEntry) -> str:
         """Rewrite it, unless it was changed since the form was opened."""
@@ -259,7 +257,7 @@ class Why(MemoryService, frozen=True):
     def narrow(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
         found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
         own = self._is_owner(caller)
-        to = OWNER if own else person_audience(self._asking(caller, found.people))
+        to = OWNER if own else person_audience(self.asking(caller, found.people))
         if found.audience == to or _kept_apart(found):
             return (
                 _("I already use it only in your own places.")
@@ -325,11 +323,6 @@ class Why(MemoryService, frozen=True):
         found = _find(rows, caller, kind, identifier)
         self.require_change(caller, change, _held(found))
         return found
-
-    def _asking(self, caller: Caller, people: tuple[PersonId, ...]) -> PersonId:
-        """Whose words are taken back: of the caller's accounts, the one that said them."""
-        own = self.people.selves(caller.person)
-        return next((person for person in people if person in own), caller.person)
 
     def _is_owner(self, caller: Caller) -> bool:
         return policy.rank_of(self.people, caller.approver) is Rank.OWNER

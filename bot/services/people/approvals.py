@@ -126,12 +126,7 @@ class Approvals(Struct, frozen=True):
         private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
         shown = hidden if private else cards.visible_text(found.arguments)
-        return _(
-            "`{tool}`\n{reason}\n{stands}",
-            tool=found.tool,
-            reason=_(found.reason),
-            stands=stands,
-        ), shown
+        return _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands), shown
 
     @reads
     def waiting(self, rows: Rows, who: Approver) -> list[Request]:

@@ -15,7 +15,6 @@ from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
-from bot.services.people.people import Accounts
 from bot.services.people.privacy_results import Export, PersonCounts, Receipt
 from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Plain
@@ -27,7 +26,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, PersonId
+from memory.store.ids import PersonId
 from memory.store.logs import Log
 from texts import _, gettext_noop
 
@@ -248,22 +247,3 @@ def named(person: str) -> PersonId:
 
 def _meant(caller: Caller, person: str) -> PersonId:
     return named(person) if person else caller.person
-
-
-class Community(Struct, frozen=True):
-    accounts: Accounts
-    privacy: Privacy
-
-    async def load(self) -> None:
-        """Read choices and links; call this before accepting any message."""
-        await self.accounts.load()
-        await self.privacy.choices.load()
-
-    @property
-    def services(self) -> tuple[object, ...]:
-        return self.accounts, self.privacy
-
-    async def follow(self, constellation: ConstellationId, database: Database) -> None:
-        """Apply to an opened constellation what was chosen and unlinked while it was closed."""
-        await self.privacy.choices.follow(database)
-        await self.accounts.narrow_here(constellation, database)

@@ -30,7 +30,8 @@ from memory.store.recent import RecentValues
 from texts import _, gettext_noop, ngettext
 
 _WRITE = commit_point("web.write")
-
+_OPENS = Options(via=TERMINAL_ONLY, changes=True, running=True, default=True)
+_OPENS_OWN = Options(via=DISCORD_ONLY, changes=True, running=True)
 
 _NAME = pattern(r"[\w.-]{1,40}", gettext_noop("1 to 40 letters, digits, - . and _"))
 _Name = Annotated[
@@ -121,19 +122,13 @@ class WebAccess(Struct, frozen=True):
     def registry(self) -> Database:
         return self.constellations.registry
 
-    @operation(
-        "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
-        Options(via=TERMINAL_ONLY, changes=True, running=True, default=True),
-    )  # fmt: skip
+    @operation("dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB, _OPENS)
     async def open_dashboard(self, _caller: Caller, person: _Person = "") -> SignInLink:
         if not person:
             return await self._link(None)
         return await self._link(await self._called(person))
 
-    @operation(
-        "privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY,
-        Options(via=DISCORD_ONLY, changes=True, running=True),
-    )  # fmt: skip
+    @operation("privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY, _OPENS_OWN)
     async def open_own_page(self, caller: Caller) -> SignInLink:
         """Seen by the caller alone; the owner's leads to the dashboard."""
         if not self.public_url:

@@ -29,7 +29,8 @@ from texts import _, error_text, ngettext, size_text
 
 BACKUP = "backup"
 
-_SECONDS = 3_600.0
+_CREATES = Options(changes=True, seconds=3_600.0)
+_VACUUMS = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0)
 _log = Log("bot.services.system.backups")
 
 
@@ -77,9 +78,7 @@ class Backups:
         made = await self._make()
         return _("{size}, verified", size=size_text(made.size))
 
-    @operation(
-        "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)
-    )
+    @operation("backup.create", "Create and verify a backup now", Action.BACKUP, _CREATES)
     async def create(self, _caller: Caller, to: _To = None) -> Entry[BackupRow]:
         row = BackupRow.from_backup(made := await self._make())
         if to is not None:
@@ -130,10 +129,7 @@ class Databases(Struct, frozen=True):
     constellations: Constellations
     alone: Alone = nullcontext
 
-    @operation(
-        "db.vacuum", "Free unused disk space in the database files", Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS),
-    )  # fmt: skip
+    @operation("db.vacuum", "Free unused disk space in the database files", Action.EXAMINE, _VACUUMS)
     async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
         registry, done = self.constellations.registry, []
         async with self.alone():

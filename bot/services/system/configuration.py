@@ -34,8 +34,9 @@ class ConfigurationFile(Struct, frozen=True):
     agents: Agents
     groups: Groups
 
-    @operation("config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS,
-               AT_TERMINAL)  # fmt: skip
+    @operation(
+        "config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS, AT_TERMINAL
+    )
     async def diff(self, _caller: Caller) -> Lines[Difference]:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
         same = gettext_noop("Agents and groups are as in {file}.")

@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import CHANGES, Options, Param, operation, suggestions
+from bot.services.registry import ASKS, CHANGES, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.inbox import shown_error
 from bot.services.transactions import reads, writes
@@ -96,7 +96,7 @@ class Outbox(Struct, frozen=True):
         found = (_line(rows, each) for each in outbox.list_undelivered(rows, limit))
         return Listing.of(found, _("No delivery failed."))
 
-    @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
+    @operation("outbox.retry", "Send a message again", Action.OUTBOX, ASKS)
     @writes
     def retry(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""

@@ -18,7 +18,7 @@ from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
 from bot.services.people.places import Places
-from bot.services.registry import CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import ASKS, CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.jobs import Schedule
 from bot.services.transactions import reads, writes
@@ -183,10 +183,7 @@ class SourceSettings(Struct, frozen=True):
             raise UserError("{agent} is not notified about {source}.", agent=told.name, source=found.name)
         return Entry(done=_("Changed"), row=_info(tx, found))
 
-    @operation(
-        "source.remove", "Remove a feed, a calendar, a watched folder or a webhook", Action.SOURCES,
-        Options(changes=True, asks=True),
-    )  # fmt: skip
+    @operation("source.remove", "Remove a feed, a calendar, a watched folder or a webhook", Action.SOURCES, ASKS)
     @writes
     def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)

@@ -185,8 +185,7 @@ def test_every_example_is_a_call_that_is_understood(
 
 
 @pytest.mark.parametrize(
-    ("line", "name"),
-    [("my language de", "language"), ("memory activity", "activity"), ("remind show", "remind.list")],
+    ("line", "name"), [("my language de", "language"), ("memory activity", "activity"), ("remind show", "remind.list")]
 )
 def test_a_command_has_its_name_of_discord_as_well(
     called: Callable[[str], tuple[str, dict[str, Any]]], line: str, name: str

@@ -127,12 +127,7 @@ async def told(folder: Path, backup: Backup) -> str:
 
 
 @pytest.mark.parametrize(
-    ("count", "words"),
-    [
-        (0, ""),
-        (1, " Repeated 1 requested erasure."),
-        (2, " Repeated 2 requested erasures."),
-    ],
+    ("count", "words"), [(0, ""), (1, " Repeated 1 requested erasure."), (2, " Repeated 2 requested erasures.")]
 )
 async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: int, words: str) -> None:
     backup = backups.create(folder, NOW)

@@ -124,10 +124,7 @@ async def test_a_wholly_damaged_block_is_edited_by_hand_and_its_past_says_what_m
         edited = await memory("edit", "notes", text="one\nall the job's\n", seen=seen)
         assert (edited["text"], edited["merged"]) == ("one\nall the job's\n", False)
         assert [each["state"] for each in await memory("verify")] == ["sound"]
-        assert [each["version"] for each in (await memory("history", "notes"))["changes"]] == [
-            seen + 2,
-            seen + 1,
-        ]
+        assert [each["version"] for each in (await memory("history", "notes"))["changes"]] == [seen + 2, seen + 1]
 
 
 async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_written_so(tmp_path: Path) -> None:

@@ -10,11 +10,7 @@ import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
-from bot.services.memory.block_settings import (
-    BlockSettings,
-    ChangeBlock,
-    CreateBlock,
-)
+from bot.services.memory.block_settings import BlockSettings, ChangeBlock, CreateBlock
 from bot.services.memory.blocks import Blocks
 from memory import agents
 from memory.agents import Agent, AgentConfig, InitialBlock, change_agent

@@ -274,10 +274,7 @@ def test_an_archived_agent_answers_nobody_and_keeps_its_memory(tmp_path: Path) -
 def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_path: Path) -> None:
     assert rows(here, "agent hibernate Star") == {"agent": "Star", "status": "hibernated"}
     again = here("agent hibernate Star")
-    assert (again.returncode, "Star is hibernated; `carina agent wake` wakes it" in again.stderr) == (
-        1,
-        True,
-    )
+    assert (again.returncode, "Star is hibernated; `carina agent wake` wakes it" in again.stderr) == (1, True)
     wrong = here("agent restore Star")
     assert (wrong.returncode, "Star is hibernated; `carina agent wake` wakes it" in wrong.stderr) == (1, True)
     assert rows(here, "constellation status")["hibernated"] == ["Star"]

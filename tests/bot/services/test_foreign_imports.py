@@ -282,8 +282,7 @@ async def test_files_of_other_kinds_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("as_owner", "linked", "trusted"),
-    [("", False, False), ("Olga", False, True), ("", True, True)],
+    ("as_owner", "linked", "trusted"), [("", False, False), ("Olga", False, True), ("", True, True)]
 )
 async def test_messages_are_the_owners_when_their_author_is(
     imports: Imports, database: Database, tmp_path: Path, as_owner: str, linked: bool, trusted: bool

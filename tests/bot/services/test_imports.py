@@ -17,15 +17,7 @@ from memory.store.folder import DataFolder
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "asyncio")
-OURS = (
-    "bot.services",
-    "bot.app",
-    "bot.config",
-    "bot.interfaces.discord",
-    "bot.models",
-    "sources",
-    "scheduler",
-)
+OURS = ("bot.services", "bot.app", "bot.config", "bot.interfaces.discord", "bot.models", "sources", "scheduler")
 VERSION_SECONDS, SECONDS = 0.15, 0.35
 SLACK = 2.0
 """A machine that is busy takes longer for the same work."""

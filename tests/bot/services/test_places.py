@@ -28,9 +28,7 @@ def places_of(service: Service) -> Places:
     return Places(service.database, answering, people, service.clock, accounts, models=models)
 
 
-async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_around_it(
-    service: Service,
-) -> None:
+async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_around_it(service: Service) -> None:
     places, owner = places_of(service), owner_at_terminal()
     offered, (hall, attic) = registry(places), (channel("1"), channel("2"))
     thread = private("3", inside="1")
