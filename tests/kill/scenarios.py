@@ -93,9 +93,11 @@ class Scenario:
 LONG = words("the bicycle", 5_000)
 NAMED = TOML + "show_names = true\n"
 SPINE = frozenset(["inbox.accept", "turn.begin", "model.complete", "turn.answer", "outbox.sending", "outbox.sent"])
-ONLY_SOON = (SOON,)
 
 _make = partial(Scenario, act=ask, rule=always(LONG), answer=LONG)
+_soon = partial(_make, restarts=(SOON,))
+_again = partial(_soon, from_start=True)
+_late = partial(_again, restarts=(LATE,))
 
 MAIN = (
     _make(
@@ -128,47 +130,42 @@ MAIN = (
 )
 
 CHANGES = (
-    _make(
+    _soon(
         "joined",
         act=partial(ask_twice, after=2),
         rule=when_both_are_heard("that makes two things"),
         answer="that makes two things",
         points=frozenset({"inbox.accept", "turn.join"}),
-        restarts=ONLY_SOON,
         entries=1,
     ),
-    _make(
+    _soon(
         "added",
         act=ask_twice,
         rule=unless_both_are_heard("that makes two things"),
         answer="that makes two things",
         points=frozenset({"inbox.accept", "turn.call_in_vain", "turn.join", "turn.answer"}),
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _soon(
         "edited",
         act=ask_and_edit,
         rule=unless_changed("as you say now", remember=False),
         answer="as you say now",
         points=frozenset({"inbox.accept", "turn.restart", "follow_up.do"}),
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _soon(
         "edited_late",
         act=partial(ask_and_edit, after=2),
         rule=unless_changed("as you say now", remember=True),
         answer="as you say now",
         points=frozenset({"inbox.accept", "turn.tell", "follow_up.do"}),
-        restarts=ONLY_SOON,
         entries=1,
     ),
-    _make(
+    _soon(
         "deleted",
         act=ask_and_delete,
         rule=lambda _: Slow(8, Answer("too late")),
         answer="",
         points=frozenset({"inbox.accept", "turn.cancel", "follow_up.do"}),
-        restarts=ONLY_SOON,
     ),
     _make(
         "deleted_while_shown",
@@ -177,77 +174,62 @@ CHANGES = (
         answer="",
         points=frozenset({"inbox.accept", "turn.cancel", "discord.withdraw", "outbox.preview_gone", "follow_up.do"}),
     ),
-    _make(
+    _soon(
         "ended_by_a_call",
         rule=with_the_call(LONG),
         toml='[[agents]]\nrules = [{ rule = "exit_loop", tool = "recall" }]\n' + TOML,
         points=frozenset({"turn.tool", "turn.finish"}),
-        restarts=ONLY_SOON,
         entries=1,
     ),
 )
 
 AGAIN = (
-    _make(
+    _again(
         "taken_up_again",
         points=frozenset({"turn.attempt", "turn.ran"}),
-        from_start=True,
         earlier=(("turn.answer:before", SOON),),
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _again(
         "read_back",
         points=frozenset({"discord.history", "inbox.accept"}),
-        from_start=True,
         earlier=(("inbox.accept:before", SOON),),
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _again(
         "said_by_nonce",
         points=frozenset({"outbox.sending", "outbox.sent", "discord.send"}),
-        from_start=True,
         earlier=(("discord.send:after:2", SOON),),
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _late(
         "found_there",
         points=frozenset({"discord.find", "outbox.sent"}),
-        from_start=True,
         earlier=(("discord.send:after:2", LATE),),
-        restarts=(LATE,),
     ),
-    _make(
+    _late(
         "not_found_there",
         points=frozenset({"discord.find", "outbox.again", "discord.send"}),
-        from_start=True,
         earlier=(("discord.send:before:2", LATE),),
-        restarts=(LATE,),
     ),
-    _make(
+    _again(
         "webhook_found_there",
         points=frozenset({"discord.webhooks", "discord.find", "outbox.sent"}),
         toml=NAMED,
         speaker="Carina",
-        from_start=True,
         earlier=(("discord.webhook_send:after:2", SOON),),
-        restarts=ONLY_SOON,
     ),
 )
 
 TROUBLE = (
-    _make(
+    _soon(
         "stumbles_once",
         points=frozenset({"turn.postpone"}),
         variables={"KILL_TEST_STUMBLE": "1"},
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _soon(
         "given_up",
         points=frozenset({"turn.bury"}),
         answer=GIVEN_UP,
         toml=TOML + "[limits]\nattempts = 1\n",
         variables={"KILL_TEST_STUMBLE": "1", "KILL_TEST_PAUSES": "0.1", "KILL_TEST_HEALTHY": "0.2 0.2"},
-        restarts=ONLY_SOON,
         inbox="dead",
         notices=1,
     ),
@@ -269,13 +251,12 @@ TROUBLE = (
 )
 
 PLACES = (
-    _make(
+    _soon(
         "in_a_thread",
         act=ask_with_a_file,
         points=frozenset({"discord.thread", "discord.attachment", "discord.lines"}),
         toml='[discord]\ndefault_mode = "mention"\nauto_thread = true\nmerge_seconds = 0\ndm = "shared"\n',
         where="thread",
-        restarts=ONLY_SOON,
     ),
     _make(
         "directly",
@@ -284,14 +265,12 @@ PLACES = (
         where="direct",
         privileged=frozenset({"message_content"}),
     ),
-    _make(
+    _late(
         "directly_after_a_restart",
         act=ask_directly,
         points=frozenset({"discord.channel", "discord.history", "discord.look_up", "discord.find"}),
         where="direct",
-        from_start=True,
         earlier=(("discord.send:after:2", LATE),),
-        restarts=(LATE,),
     ),
     _make(
         "also_elsewhere",
@@ -300,7 +279,7 @@ PLACES = (
         direct_text="a word aside",
         points=frozenset({"discord.open_direct", "turn.tool", "outbox.sending"}),
     ),
-    _make(
+    _again(
         "first_start",
         points=frozenset(
             {
@@ -315,15 +294,12 @@ PLACES = (
             }
         ),
         toml=TOML + '[[groups]]\nname = "Main"\nplaces = ["terminal:local"]\n',
-        from_start=True,
         fresh=True,
-        restarts=ONLY_SOON,
     ),
-    _make(
+    _soon(
         "first_words",
         points=frozenset({"discord.lines", "inbox.accept"}),
         fresh=True,
-        restarts=ONLY_SOON,
     ),
 )
 
@@ -335,37 +311,28 @@ DENIED = Question("It is not kept.", "Denied by ", "denied", ("asked", "answered
 EXPIRED = Question("Nobody answered.", "Expired without an answer, ", "expired", ("asked", "expired"))
 WAITS = "That waits for approval."
 
-_put = partial(_make, answer=WAITS, restarts=ONLY_SOON)
+_put = partial(_soon, answer=WAITS, toml=ASKING + TOML)
+_allowed = partial(
+    _put,
+    act=partial(ask_and_press, label="Once"),
+    rule=after_the_question(WAITS, ALLOWED.then),
+    question=ALLOWED,
+    entries=1,
+)
 
 APPROVALS = (
-    _put(
+    _allowed(
         "allowed",
-        act=partial(ask_and_press, label="Once"),
-        rule=after_the_question(WAITS, ALLOWED.then),
         points=STEPS | DELIVERING | {"turn.ask", "approval.answer", "turn.tool"},
         each=STEPS | DELIVERING,
-        toml=ASKING + TOML,
-        question=ALLOWED,
-        entries=1,
     ),
-    _put(
-        "allowed_late",
-        act=partial(ask_and_press, label="Once"),
-        rule=after_the_question(WAITS, ALLOWED.then),
-        points=DELIVERING,
-        each=DELIVERING,
-        toml=ASKING + TOML,
-        question=ALLOWED,
-        entries=1,
-        restarts=(LATE,),
-    ),
+    _allowed("allowed_late", points=DELIVERING, each=DELIVERING, restarts=(LATE,)),
     _put(
         "denied",
         act=partial(ask_and_press, label="Deny"),
         rule=after_the_question(WAITS, DENIED.then),
         points=frozenset({"approval.answer", "turn.begin"}),
         each=frozenset({"turn.begin"}),
-        toml=ASKING + TOML,
         question=DENIED,
     ),
     _put(
@@ -394,16 +361,15 @@ name = "final"
 agents = ["Bee"]
 """
 )
-WORKING = frozenset({"turn.begin", "model.complete", "turn.answer"})
 
-_team = partial(_make, speaker="Bee", restarts=ONLY_SOON)
+_team = partial(_soon, speaker="Bee")
 
 TOGETHER = (
     _team(
         "in_stages",
         rule=as_stages(LONG),
         toml=STAGES + TOML,
-        points=WORKING | {"group.ask", "group.say"},
+        points=STEPS | {"group.ask", "group.say"},
         each=frozenset({"group.ask", "turn.answer"}),
     ),
     _team(
@@ -411,7 +377,7 @@ TOGETHER = (
         rule=as_leader(LONG),
         toml=TEAM + '"supervisor"\n' + TOML,
         speaker="Ant",
-        points=WORKING | {"turn.hand", "turn.tool_end"},
+        points=STEPS | {"turn.hand", "turn.tool_end"},
         each=frozenset({"turn.answer"}),
     ),
     _team(

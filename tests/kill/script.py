@@ -12,6 +12,9 @@ Act: TypeAlias = Callable[[Case], Awaitable[object]]
 Rule: TypeAlias = Callable[[list[Request]], Reply]
 """From all requests so far, the newest last, to the answer."""
 
+STORE = Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"})
+"""What an agent does that must be done once."""
+
 
 def words(topic: str, length: int) -> str:
     """A text without repetition, so that each message of it can be told apart."""
@@ -22,6 +25,11 @@ def words(topic: str, length: int) -> str:
 
 
 # ------------------------------------------------------------------------------------------ what the model answers
+
+
+def heard(requests: list[Request]) -> str:
+    """All that the newest request tells the model."""
+    return " ".join(str(message.get("content")) for message in requests[-1].messages)
 
 
 def always(text: str) -> Rule:
@@ -38,7 +46,7 @@ def after_memory(text: str) -> Rule:
     def rule(requests: list[Request]) -> Reply:
         results = requests[-1].results
         if not results:
-            return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
+            return Calls(STORE)
         if results[-1].startswith(("stored", "it was known")):
             return Calls(Call("search", {"query": "bicycle"}))
         if not results[-1].startswith("noted"):
@@ -50,19 +58,16 @@ def after_memory(text: str) -> Rule:
 
 def with_the_call(text: str) -> Rule:
     """Answers together with a call that ends the turn."""
-    stored = Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"})
-    return lambda _: Calls(stored, text=text)
+    return lambda _: Calls(STORE, text=text)
 
 
 def unless_changed(text: str, *, remember: bool) -> Rule:
     """Thinks for long, and answers once the words have changed to `new words`."""
 
     def rule(requests: list[Request]) -> Reply:
-        newest = requests[-1]
-        heard = " ".join(str(message.get("content")) for message in newest.messages)
-        if remember and not any(message["role"] == "tool" for message in newest.messages):
-            return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
-        return Answer(text) if "new words" in heard else Slow(8, Answer("too late"))
+        if remember and not any(message["role"] == "tool" for message in requests[-1].messages):
+            return Calls(STORE)
+        return Answer(text) if "new words" in heard(requests) else Slow(8, Answer("too late"))
 
     return rule
 
@@ -71,59 +76,42 @@ def when_both_are_heard(text: str) -> Rule:
     """Stores something while the person says more, and answers once it has heard that."""
 
     def rule(requests: list[Request]) -> Reply:
-        newest = requests[-1]
-        if not any(message["role"] == "tool" for message in newest.messages):
-            call = Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"})
-            return Slow(2, Calls(call))
-        heard = " ".join(str(message.get("content")) for message in newest.messages)
-        return Answer(text) if "and one thing more" in heard else Slow(4, Answer("too early"))
+        if not any(message["role"] == "tool" for message in requests[-1].messages):
+            return Slow(2, Calls(STORE))
+        return Answer(text) if "and one thing more" in heard(requests) else Slow(4, Answer("too early"))
 
     return rule
 
 
 def unless_both_are_heard(text: str) -> Rule:
     """Thinks for long, and answers once it has heard both things."""
-
-    def rule(requests: list[Request]) -> Reply:
-        heard = " ".join(str(message.get("content")) for message in requests[-1].messages)
-        return Answer(text) if "and one thing more" in heard else Slow(8, Answer("too early"))
-
-    return rule
+    return lambda requests: Answer(text) if "and one thing more" in heard(requests) else Slow(8, Answer("too early"))
 
 
 def as_stages(text: str) -> Rule:
     """The first stage drafts; the second answers if it was given the draft."""
 
     def rule(requests: list[Request]) -> Reply:
-        heard = " ".join(str(message.get("content")) for message in requests[-1].messages)
-        if 'You are the stage "draft"' in heard:
+        if 'You are the stage "draft"' in heard(requests):
             return Answer("a draft about newts")
-        return Answer(text if "a draft about newts" in heard else "there was no draft")
+        return Answer(text if "a draft about newts" in heard(requests) else "there was no draft")
 
     return rule
 
 
 def as_slow_stages(text: str) -> Rule:
     """The same, both after some time."""
-    said = as_stages(text)
-
-    def rule(requests: list[Request]) -> Reply:
-        reply = said(requests)
-        assert isinstance(reply, Answer)
-        return Slow(2, reply)
-
-    return rule
+    return lambda requests: Slow(2, as_stages(text)(requests))
 
 
 def as_leader(text: str) -> Rule:
     """The leader gives a task to the other one, and answers if the result came back."""
 
     def rule(requests: list[Request]) -> Reply:
-        newest = requests[-1]
-        if any("gives you this task" in str(message.get("content")) for message in newest.messages):
+        if "gives you this task" in heard(requests):
             return Answer("there are seven newts")
-        if newest.results:
-            return Answer(text if "seven newts" in newest.results[-1] else "nothing came back")
+        if results := requests[-1].results:
+            return Answer(text if "seven newts" in results[-1] else "nothing came back")
         return Calls(Call("delegate", {"agent": "Bee", "task": "count the newts"}))
 
     return rule
@@ -131,12 +119,8 @@ def as_leader(text: str) -> Rule:
 
 def slow_first_stage(text: str) -> Rule:
     """The first stage takes longer than it may."""
-
-    def rule(requests: list[Request]) -> Reply:
-        heard = " ".join(str(message.get("content")) for message in requests[-1].messages)
-        return Slow(8, Answer("too late")) if 'You are the stage "draft"' in heard else Answer(text)
-
-    return rule
+    stage = 'You are the stage "draft"'
+    return lambda requests: Slow(8, Answer("too late")) if stage in heard(requests) else Answer(text)
 
 
 def with_a_word_aside(text: str, aside: str) -> Rule:
@@ -157,7 +141,7 @@ def after_the_question(waits: str, then: str) -> Rule:
             return Answer(waits if "waits for approval" in newest.results[-1] else then)
         if "[system] Request" in newest.last_user:
             return Answer(then)
-        return Calls(Call("recall", {"operation": "insert", "content": "Ana's bicycle is green.", "label": "bike"}))
+        return Calls(STORE)
 
     return rule
 
