@@ -108,7 +108,7 @@ class Play:
 
     @asynccontextmanager
     async def _life(self, restart: Restart, fault: str) -> AsyncIterator[Life]:
-        self._case.server.nonce_window = restart.nonce_window
+        self._case.server.settings.nonce_window = restart.nonce_window
         variables = {"KILL_TEST_NONCE_SECONDS": str(restart.nonce_seconds), "CARINA_FAULT": fault}
         async with living(self._case.home, "run", "--log-json", **variables) as life:
             try:
@@ -123,11 +123,12 @@ async def play(ground: Harness, scenario: Scenario, kill: Kill | None) -> Played
     case.home.environment |= scenario.variables
     if scenario.question is not None:
         case.home.environment["DISCORD_OWNER_ID"] = str(ground.olga.id)
-    ground.server.granted_privileged = {one for one in ("members", "message_content") if one in scenario.privileged}
+    settings = ground.server.settings
+    settings.granted_privileged = {one for one in ("members", "message_content") if one in scenario.privileged}
     try:
         return await Play(scenario, case).run(kill)
     finally:
-        ground.server.granted_privileged = {"members", "message_content"}
+        settings.granted_privileged = {"members", "message_content"}
         ground.clear(case)
 
 

@@ -177,7 +177,7 @@ async def play(folder: Path, count: int, seed: int) -> Tally:
     """So many rounds; the same seed has the same plan, though not the same moments."""
     async with Harness.start(folder, f"{UNLIMITED}{TOML}") as ground:
         case = await ground.case("rounds", fresh=False)
-        case.server.nonce_window = SOON.nonce_window
+        case.server.settings.nonce_window = SOON.nonce_window
         return await Rounds(case, random.Random(seed)).run(count)
 
 

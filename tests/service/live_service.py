@@ -75,7 +75,7 @@ class Live:
 async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator[Live]:
     """Both servers and the program with default settings, bursts apart; with the offline model, or the scripted one."""
     async with DiscordServer.start(find_openapi()) as server, ModelServer.start() as model:
-        server.granted_privileged = {"members", "message_content"}
+        server.settings.granted_privileged = {"members", "message_content"}
         server.settings.answer_seconds = ANSWER_SECONDS
         ana, olga = server.person("ana", global_name="Ana"), server.person("olga", global_name="Olga")
         environment = {

@@ -66,7 +66,7 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
 
 async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
-        t.server.granted_privileged = set()
+        t.server.settings.granted_privileged = set()
         t.guild.set_permissions(t.guild.bot_role, "view_channel", "send_messages")
         t.guild.set_permissions(t.guild.everyone)
         t.model.default = lambda _request: UNAUTHORIZED

@@ -13,7 +13,7 @@ from tests.wire.discord.server import DiscordServer
 @pytest.fixture
 async def server() -> AsyncIterator[DiscordServer]:
     async with DiscordServer.start(find_openapi()) as running:
-        running.granted_privileged = {"members", "message_content"}
+        running.settings.granted_privileged = {"members", "message_content"}
         yield running
         assert running.violations == []
         assert running.unserved == []

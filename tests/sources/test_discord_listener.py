@@ -397,7 +397,7 @@ async def test_history_that_may_not_be_read_is_no_proof_of_deletion(server: Disc
 
 @pytest.mark.parametrize("denies", [True, False])
 async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordServer, denies: bool) -> None:
-    server.granted_privileged = {"message_content"}
+    server.settings.granted_privileged = {"message_content"}
     guild = server.guild("Home")
     general = guild.text_channel("general")
     cooks, rogues = guild.role("Cooks"), guild.role("Rogues")

@@ -53,7 +53,7 @@ async def test_a_connection_that_cannot_be_closed_is_not_begun_anew_at_the_end(
 
 
 async def test_without_any_privileged_intent_memberships_are_asked_for(server: DiscordServer) -> None:
-    server.granted_privileged = set()
+    server.settings.granted_privileged = set()
     guild = server.guild("Home")
     ana, stranger = server.person("ana"), server.person("stranger")
     guild.add(ana)
@@ -72,7 +72,7 @@ async def test_that_not_all_servers_are_asked_for_memberships_is_logged_once(
     server: DiscordServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(channel_lookup, "MAX_GUILDS", 1)
-    server.granted_privileged = set()
+    server.settings.granted_privileged = set()
     ana = server.person("ana")
     for name in ("Home", "Work"):
         server.guild(name).add(ana)

@@ -56,7 +56,7 @@ class Stage:
     def __init__(self, server: DiscordServer) -> None:
         self.server = server
         self.guild = server.guild("Home")
-        self.general = self.guild.text_channel("general", topic="all things")
+        self.general = self.guild.text_channel("general")
         self.ana = server.person("ana", global_name="Ana")
         self.guild.add(self.ana, nick="Annie")
         self.bot = Bot(discord.Intents.all())

@@ -58,7 +58,7 @@ async def test_with_a_forgotten_session_only_history_knows(stage: Stage) -> None
 
 
 async def test_without_content_only_what_concerns_the_bot_is_seen(idle: Stage) -> None:
-    idle.server.granted_privileged = {"members"}
+    idle.server.settings.granted_privileged = {"members"}
     intents = discord.Intents.default()
     async with idle.running(Bot(intents)) as bot:
         said = [
@@ -80,7 +80,7 @@ async def test_a_global_limit_holds_for_all_routes(stage: Stage) -> None:
     await stage.server.wait_for_request("POST", MESSAGES)
     async with aiohttp.ClientSession() as http:
         headers = {"Authorization": f"Bot {stage.server.token}"}
-        answer = await http.get(f"{stage.server.rest_url}/users/@me", headers=headers)
+        answer = await http.get(f"{stage.server.world.rest_url}/users/@me", headers=headers)
         assert (answer.status, (await answer.json())["global"]) == (429, True)
         assert answer.headers["Via"]
     await sending

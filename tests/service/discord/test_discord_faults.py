@@ -35,7 +35,7 @@ def refused(t: Live, why: str) -> None:
 
 async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
-        t.server.granted_privileged = {"members"}
+        t.server.settings.granted_privileged = {"members"}
         await t.service.start()
         assert (await t.service.logged("discord_missing_intent"))["missing"] == ["message_content"]
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")

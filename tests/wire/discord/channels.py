@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from tests.wire.discord.guild import Guild
     from tests.wire.discord.world import World
 
-TEXT, DIRECT, CATEGORY, NEWS = 0, 1, 4, 5
-NEWS_THREAD, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 10, 11, 12, 15
+TEXT, DIRECT, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 0, 1, 11, 12, 15
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Overwrite:
 
 
 class Channel:
-    """Anything that holds messages (or, for a category, other channels)."""
+    """Anything that holds messages."""
 
     def __init__(self, world: World, number: int, kind: int, name: str) -> None:
         self.world = world
@@ -54,10 +53,6 @@ class Channel:
     @property
     def guild(self) -> Guild | None:
         return None
-
-    @property
-    def mention(self) -> str:
-        return f"<#{self.id}>"
 
     @property
     def messages(self) -> list[Message]:
@@ -120,12 +115,11 @@ class DirectChannel(Channel):
 
 
 class GuildChannel(Channel):
-    """A channel of a guild: text, news, category, forum or voice."""
+    """A channel of a guild: text or forum."""
 
-    def __init__(self, guild: Guild, kind: int, name: str, *, parent: GuildChannel | None = None) -> None:
+    def __init__(self, guild: Guild, kind: int, name: str) -> None:
         super().__init__(guild.world, next(guild.world.ids), kind, name)
         self._guild = guild
-        self.parent = parent
         self.topic: str | None = None
         self.position = len(guild.channels)
         self.overwrites: dict[int, Overwrite] = {}
@@ -158,12 +152,6 @@ class GuildChannel(Channel):
         overwrite.allow &= ~overwrite.deny
         self._changed()
 
-    def edit(self, *, name: str | None = None, topic: str | None = None) -> None:
-        """Rename the channel or give it another topic."""
-        self.name = self.name if name is None else name
-        self.topic = self.topic if topic is None else topic
-        self._changed()
-
     def delete(self) -> None:
         for thread in self.threads:
             thread.delete()
@@ -186,9 +174,6 @@ class Thread(Channel):
         self.parent = parent
         self.owner = owner
         self.members: dict[int, datetime] = {owner.id: datetime.now(UTC)}
-        self.archived = False
-        self.locked = False
-        self.auto_archive = 1440
         self.created = datetime.now(UTC)
 
     @property
@@ -215,18 +200,14 @@ class Thread(Channel):
         if user is self.world.bot and self.private:
             data = self.payload() | {"member": payloads.thread_member(self, user)}
             self.world.emit("THREAD_CREATE", data, self.guild, self)
-        self._members_changed(added=[user])
-
-    def remove(self, user: User) -> None:
-        """Take a person (or the bot) out of the thread."""
-        if self.members.pop(user.id, None):
-            self._members_changed(removed=[user])
-
-    def edit(self, *, name: str | None = None, archived: bool | None = None, locked: bool | None = None) -> None:
-        self.name = self.name if name is None else name
-        self.archived = self.archived if archived is None else archived
-        self.locked = self.locked if locked is None else locked
-        self.world.emit("THREAD_UPDATE", self.payload(), self.guild, self)
+        data = {
+            "id": str(self.id),
+            "guild_id": str(self.guild.id),
+            "member_count": len(self.members),
+            "added_members": [payloads.thread_member(self, user)],
+            "removed_member_ids": [],
+        }
+        self.world.emit("THREAD_MEMBERS_UPDATE", data, self.guild, self)
 
     def delete(self) -> None:
         self.guild.threads.remove(self)
@@ -237,13 +218,3 @@ class Thread(Channel):
             "type": self.kind,
         }
         self.world.emit("THREAD_DELETE", data, self.guild)
-
-    def _members_changed(self, added: Iterable[User] = (), removed: Iterable[User] = ()) -> None:
-        data = {
-            "id": str(self.id),
-            "guild_id": str(self.guild.id),
-            "member_count": len(self.members),
-            "added_members": [payloads.thread_member(self, user) for user in added],
-            "removed_member_ids": [str(user.id) for user in removed],
-        }
-        self.world.emit("THREAD_MEMBERS_UPDATE", data, self.guild, self)

@@ -16,7 +16,6 @@ def new_draft(world: World, channel: Channel, body: Json, request: Request) -> D
     nonce = body.get("nonce")
     return Draft(
         content=(body.get("content") or "").strip(),
-        embeds=rendered_embeds(body.get("embeds") or []),
         components=numbered(body.get("components") or []),
         attachments=attach(world, channel, body, request, kept=[]),
         flags=body.get("flags") or 0,
@@ -24,14 +23,12 @@ def new_draft(world: World, channel: Channel, body: Json, request: Request) -> D
         nonce=None if nonce is None else str(nonce),
         enforce_nonce=bool(body.get("enforce_nonce")),
         allowed_mentions=body.get("allowed_mentions"),
-        tts=bool(body.get("tts")),
     )
 
 
 def changed_draft(world: World, message: Message, body: Json, request: Request) -> Draft:
     """What an edit leaves of a message: keys not sent stay as they are."""
     content = body.get("content") if "content" in body else message.content
-    embeds = rendered_embeds(body["embeds"] or []) if "embeds" in body else message.embeds
     components = numbered(body["components"] or []) if "components" in body else message.components
     kept = message.attachments
     if body.get("attachments") is not None:
@@ -39,7 +36,6 @@ def changed_draft(world: World, message: Message, body: Json, request: Request) 
         kept = [attachment for attachment in kept if attachment.id in listed]
     return Draft(
         content=(content or "").strip(),
-        embeds=embeds,
         components=components,
         attachments=attach(world, message.channel, body, request, kept=kept),
         flags=body.get("flags") or 0,
@@ -88,29 +84,12 @@ def store(world: World, channel: Channel, upload: Upload) -> Attachment:
     return attachment
 
 
-def rendered_embeds(embeds: list[Json]) -> list[Json]:
-    """Embeds as they come back: typed, without nulls, fields never without `inline`."""
-    result = []
-    for embed in embeds:
-        kept = {key: value for key, value in embed.items() if value is not None and key != "flags"}
-        if "fields" in kept:
-            kept["fields"] = [{"inline": False} | field for field in kept["fields"]]
-        result.append(kept | {"type": "rich"})
-    return result
-
-
 _DEFAULTS: dict[int, Json] = {
     3: {"min_values": 1, "max_values": 1, "options": []},
-    5: {"min_values": 1, "max_values": 1},
-    6: {"min_values": 1, "max_values": 1},
-    7: {"min_values": 1, "max_values": 1},
-    8: {"min_values": 1, "max_values": 1},
-    11: {"description": None, "spoiler": False},
-    14: {"spacing": 1, "divider": True},
     13: {"name": None, "size": None, "spoiler": False},
     17: {"accent_color": None, "spoiler": False},
 }
-_NULLABLE = {"accent_color", "description", "name", "size"}
+_NULLABLE = {"accent_color", "name", "size"}
 
 
 def numbered(components: list[Json]) -> list[Json]:
@@ -127,8 +106,6 @@ def numbered(components: list[Json]) -> list[Json]:
         if "file" in result:
             url = result["file"]["url"]
             result["file"] = {"id": str(result["id"]), "url": url, "proxy_url": url}
-        if "accessory" in result:
-            result["accessory"] = render(result["accessory"])
         return result
 
     return [render(component) for component in components]

@@ -188,7 +188,7 @@ class Gateway:
         if self.handshake == "op 7":
             connection.send({"op": 7, "d": None})
         elif self.handshake != "silent":
-            connection.send({"op": 10, "d": {"heartbeat_interval": self._heartbeat()}})
+            connection.send({"op": 10, "d": {"heartbeat_interval": 41250}})
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
@@ -198,9 +198,6 @@ class Gateway:
             writer.cancel()
             await asyncio.gather(writer, return_exceptions=True)
         return socket
-
-    def _heartbeat(self) -> int:
-        return int(self.world.settings.heartbeat_interval * 1000)
 
     def _gone(self, connection: Connection, code: int | None) -> None:
         self.connections.discard(connection)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tests.wire.discord import payloads, permissions
-from tests.wire.discord.channels import CATEGORY, FORUM, NEWS, TEXT, GuildChannel, Overwrite, Thread
+from tests.wire.discord.channels import FORUM, TEXT, GuildChannel, Overwrite, Thread
 from tests.wire.discord.errors import refuse
 from tests.wire.discord.people import Member, Role, User
 
@@ -72,11 +72,7 @@ class Guild:
         self.world.emit("GUILD_MEMBER_UPDATE", data, self)
 
     def remove(self, user: User) -> None:
-        """Take a member out; for the bot that is being kicked."""
-        if user is self.world.bot:
-            self.world.emit("GUILD_DELETE", {"id": str(self.id)}, self)
-            del self.members[user.id]
-            return
+        """Take a member out."""
         del self.members[user.id]
         data = {"guild_id": str(self.id), "user": payloads.user(user)}
         self.world.emit("GUILD_MEMBER_REMOVE", data, self)
@@ -93,27 +89,21 @@ class Guild:
         private: bool = False,
         members: Iterable[User | Role] = (),
         topic: str | None = None,
-        category: GuildChannel | None = None,
         webhooks: bool = True,
-        news: bool = False,
     ) -> GuildChannel:
         """A text channel. Private: only the bot and `members` see it. `webhooks`: whether the bot may make them."""
-        channel = GuildChannel(self, NEWS if news else TEXT, name, parent=category)
+        channel = GuildChannel(self, TEXT, name)
         channel.topic = topic
         if private:
-            self._close(channel, members)
+            channel.deny(self.everyone, "view_channel")
+            for insider in (self.world.bot, *members):
+                channel.allow(insider, "view_channel")
         if not webhooks:
             channel.deny(self.world.bot, "manage_webhooks")
         return self._open(channel)
 
-    def category(self, name: str, *, private: bool = False, members: Iterable[User | Role] = ()) -> GuildChannel:
-        channel = GuildChannel(self, CATEGORY, name)
-        if private:
-            self._close(channel, members)
-        return self._open(channel)
-
-    def forum(self, name: str, *, category: GuildChannel | None = None) -> GuildChannel:
-        return self._open(GuildChannel(self, FORUM, name, parent=category))
+    def forum(self, name: str) -> GuildChannel:
+        return self._open(GuildChannel(self, FORUM, name))
 
     def permissions_in(self, user: User, overwrites: Iterable[Overwrite]) -> int:
         """What a member may do where these overwrites hold."""
@@ -139,11 +129,6 @@ class Guild:
 
     def permissions_of(self, user: User) -> int:
         return self.permissions_in(user, ())
-
-    def _close(self, channel: GuildChannel, members: Iterable[User | Role]) -> None:
-        channel.deny(self.everyone, "view_channel")
-        for insider in (self.world.bot, *members):
-            channel.allow(insider, "view_channel")
 
     def _open(self, channel: GuildChannel) -> GuildChannel:
         self.channels.append(channel)

@@ -225,7 +225,6 @@ def _post(world: World, interaction: Interaction, draft: Draft) -> Message:
     message.interaction = _metadata(world, interaction)
     if draft.flags & EPHEMERAL:
         message.only_for = interaction.user
-        world.hidden[message.id] = message
         world.changes.notify()
         return message
     return posting.publish(world, message)
@@ -252,8 +251,6 @@ def living(world: World, token: str) -> Interaction:
         raise refuse(50027)
     if interaction.answered.kind is None:
         raise refuse(10015)
-    if interaction.age > world.settings.token_seconds:
-        raise refuse(50027)
     return interaction
 
 
@@ -268,19 +265,6 @@ def follow_up(world: World, interaction: Interaction, request: Request) -> Messa
     interaction.answered.followups.append(message)
     world.changes.notify()
     return message
-
-
-def message_of(interaction: Interaction, which: str) -> Message:
-    """@original or one of the followups, by id."""
-    answered = interaction.answered
-    if which == "@original":
-        found = answered.message
-    else:
-        candidates = [answered.message, *answered.followups]
-        found = next((m for m in candidates if m is not None and str(m.id) == which), None)
-    if found is None or found.deleted:
-        raise refuse(10008)
-    return found
 
 
 def may_use_commands(channel: Channel, user: User) -> bool:

@@ -55,7 +55,7 @@ def _basic(of: Message) -> Json:
         "author": payloads.user(of.author),
         "pinned": False,
         "mention_everyone": of.mention_everyone,
-        "tts": of.tts,
+        "tts": False,
     }
     if of.webhook is not None:
         data["webhook_id"] = str(of.webhook.id)

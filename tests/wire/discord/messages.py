@@ -67,7 +67,6 @@ class Draft:
     """What a sender hands in to become a message."""
 
     content: str = ""
-    embeds: list[Json] = field(default_factory=list)
     components: list[Json] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     flags: int = 0
@@ -75,7 +74,6 @@ class Draft:
     nonce: str | None = None
     enforce_nonce: bool = False
     allowed_mentions: Json | None = None
-    tts: bool = False
     kind: int | None = None
 
 
@@ -88,6 +86,7 @@ class Message:
     from_bot: bool
     kind: int = DEFAULT
     embeds: list[Json] = field(default_factory=list)
+    """Link previews."""
     components: list[Json] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     flags: int = 0
@@ -96,7 +95,6 @@ class Message:
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     edited: datetime | None = None
     deleted: bool = False
-    tts: bool = False
     allowed_mentions: Json | None = None
     mentions: list[User] = field(default_factory=list)
     mention_roles: list[int] = field(default_factory=list)
@@ -132,12 +130,8 @@ class Message:
 
     @property
     def text(self) -> str:
-        """All words a reader sees: content, embeds and text components."""
-        words = [self.content]
-        for embed in self.embeds:
-            words += [embed.get("title") or "", embed.get("description") or ""]
-            words += [f"{f['name']}\n{f['value']}" for f in embed.get("fields", [])]
-        words += [part["content"] for part in parts(self.components) if part["type"] == 10]
+        """All words of the writer that a reader sees: content and text components."""
+        words = [self.content, *(part["content"] for part in parts(self.components) if part["type"] == 10)]
         return "\n".join(word for word in words if word)
 
 
@@ -145,8 +139,7 @@ def parts(components: list[Json]) -> list[Json]:
     """A component tree flattened, parents first."""
     found: list[Json] = []
     for component in components:
-        inner = list(component.get("components", []))
-        inner += [component[key] for key in ("accessory", "component") if component.get(key)]
+        inner = [component["component"]] if "component" in component else component.get("components", [])
         found += [component, *parts(inner)]
     return found
 

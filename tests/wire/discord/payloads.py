@@ -104,7 +104,7 @@ def guild_channel(channel: GuildChannel) -> Json:
         "flags": 0,
         "guild_id": str(channel.guild.id),
         "name": channel.name,
-        "parent_id": str(channel.parent.id) if channel.parent else None,
+        "parent_id": None,
         "rate_limit_per_user": 0,
         "topic": channel.topic,
         "position": channel.position,
@@ -114,17 +114,15 @@ def guild_channel(channel: GuildChannel) -> Json:
     if channel.kind == 15:
         data |= {"available_tags": [], "default_reaction_emoji": None, "default_sort_order": None}
         data |= {"default_forum_layout": 0}
-    if channel.kind == 2:
-        data |= {"bitrate": 64000, "user_limit": 0, "rtc_region": None}
     return data
 
 
 def thread(thread: Thread) -> Json:
     metadata = {
-        "archived": thread.archived,
+        "archived": False,
         "archive_timestamp": thread.created.isoformat(),
-        "auto_archive_duration": thread.auto_archive,
-        "locked": thread.locked,
+        "auto_archive_duration": 1440,
+        "locked": False,
         "create_timestamp": thread.created.isoformat(),
     }
     if thread.private:
@@ -202,7 +200,7 @@ def guild_create(of: Guild, *, all_members: bool) -> Json:
         "member_count": len(of.members),
         "members": [member(m) for m in members],
         "channels": [c.payload() for c in of.channels],
-        "threads": [t.payload() for t in of.threads if not t.archived and t.permissions_of(bot)],
+        "threads": [t.payload() for t in of.threads if t.permissions_of(bot)],
         "presences": [],
         "voice_states": [],
         "stage_instances": [],

@@ -74,7 +74,6 @@ class Person(User):
         draft = Draft(
             content=content.replace("<@bot>", self.world.bot.mention),
             attachments=message.attachments,
-            embeds=message.embeds,
         )
         posting.edit(self.world, message, draft)
 
@@ -155,9 +154,7 @@ class Person(User):
         data = using.press_data(self, message, button)
         return await self._used(message, data, timeout)
 
-    async def select(
-        self, message: Message, menu: str, *values: str | User | Channel, timeout: float = PATIENCE
-    ) -> Answered:
+    async def select(self, message: Message, menu: str, *values: str, timeout: float = PATIENCE) -> Answered:
         """Choose from a select menu, named by its custom_id or placeholder."""
         data = using.select_data(self, message, menu, values)
         return await self._used(message, data, timeout)

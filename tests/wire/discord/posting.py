@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from tests.wire.discord import message_payloads, payloads
-from tests.wire.discord.channels import CATEGORY, FORUM, Channel, DirectChannel, Thread, Typing
+from tests.wire.discord.channels import FORUM, Channel, DirectChannel, Thread, Typing
 from tests.wire.discord.errors import invalid, refuse, too_long
 from tests.wire.discord.messages import (
     COMPONENTS_V2,
@@ -41,42 +41,25 @@ def check_content(draft: Draft) -> None:
     if draft.nonce is not None and len(draft.nonce) > 25:
         raise too_long("nonce", 25)
     if draft.flags & COMPONENTS_V2:
-        if draft.content or draft.embeds:
+        if draft.content:
             raise invalid("flags", "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "Invalid fields")
     elif any(component["type"] != 1 for component in draft.components):
         raise invalid("components.0.type", "UNION_TYPE_CHOICES", "Value of field must be one of (1,).")
-    if len(draft.embeds) > 10:
-        raise invalid("embeds", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
-    if sum(_embed_length(embed) for embed in draft.embeds) > 6000:
-        raise invalid("embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of 6000")
-    if not (draft.content or draft.embeds or draft.attachments or draft.components):
+    if not (draft.content or draft.attachments or draft.components):
         raise refuse(50006)
-
-
-def _embed_length(embed: Json) -> int:
-    texts = [embed.get("title"), embed.get("description")]
-    texts += [embed.get("footer", {}).get("text"), embed.get("author", {}).get("name")]
-    texts += [text for field in embed.get("fields", []) for text in (field["name"], field["value"])]
-    return sum(len(text or "") for text in texts)
 
 
 def check_may_send(channel: Channel, user: User, draft: Draft) -> None:
     """Whether this account may send this draft here."""
-    if channel.kind in (CATEGORY, FORUM):
+    if channel.kind == FORUM:
         raise refuse(50008)
     require(channel, user, "send_messages_in_threads" if isinstance(channel, Thread) else "send_messages")
     if isinstance(channel, DirectChannel) and user.bot and not channel.person.accepts_dms:
         raise refuse(50007)
     if draft.attachments:
         require(channel, user, "attach_files")
-    if draft.embeds:
-        require(channel, user, "embed_links")
     if draft.reply_to is not None and not channel.may(user, "read_message_history"):
         raise refuse(160002)
-    if isinstance(channel, Thread) and channel.archived:
-        if channel.locked and not channel.may(user, "manage_threads"):
-            raise refuse(50083)
-        channel.edit(archived=False)
 
 
 def send(world: World, channel: Channel, author: User, draft: Draft) -> Message:
@@ -112,13 +95,11 @@ def compose(
         content=draft.content.strip(),
         from_bot=from_bot,
         kind=draft.kind if draft.kind is not None else REPLY if draft.reply_to else DEFAULT,
-        embeds=draft.embeds,
         components=draft.components,
         attachments=draft.attachments,
         flags=draft.flags,
         reply_to=draft.reply_to,
         nonce=draft.nonce,
-        tts=draft.tts,
         allowed_mentions=draft.allowed_mentions,
         webhook=webhook,
     )
@@ -151,7 +132,7 @@ def edit(world: World, message: Message, draft: Draft) -> Message:
     draft.flags |= message.flags & COMPONENTS_V2
     check_content(draft)
     message.content = draft.content.strip()
-    message.embeds, message.components = draft.embeds, draft.components
+    message.components = draft.components
     message.attachments = draft.attachments
     message.allowed_mentions = draft.allowed_mentions
     was_loading = message.loading

@@ -11,10 +11,7 @@ from typing import Any, assert_never
 
 from aiohttp import web
 
-from tests.wire.discord import routes_interactions as answers
-from tests.wire.discord import routes_messages as messages
-from tests.wire.discord import routes_places as places
-from tests.wire.discord import routes_webhooks as webhooks
+from tests.wire.discord import routes
 from tests.wire.discord.calls import Answer, Reply, Request, read
 from tests.wire.discord.checker import Checker
 from tests.wire.discord.errors import DiscordError, refuse
@@ -29,34 +26,31 @@ _APP = "/applications/{application_id}"
 _HOOK = "/webhooks/{webhook_id}/{webhook_token}"
 
 ROUTES: list[tuple[str, str, Route]] = [
-    ("GET", "/gateway", places.gateway),
-    ("GET", "/gateway/bot", places.gateway_bot),
-    ("GET", "/applications/@me", places.application),
-    ("GET", "/oauth2/applications/@me", places.application),
-    ("GET", "/users/@me", places.me),
-    ("GET", "/users/@me/guilds", places.my_guilds),
-    ("POST", "/users/@me/channels", places.open_direct),
-    ("GET", "/users/{user_id}", places.user),
-    ("GET", "/guilds/{guild_id}/members/{user_id}", places.member),
-    ("GET", _CHANNEL, places.channel),
-    ("POST", _CHANNEL + "/typing", messages.typing),
-    ("GET", _CHANNEL + "/messages", messages.history),
-    ("POST", _CHANNEL + "/messages", messages.create),
-    ("GET", _MESSAGE, messages.get),
-    ("PATCH", _MESSAGE, messages.edit),
-    ("DELETE", _MESSAGE, messages.delete),
-    ("POST", _MESSAGE + "/threads", places.thread_from_message),
-    ("GET", _CHANNEL + "/webhooks", webhooks.of_channel),
-    ("POST", _CHANNEL + "/webhooks", webhooks.create),
-    ("POST", _HOOK, answers.execute),
-    ("GET", _HOOK + "/messages/@original", answers.get_message),
-    ("PATCH", _HOOK + "/messages/@original", answers.edit_message),
-    ("DELETE", _HOOK + "/messages/@original", answers.delete_message),
-    ("GET", _HOOK + "/messages/{message_id}", answers.get_message),
-    ("PATCH", _HOOK + "/messages/{message_id}", answers.edit_message),
-    ("DELETE", _HOOK + "/messages/{message_id}", answers.delete_message),
-    ("PUT", _APP + "/commands", answers.set_commands),
-    ("POST", "/interactions/{interaction_id}/{interaction_token}/callback", answers.callback),
+    ("GET", "/gateway", routes.gateway),
+    ("GET", "/gateway/bot", routes.gateway_bot),
+    ("GET", "/applications/@me", routes.application),
+    ("GET", "/oauth2/applications/@me", routes.application),
+    ("GET", "/users/@me", routes.me),
+    ("GET", "/users/@me/guilds", routes.my_guilds),
+    ("POST", "/users/@me/channels", routes.open_direct),
+    ("GET", "/users/{user_id}", routes.user),
+    ("GET", "/guilds/{guild_id}/members/{user_id}", routes.member),
+    ("GET", _CHANNEL, routes.channel),
+    ("POST", _CHANNEL + "/typing", routes.typing),
+    ("GET", _CHANNEL + "/messages", routes.history),
+    ("POST", _CHANNEL + "/messages", routes.create_message),
+    ("GET", _MESSAGE, routes.get_message),
+    ("PATCH", _MESSAGE, routes.edit_message),
+    ("DELETE", _MESSAGE, routes.delete_message),
+    ("POST", _MESSAGE + "/threads", routes.thread_from_message),
+    ("GET", _CHANNEL + "/webhooks", routes.webhooks_of),
+    ("POST", _CHANNEL + "/webhooks", routes.create_webhook),
+    ("POST", _HOOK, routes.execute),
+    ("PATCH", _HOOK + "/messages/@original", routes.edit_original),
+    ("PATCH", _HOOK + "/messages/{message_id}", routes.edit_by_webhook),
+    ("DELETE", _HOOK + "/messages/{message_id}", routes.delete_by_webhook),
+    ("PUT", _APP + "/commands", routes.set_commands),
+    ("POST", "/interactions/{interaction_id}/{interaction_token}/callback", routes.callback),
 ]
 
 

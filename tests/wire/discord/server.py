@@ -19,15 +19,13 @@ from tests.wire import LAUNCH, PATIENCE
 from tests.wire.discord import posting
 from tests.wire.discord.calls import Request
 from tests.wire.discord.checker import Checker
-from tests.wire.discord.faults import Faults
+from tests.wire.discord.faults import Faults, Listener
 from tests.wire.discord.gateway import Gateway, make_token
 from tests.wire.discord.guild import Guild
-from tests.wire.discord.listener import Listener
 from tests.wire.discord.messages import Json, Message
-from tests.wire.discord.people import User
 from tests.wire.discord.person import Person
 from tests.wire.discord.rest import Rest
-from tests.wire.discord.world import Privileged, Settings, World
+from tests.wire.discord.world import Settings, World
 
 T = TypeVar("T")
 
@@ -49,6 +47,11 @@ class DiscordServer:
         self._gateway_door = Listener(sockets)
         self.faults = Faults(self.gateway, self._gateway_door, self._rest_door)
         self._rest.faults = self.faults
+        self.bot, self.owner = self.world.bot, self.world.owner
+        """The bot's account, and the one that owns the application."""
+        self.requests, self.unserved = self._rest.requests, self._rest.unserved
+        """Every REST request so far, answered or not, and those for which there is no route."""
+        self.application_id = self.world.application_id
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -57,9 +60,8 @@ class DiscordServer:
         server = cls(bot_name, openapi)
         await server._rest_door.start()
         await server._gateway_door.start()
-        world = server.world
-        world.rest_url = f"http://127.0.0.1:{server._rest_door.port}/api/v10"
-        world.cdn_url = f"http://127.0.0.1:{server._rest_door.port}/cdn"
+        base, world = f"http://127.0.0.1:{server._rest_door.port}", server.world
+        world.rest_url, world.cdn_url = f"{base}/api/v10", f"{base}/cdn"
         world.gateway_url = server.gateway.url = f"ws://127.0.0.1:{server._gateway_door.port}/gateway"
         try:
             yield server
@@ -68,40 +70,6 @@ class DiscordServer:
             server.faults.cut()
             await server._gateway_door.stop()
             await server._rest_door.stop()
-
-    @property
-    def rest_url(self) -> str:
-        return self.world.rest_url
-
-    @property
-    def gateway_url(self) -> str:
-        return self.world.gateway_url
-
-    @property
-    def cdn_url(self) -> str:
-        return self.world.cdn_url
-
-    @property
-    def bot(self) -> User:
-        return self.world.bot
-
-    @property
-    def application_id(self) -> int:
-        return self.world.application_id
-
-    @property
-    def owner(self) -> User:
-        """The account that owns the application."""
-        return self.world.owner
-
-    @property
-    def requests(self) -> list[Request]:
-        """Every REST request so far, answered or not."""
-        return self._rest.requests
-
-    @property
-    def unserved(self) -> list[str]:
-        return self._rest.unserved
 
     @property
     def checked(self) -> bool:
@@ -122,23 +90,6 @@ class DiscordServer:
     def commands(self) -> list[Json]:
         """The global commands the bot synced."""
         return self.world.commands
-
-    @property
-    def nonce_window(self) -> float:
-        return self.settings.nonce_window
-
-    @nonce_window.setter
-    def nonce_window(self, seconds: float) -> None:
-        self.settings.nonce_window = seconds
-
-    @property
-    def granted_privileged(self) -> set[Privileged]:
-        """The privileged intents granted: "members", "presences", "message_content"."""
-        return self.settings.granted_privileged
-
-    @granted_privileged.setter
-    def granted_privileged(self, granted: set[Privileged]) -> None:
-        self.settings.granted_privileged = granted
 
     @property
     def connected(self) -> bool:
@@ -193,9 +144,9 @@ class DiscordServer:
         paths = [str(LAUNCH), *filter(None, [os.environ.get("PYTHONPATH")])]
         return {
             "PYTHONPATH": os.pathsep.join(paths),
-            "DISCORD_TEST_REST": self.rest_url,
-            "DISCORD_TEST_GATEWAY": self.gateway_url,
-            "DISCORD_TEST_CDN": self.cdn_url,
+            "DISCORD_TEST_REST": self.world.rest_url,
+            "DISCORD_TEST_GATEWAY": self.world.gateway_url,
+            "DISCORD_TEST_CDN": self.world.cdn_url,
             "DISCORD_TEST_PAUSE": "0.2" if hurry else "",
         }
 
@@ -203,9 +154,9 @@ class DiscordServer:
     def patched(self) -> Iterator[None]:
         """Point discord.py in this very process at the server, for as long as the block lasts."""
         before = Route.BASE, DiscordWebSocket.DEFAULT_GATEWAY, Asset.BASE
-        Route.BASE = self.rest_url
-        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(self.gateway_url)
-        Asset.BASE = self.cdn_url
+        Route.BASE = self.world.rest_url
+        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(self.world.gateway_url)
+        Asset.BASE = self.world.cdn_url
         try:
             yield
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.wire.discord import payloads, posting
-from tests.wire.discord.channels import FORUM, NEWS, NEWS_THREAD, PRIVATE_THREAD, PUBLIC_THREAD, GuildChannel, Thread
+from tests.wire.discord.channels import FORUM, PRIVATE_THREAD, PUBLIC_THREAD, GuildChannel, Thread
 from tests.wire.discord.errors import refuse
 from tests.wire.discord.messages import HAS_THREAD, THREAD_CREATED, THREAD_STARTER, Draft, Message
 from tests.wire.discord.people import User
@@ -18,7 +18,7 @@ def from_message(world: World, message: Message, author: User, name: str) -> Thr
     posting.require(parent, author, "create_public_threads")
     if message.thread is not None:
         raise refuse(160004)
-    thread = Thread(parent, message.id, NEWS_THREAD if parent.kind == NEWS else PUBLIC_THREAD, name, author)
+    thread = Thread(parent, message.id, PUBLIC_THREAD, name, author)
     message.thread = thread
     message.flags |= HAS_THREAD
     _announce(world, thread, author)
@@ -43,20 +43,14 @@ def without_message(world: World, parent: GuildChannel, author: User, name: str,
     return thread
 
 
-def open_post(world: World, forum: GuildChannel, author: User, name: str) -> Thread:
-    """A post in a forum, still without its first message."""
-    thread = Thread(forum, next(world.ids), PUBLIC_THREAD, name, author)
-    _announce(world, thread, author)
-    return thread
-
-
 def forum_post(world: World, forum: GuildChannel, author: User, name: str, draft: Draft) -> tuple[Thread, Message]:
     """A post: a thread and its first message, both with the same id."""
     posting.require(forum, author, "send_messages")
     if forum.kind != FORUM:
         raise refuse(50024)
     posting.check_content(draft)
-    thread = open_post(world, forum, author, name)
+    thread = Thread(forum, next(world.ids), PUBLIC_THREAD, name, author)
+    _announce(world, thread, author)
     message = posting.compose(world, thread, author, draft, from_bot=author is world.bot)
     message.id = thread.id
     return thread, posting.publish(world, message)

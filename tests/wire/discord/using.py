@@ -197,20 +197,12 @@ def press_data(user: User, message: Message, button: str) -> Json:
     return {"custom_id": part["custom_id"], "component_type": 2, "id": part["id"]}
 
 
-def select_data(user: User, message: Message, menu: str, values: Sequence[str | User | Channel]) -> Json:
-    part = _component(user, message, {3, 5, 6, 7, 8}, menu)
+def select_data(user: User, message: Message, menu: str, values: Sequence[str]) -> Json:
+    part = _component(user, message, {3}, menu)
     if not part["min_values"] <= len(values) <= part["max_values"]:
         raise Impossible(f"between {part['min_values']} and {part['max_values']} must be chosen")
-    resolved: dict[str, Json] = {}
-    chosen = []
-    for value in values:
-        if isinstance(value, str):
-            chosen.append(_chosen(part, value))
-        else:
-            resolve(message.channel, value, resolved)
-            chosen.append(str(value.id))
-    data: Json = {"custom_id": part["custom_id"], "component_type": part["type"], "id": part["id"]}
-    return data | {"values": chosen} | ({"resolved": resolved} if resolved else {})
+    chosen = [_chosen(part, value) for value in values]
+    return {"custom_id": part["custom_id"], "component_type": 3, "id": part["id"], "values": chosen}
 
 
 def _chosen(part: Json, value: str) -> str:

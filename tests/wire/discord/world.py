@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,13 +14,41 @@ from tests.wire.discord.errors import refuse
 from tests.wire.discord.guild import Guild
 from tests.wire.discord.messages import Attachment, Json, Message, Webhook
 from tests.wire.discord.people import Snowflakes, User
-from tests.wire.discord.waiting import Changes
 
 if TYPE_CHECKING:
     from tests.wire.discord.interactions import Interaction
 
 Privileged = Literal["members", "presences", "message_content"]
 P = TypeVar("P", bound=User)
+T = TypeVar("T")
+
+
+class Changes:
+    """Wakes everyone who waits whenever anything in the server has changed."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def notify(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    async def until(self, find: Callable[[], T | None], timeout: float, what: str) -> T:
+        """The first true thing `find` returns; TimeoutError naming `what` if none comes."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while not (found := find()):
+            future: asyncio.Future[None] = loop.create_future()
+            self._waiting.add(future)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await future
+            except TimeoutError:
+                raise TimeoutError(f"after {timeout} s still waiting for {what}") from None
+            finally:
+                self._waiting.discard(future)
+        return found
 
 
 @dataclass
@@ -29,8 +58,6 @@ class Settings:
     nonce_window: float = 120.0
     answer_seconds: float = 3.0
     locale: str = "en-US"
-    token_seconds: float = 900.0
-    heartbeat_interval: float = 41.25
     starts_left: int = 999
     starts_reset: float = 0.0
     """Seconds until the session starts of a day are whole again."""
@@ -58,7 +85,6 @@ class World:
         self.guilds: dict[int, Guild] = {}
         self.directs: dict[int, DirectChannel] = {}
         self.webhooks: dict[int, Webhook] = {}
-        self.hidden: dict[int, Message] = {}
         self.files: dict[int, Attachment] = {}
         self.commands: list[Json] = []
         self.interactions: dict[str, Interaction] = {}
