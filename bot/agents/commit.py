@@ -11,7 +11,6 @@ from bot.agents.groups.member_turns import end_part
 from bot.agents.groups.team import is_observer
 from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
-from bot.agents.steps import wordings
 from memory import groups
 from memory.groups import RunOutcome
 from memory.knowledge import unfinished_work
@@ -19,7 +18,7 @@ from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Extras
-from memory.queue.steps import CallEnded, MessagesJoined
+from memory.queue.steps import CallEnded
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId, place_source
@@ -88,7 +87,7 @@ def begin_again(tx: Tx, broker: Broker, material: PromptInputs, now: datetime) -
     broker.withdraw(tx, material.turn.id, now)
     turns.require_current(tx, material.turn)
     groups.drop_parts(tx, material.turn.id)
-    turns.add_step(tx, turns.restart(tx, material.turn), MessagesJoined(wordings(material)), now)
+    turns.restart(tx, material.turn, [asked.message.id for asked in material.asked])
 
 
 def arrivals(rows: Rows, claimed: Sequence[InRow]) -> list[InRow]:

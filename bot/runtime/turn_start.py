@@ -77,12 +77,11 @@ def begin_turn(
         blocks=(),
         restarts=0,
         started_at=now,
+        heard=tuple((message.id, message.revision) for message in heard),
     )
     turn = _with_blocks(tx, turn, rows, found, request, now)
     turn = replace(turn, trust=min((message.trust for message in heard), default=turn.trust))
-    joined = MessagesJoined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
-    turns.add_step(tx, turn, joined, now)
     turns.claim(tx, rows, turn.id, first=first)
     if request is not None:
         broker.resume(tx, turn, request, now)
@@ -95,7 +94,9 @@ def begin_turn(
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
     agent = found.acting(turn.agent)
     agent = replace(agent, model=there.model or agent.model)
-    material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
+    material = prompt.inputs(
+        tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, MessagesJoined(turn.heard), now)])
+    )
     move = next_step(material, said=False, max_steps=max_steps)
     if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread
         material = prompt.add_inputs(tx, material)

@@ -138,8 +138,7 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
         answers = turn.id if turn.parent is None else groups.run_of(tx, turn.id)
         asked = tx.all("SELECT message_id FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL", (answers,))
         groups.drop_parts(tx, turn.id)
-        again = turns.restart(tx, turn)
-        turns.add_joined(tx, again, [MessageId(row["message_id"]) for row in asked], again.started_at)
+        turns.restart(tx, turn, [MessageId(row["message_id"]) for row in asked])
 
 
 def full_text_indexes(rows: Rows) -> list[str]:

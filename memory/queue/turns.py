@@ -35,7 +35,6 @@ from memory.store.ids import (
     TurnId,
     snowflakes,
 )
-from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 
 Ended: TypeAlias = Literal["done", "failed", "cancelled"]
@@ -58,6 +57,8 @@ class Turn(Struct, frozen=True):
     blocks: tuple[BlockId, ...]
     restarts: int
     started_at: datetime
+    heard: Wordings = ()
+    """The messages that it began with: its first step."""
     status: str = "running"
     parent: TurnId | None = None
     """The turn that waits for this one: in a group, a member's turn has the group's as its parent."""
@@ -141,10 +142,10 @@ _CURRENT = "id = :turn AND status = 'running' AND restarts = :restarts"
 
 
 def add_step(tx: Tx, turn: Turn, body: StepBody, now: datetime) -> int:
-    """Append a step; gives its number, from 1. Raises TurnMoved."""
+    """Append a step; gives its number, from 2. Raises TurnMoved."""
     kind, text = step_bodies.dump(body)
     sql = f"""INSERT INTO turn_steps (turn_id, seq, kind, body, audience, at)
-              SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM turn_steps WHERE turn_id = :turn), :kind, :body,
+              SELECT id, (SELECT coalesce(max(seq), 1) + 1 FROM turn_steps WHERE turn_id = :turn), :kind, :body,
                 :audience, :at FROM turns WHERE {_CURRENT} RETURNING seq"""
     which: dict[str, Value] = {"turn": turn.id, "restarts": turn.restarts, "kind": kind, "body": text}
     seq = tx.value(sql, {**which, "audience": turn.scope.audience, "at": now}, int)
@@ -161,10 +162,16 @@ def has_result(rows: Rows, turn: Turn, call: str) -> bool:
 
 def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
     """Record that the turn answers these messages in their current revision, and lower its trust to theirs."""
-    rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (messages,))
-    add_step(tx, turn, MessagesJoined(tuple((MessageId(row["id"]), row["revision"]) for row in rows)), now)
-    lowest = min((row["trust"] for row in rows), default=int(turn.trust))
-    tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (lowest, turn.id))
+    heard, lowest = _as_worded(tx, messages)
+    add_step(tx, turn, MessagesJoined(heard), now)
+    lower_trust(tx, turn, min(lowest, turn.trust))
+
+
+def _as_worded(rows: Rows, messages: list[MessageId]) -> tuple[Wordings, Trust]:
+    """The current revision of each message, and the lowest trust."""
+    found = rows.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (messages,))
+    lowest = min((Trust(row["trust"]) for row in found), default=Trust.SYSTEM)
+    return tuple((MessageId(row["id"]), row["revision"]) for row in found), lowest
 
 
 def lower_trust(tx: Tx, turn: Turn, trust: Trust) -> None:
@@ -174,28 +181,26 @@ def lower_trust(tx: Tx, turn: Turn, trust: Trust) -> None:
 
 def steps(rows: Rows, turn: TurnId) -> list[Step]:
     """The turn's steps so far, in order. Raises RowUnreadable, also for steps of a newer program version."""
-    found = rows.all("SELECT seq, kind, body, at FROM turn_steps WHERE turn_id = ? ORDER BY seq", (turn,))
+    sql = """SELECT 1 AS seq, 'joined' AS kind, json_object('v', 1, 'messages', json(heard)) AS body, started_at AS at
+             FROM turns WHERE id = :turn AND heard <> '[]'
+             UNION ALL SELECT seq, kind, body, at FROM turn_steps WHERE turn_id = :turn ORDER BY seq"""
+    found = rows.all(sql, {"turn": turn})
     return [Step(row["seq"], step_bodies.load(row["kind"], row["body"]), from_text(row["at"])) for row in found]
 
 
-def restart(tx: Tx, turn: Turn) -> Turn:
-    """Delete the turn's steps, since the messages it answers have changed. Returns the restarted turn."""
-    drop_steps(tx, turn.id)
+def restart(tx: Tx, turn: Turn, messages: list[MessageId]) -> None:
+    """Delete the turn's steps, since the messages it answers have changed, and begin again with these."""
+    heard, lowest = _as_worded(tx, messages)
+    tx.run("DELETE FROM turn_steps WHERE turn_id = ?", (turn.id,))
     tx.run("DELETE FROM turn_uses WHERE turn_id = ?", (turn.id,))
     tx.run("DELETE FROM items WHERE kind = 'working' AND turn_id = ?", (turn.id,))  # parts of long results
-    tx.run("UPDATE turns SET restarts = restarts + 1 WHERE id = ?", (turn.id,))
-    return replace(turn, restarts=turn.restarts + 1)
-
-
-def drop_steps(tx: Tx, turn: TurnId) -> None:
-    tx.run("DELETE FROM turn_steps WHERE turn_id = ?", (turn,))
+    sql = "UPDATE turns SET restarts = restarts + 1, heard = ?, trust = min(trust, ?) WHERE id = ?"
+    tx.run(sql, (json.dumps(heard), int(lowest), turn.id))
 
 
 def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> None:
-    """Close a turn and delete its steps; unless it is done, close what it waits for, too."""
-    drop_steps(tx, turn)
+    """Close a turn, whose steps a trigger deletes; unless it is done, close what it waits for, too."""
     if status != "done":
-        tx.run("DELETE FROM turn_steps WHERE turn_id IN (SELECT id FROM turns WHERE parent_id = ?)", (turn,))
         tx.run("UPDATE turns SET status = 'cancelled' WHERE parent_id = ? AND status = 'running'", (turn,))
     sql = "UPDATE turns SET status = ?, ended_at = ?, error = nullif(?, '') WHERE id = ?"
     tx.run(sql, (status, now, error, turn))

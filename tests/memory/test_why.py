@@ -89,7 +89,7 @@ def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
 def test_a_restart_forgets_what_was_used(tx: Tx) -> None:
     turn = begun(tx)
     turns.note_use(tx, turn, "entry", entry(tx, "a quagga").id)
-    turns.restart(tx, turn)
+    turns.restart(tx, turn, [])
     assert why.account(tx, turn.id, HERE).memories == ()
 
 

@@ -26,7 +26,7 @@ _NEEDS_DETAIL = ("ballot", "choice")
 def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: MemberRequest, now: datetime, *, call: str = "") -> TurnId:
     """Begin a member's turn: it gets the messages of the run, with the same audience, and its task."""
     turn = replace(asking, id=turns.new_turn_id(), agent=wanted.agent, parent=asking.id)
-    turn = replace(turn, restarts=0, started_at=now, away_since=None)
+    turn = replace(turn, heard=(), restarts=0, started_at=now, away_since=None)
     ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
     turns.begin(tx, turn)
     by = turn.id, run, asking.id, turn.agent

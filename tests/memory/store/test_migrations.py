@@ -243,7 +243,7 @@ COLUMNS = {
     "outbox": "id key place_id source turn_id message_id person_id agent_id kind content detail audience status "
     "attempts next_attempt_at external_id last_error created_at sending_at sent_at",
     "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
-    "started_at ended_at error away_since",
+    "started_at ended_at error away_since heard",
     "turn_steps": "turn_id seq kind body audience at",
     "places": "id source kind name audience within group_id cursor heard_at bindings",
 }
