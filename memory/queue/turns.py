@@ -169,7 +169,8 @@ def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> 
 
 def _as_worded(rows: Rows, messages: list[MessageId]) -> tuple[Wordings, Trust]:
     """The current revision of each message, and the lowest trust."""
-    found = rows.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (messages,))
+    sql = "SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))"
+    found = rows.all(sql, (messages,))
     lowest = min((Trust(row["trust"]) for row in found), default=Trust.SYSTEM)
     return tuple((MessageId(row["id"]), row["revision"]) for row in found), lowest
 
