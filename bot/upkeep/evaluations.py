@@ -16,8 +16,9 @@ from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
 from memory.agents import Agent
 from memory.knowledge import evaluations, feedback
-from memory.knowledge.evaluations import Evaluation, Line, Quality, Talk
+from memory.knowledge.evaluations import Evaluation, Quality, Talk
 from memory.knowledge.feedback import NewSignal, Signal
+from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
@@ -63,7 +64,7 @@ class EvaluationJob(Struct, frozen=True):
 
     async def _judge(self, calls: RunCalls, talk: Talk, agent: Agent, now: datetime) -> Quality | None:
         """Grade one talk; None if it is left for the next run."""
-        found, missed = evaluations.by_rules(talk), list[Line]()
+        found, missed = evaluations.by_rules(talk), list[Message]()
         if calls.has_model(agent):
             short = numbered("m", talk.lines)
             told = talk_text(short, talk.tools, talk.failures)
@@ -82,7 +83,7 @@ class EvaluationJob(Struct, frozen=True):
         return found.quality if await calls.database.write(_JUDGE, work) else None
 
 
-def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, list[Line]]:
+def _judged(text: str, talk: Talk, short: dict[str, Message]) -> tuple[Evaluation, list[Message]]:
     """A model's grade of a talk, and corrections that no rule had noticed. Raises UnusableAnswer."""
     answer = read_answer(text, Judgement)
     known(answer.corrections, {name for name, line in short.items() if line.person is not None})
@@ -92,10 +93,10 @@ def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, 
     return Evaluation(Quality(answer.quality), tuple(worked), tuple(failed), "model"), missed
 
 
-def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Line], now: datetime) -> None:
+def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Message], now: datetime) -> None:
     """Record corrections of the newest answer before each; the first message of a talk corrects nothing."""
     for line in missed:
         before = [each for each in talk.lines if each.person is None and each.id < line.id]
         if before:
             where = talk.agent, talk.place, talk.audience, line.trust
-            feedback.note(tx, NewSignal(Signal.CORRECTION, *where, line.person, before[-1].turn, line.id), now)
+            feedback.note(tx, NewSignal(Signal.CORRECTION, *where, line.person, before[-1].batch, line.id), now)

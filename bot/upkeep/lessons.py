@@ -10,9 +10,9 @@ from bot.upkeep.consolidation import Draft, in_order, numbered
 from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.knowledge.archival import NewEntry, Origin, is_category
 from memory.knowledge.consolidation import Learn, Mark, Part, Pass, unsaid
-from memory.knowledge.consolidation.candidates import AnsweredMessage
 from memory.knowledge.feedback import Correction
 from memory.people.audience import Scope
+from memory.queue.messages import Message
 from memory.store.fulltext import content_words
 from memory.store.ids import MessageId, PersonId
 from memory.store.patterns import Pattern
@@ -127,7 +127,7 @@ def _lesson(part: Part, content: str, domain: str, sources: Sequence[Correction]
 # ------------------------------------------------------------------------------------------------------- preferences
 
 
-async def infer_preferences(said: Mapping[Part, Sequence[AnsweredMessage]], draft: Draft) -> None:
+async def infer_preferences(said: Mapping[Part, Sequence[Message]], draft: Draft) -> None:
     """Plan preferences that people showed often enough; they are tagged as inferred, and sensitive ones wait."""
     for part in in_order(list(said)):
         short = numbered("m", said[part])
@@ -136,7 +136,7 @@ async def infer_preferences(said: Mapping[Part, Sequence[AnsweredMessage]], draf
         await draft.ask(mark, Preferences, text, what, partial(_preferences, part=part, short=short, draft=draft))
 
 
-def _names(said: Sequence[AnsweredMessage]) -> dict[PersonId, str]:
+def _names(said: Sequence[Message]) -> dict[PersonId | None, str]:
     """The name of each person; two with the same name get numbers."""
     names = {each.person: one_line(each.speaker, 60) or "somebody" for each in said}
     shared = {name for name, count in Counter(names.values()).items() if count > 1}
@@ -145,7 +145,7 @@ def _names(said: Sequence[AnsweredMessage]) -> dict[PersonId, str]:
     }
 
 
-def _preferences(answer: Preferences, part: Part, short: Mapping[str, AnsweredMessage], draft: Draft) -> None:
+def _preferences(answer: Preferences, part: Part, short: Mapping[str, Message], draft: Draft) -> None:
     """Plan the preferences of an answer that were shown often enough. Raises UnusableAnswer."""
     for each in answer.preferences:
         known(each.sources, set(short))
@@ -164,7 +164,7 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, AnsweredMe
             draft.items.append(_preference(part, each.model_copy(update={"content": content}), sources))
 
 
-def _preference(part: Part, wish: Preference, sources: Sequence[AnsweredMessage]) -> Learn:
+def _preference(part: Part, wish: Preference, sources: Sequence[Message]) -> Learn:
     words = " ".join([wish.content, *(one.text for one in sources)])
     sensitive = wish.sensitive or _SENSITIVE.search(words) is not None
     messages: tuple[MessageId, ...] = tuple(one.id for one in sources)

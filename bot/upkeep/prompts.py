@@ -24,8 +24,6 @@ from bot.agents.context.quotes import (
 from bot.upkeep.background_calls import AgentDigest, DayDigest
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Pass
-from memory.knowledge.consolidation.candidates import AnsweredMessage
-from memory.knowledge.evaluations import Line
 from memory.knowledge.feedback import Correction
 from memory.knowledge.graph import Kind
 from memory.knowledge.summaries import ConstellationSummary
@@ -174,7 +172,7 @@ def _corrected(each: Correction) -> PromptText:
     return _within("a person", say("first: {first}\nthen, to set it right: {then}", first=first, then=then))
 
 
-def talk_text(lines: Mapping[str, Line], tools: Sequence[str], failures: Sequence[str]) -> PromptText:
+def talk_text(lines: Mapping[str, Message], tools: Sequence[str], failures: Sequence[str]) -> PromptText:
     """A talk under short ids, with the tools that were used."""
     said = [
         say("{id} ({who}): {said}", id=short, who=who, said=_within(short, line(each.text, 400)))
@@ -185,7 +183,7 @@ def talk_text(lines: Mapping[str, Line], tools: Sequence[str], failures: Sequenc
     return joined([*said, used, say("Of these failed: {them}" if failures else "", them=", ".join(failures))])
 
 
-def sayings_text(said: Mapping[str, AnsweredMessage], people: Mapping[PersonId, str]) -> PromptText:
+def sayings_text(said: Mapping[str, Message], people: Mapping[PersonId | None, str]) -> PromptText:
     lines = []
     for short, each in said.items():
         who = display_name(people[each.person])

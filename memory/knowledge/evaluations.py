@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from memory.knowledge import items
+from memory.knowledge import items, sessions
 from memory.knowledge.feedback import Signal, unquoted
 from memory.knowledge.items import Kind, NewItem
 from memory.people.audience import Audience, Trust
-from memory.people.hidden_people import shown
+from memory.queue.messages import Message
 from memory.store.database import Row, Rows, Tx, as_dict
-from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, SessionId, TurnId
+from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 
 REACH = timedelta(days=2)
 """Talks that ended longer ago and are not graded yet are skipped."""
@@ -31,23 +31,13 @@ class Quality(StrEnum):
 JudgedBy: TypeAlias = Literal["model", "rules"]
 
 
-class Line(Struct, frozen=True):
-    """One message of a talk: a person's own (`person`), or the agent's answer."""
-
-    id: MessageId
-    turn: TurnId | None
-    person: PersonId | None
-    text: str
-    trust: Trust
-
-
 class Talk(Struct, frozen=True):
-    """A finished session, with the feedback on its answers."""
+    """A finished session, with the feedback on its answers; `lines` have a `person` only where it is their own."""
 
     id: SessionId
     agent: AgentId
     place: PlaceId
-    lines: tuple[Line, ...]
+    lines: tuple[Message, ...]
     tools: tuple[str, ...]
     """The tools that were used."""
     failures: tuple[str, ...]
@@ -78,31 +68,19 @@ def unjudged(rows: Rows, now: datetime, limit: int) -> list[Talk]:
     return [_talk(rows, row) for row in rows.all(sql, (now - REACH, limit))]
 
 
-_TURNS = """SELECT id FROM turns WHERE agent_id = :agent_id AND place_id = :place_id AND audience = :audience
-            AND started_at BETWEEN :started_at AND :last_at"""
-
-
 def _talk(rows: Rows, row: Row) -> Talk:
     span = as_dict(row)
-    said = rows.all(
-        f"""SELECT id, batch_id, person_id, role, content, trust FROM messages WHERE place_id = :place_id
-            AND audience = :audience AND id BETWEEN :start_position AND :end_position AND deleted_at IS NULL
-            AND role IN ('user', 'assistant') AND tool_call_id IS NULL AND batch_id IN ({_TURNS})
-            AND {shown("messages")}
-            ORDER BY id DESC LIMIT {_MOST_SHOWN}""",
-        span,
-    )
-    used = rows.all(f"SELECT tool_name FROM messages WHERE role = 'tool' AND batch_id IN ({_TURNS})", span)
+    used = rows.all(f"SELECT tool_name FROM messages WHERE role = 'tool' AND batch_id IN ({sessions.TURNS})", span)
     given = rows.all(
         f"""SELECT i.key AS kind, s.message_id, i.detail ->> 'tool' AS tool FROM items i
-            LEFT JOIN item_sources s ON s.item_id = i.id WHERE i.kind = 'signal' AND i.turn_id IN ({_TURNS})""",
+            LEFT JOIN item_sources s ON s.item_id = i.id WHERE i.kind = 'signal' AND i.turn_id IN ({sessions.TURNS})""",
         span,
     )
     return Talk(
         id=SessionId(row["id"]),
         agent=AgentId(row["agent_id"]),
         place=PlaceId(row["place_id"]),
-        lines=tuple(_line(each) for each in reversed(said)),
+        lines=tuple(map(_line, sessions.said(rows, row)[-_MOST_SHOWN:])),
         tools=tuple(dict.fromkeys(each["tool_name"] for each in used if each["tool_name"])),
         failures=tuple(each["tool"] for each in given if each["kind"] == Signal.FAILURE),
         given=Counter(Signal(each["kind"]) for each in given),
@@ -113,11 +91,9 @@ def _talk(rows: Rows, row: Row) -> Talk:
     )
 
 
-def _line(row: Row) -> Line:
-    own = row["role"] == "user" and row["person_id"] is not None
-    turn = None if row["batch_id"] is None else TurnId(row["batch_id"])
-    text = unquoted(row["content"]) if own else row["content"]
-    return Line(MessageId(row["id"]), turn, PersonId(row["person_id"]) if own else None, text, Trust(row["trust"]))
+def _line(said: Message) -> Message:
+    own = said.role == "user" and said.person is not None
+    return said._replace(text=unquoted(said.text)) if own else said._replace(person=None)
 
 
 def by_rules(talk: Talk) -> Evaluation:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from memory.knowledge import actions
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
+from memory.queue.messages import COLUMNS, Message, to_message
 from memory.queue.turns import Turn
 from memory.store.database import Row, Rows, Tx, Value, as_dict
 from memory.store.ids import AgentId, PlaceId, SessionId
@@ -81,9 +82,9 @@ def summarize(tx: Tx, identifier: SessionId) -> None:
     session = tx.one("SELECT * FROM sessions WHERE id = ? AND ended = 0", (identifier,))
     if session is None:
         return
-    said = _said(tx, session)
-    asked = [str(row["content"]) for row in said if row["role"] == "user"]
-    answers = [str(row["content"]) for row in said if row["role"] == "assistant"]
+    heard = said(tx, session)
+    asked = [message.text for message in heard if message.role == "user"]
+    answers = [message.text for message in heard if message.role == "assistant"]
     if not any(text.strip() for text in (*asked, *answers)):
         tx.run("DELETE FROM sessions WHERE id = ?", (identifier,))
         return
@@ -98,7 +99,7 @@ def summarize(tx: Tx, identifier: SessionId) -> None:
             _list(actions.unfinished(text)),
             0 if used is None else used[0],
             0 if used is None else used[1],
-            min(row["trust"] for row in said),
+            int(min(message.trust for message in heard)),
             identifier,
         ),
     )
@@ -111,15 +112,17 @@ _RING = """DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE agent
            ORDER BY last_at DESC, id DESC LIMIT -1 OFFSET ?)"""
 
 
-def _said(tx: Tx, session: Row) -> list[Row]:
-    """The messages in the turns of a session, without tools."""
-    sql = f"""SELECT role, content, trust FROM messages WHERE place_id = :place_id AND audience = :audience
-             AND id BETWEEN :start_position AND :end_position AND deleted_at IS NULL AND tool_call_id IS NULL
-             AND role IN ('user', 'assistant') AND {shown("messages")}
-             AND batch_id IN (SELECT id FROM turns WHERE agent_id = :agent_id
-               AND place_id = :place_id AND audience = :audience AND started_at BETWEEN :started_at AND :last_at)
-             ORDER BY id"""
-    return tx.all(sql, as_dict(session))
+TURNS = """SELECT id FROM turns WHERE agent_id = :agent_id AND place_id = :place_id AND audience = :audience
+           AND started_at BETWEEN :started_at AND :last_at"""
+"""The turns of a session, by its columns."""
+
+
+def said(rows: Rows, session: Row) -> list[Message]:
+    """The messages in the turns of a session, in order, without tools."""
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = :place_id AND audience = :audience
+              AND id BETWEEN :start_position AND :end_position AND deleted_at IS NULL AND tool_call_id IS NULL
+              AND role IN ('user', 'assistant') AND {shown("messages")} AND batch_id IN ({TURNS}) ORDER BY id"""
+    return [to_message(row) for row in rows.all(sql, as_dict(session))]
 
 
 def recent(rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None) -> list[Session]:

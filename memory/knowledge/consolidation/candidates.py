@@ -19,11 +19,12 @@ from memory.knowledge.consolidation.plan import MergeGroup, Part, Pass, kin_of
 from memory.knowledge.consolidation.run_records import mark_of
 from memory.knowledge.feedback import unquoted
 from memory.people.audience import Audience, Scope, Trust
+from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search import vectors
 from memory.search.query import RowSet
 from memory.store.database import Row, Rows
 from memory.store.fulltext import word_set
-from memory.store.ids import AgentId, MessageId, PersonId
+from memory.store.ids import AgentId
 
 NEAR_WORDS = 0.6
 NEAR_COSINE = 0.88
@@ -227,31 +228,16 @@ REACH = timedelta(days=30)
 _MOST_READ, _MOST_SHOWN = 1_000, 120
 
 
-class AnsweredMessage(Struct, frozen=True):
-    """A person's message that an agent answered."""
-
-    id: MessageId
-    person: PersonId
-    speaker: str
-    text: str
-
-
-def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[AnsweredMessage]]:
-    """Recent messages to an agent, by part, oldest first; only parts with something new."""
-    found = rows.all(
-        """SELECT m.id, m.person_id, m.speaker, m.content, m.audience, m.trust
-           FROM messages m JOIN turns t ON t.id = m.batch_id
-           WHERE t.agent_id = ? AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
-           AND m.created_at >= ? ORDER BY m.id DESC LIMIT +?""",
-        (agent, now - REACH, _MOST_READ),
-    )
-    parts: dict[Part, list[AnsweredMessage]] = {}
-    for row in found:
-        text = unquoted(row["content"])
-        part = Part(agent, Audience(row["audience"]), Trust(row["trust"]))
-        said = parts.setdefault(part, [])
-        if text and len(said) < _MOST_SHOWN:
-            said.append(AnsweredMessage(MessageId(row["id"]), PersonId(row["person_id"]), row["speaker"], text))
+def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Message]]:
+    """Recent messages to an agent, without quotes, by part, oldest first; only parts with something new."""
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE batch_id IN (SELECT id FROM turns WHERE agent_id = ?)
+              AND role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND created_at >= ?
+              ORDER BY id DESC LIMIT +?"""
+    parts: dict[Part, list[Message]] = {}
+    for message in map(to_message, rows.all(sql, (agent, now - REACH, _MOST_READ))):
+        said = parts.setdefault(Part(agent, message.audience, message.trust), [])
+        if (text := unquoted(message.text)) and len(said) < _MOST_SHOWN:
+            said.append(message._replace(text=text))
     return {
         part: list(reversed(said))
         for part, said in parts.items()
