@@ -43,7 +43,7 @@ from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Embedder, GuardedEmbedder, Questions
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.ids import EntryId, PersonId, Snowflakes
 from sources.base import Place, Speaker
@@ -229,7 +229,7 @@ class Run:
         guarded = GuardedEmbedder(ground.embedder) if ground.embedder is not None else None
         self.guarded, self.questions = guarded, Questions(guarded, seconds=30)
 
-    async def meaning(self, text: str) -> Nearness | None:
+    async def meaning(self, text: str) -> Meaning | None:
         return await self.embedding.meaning(text)
 
     async def begin(self, service: Service) -> None:

@@ -24,7 +24,7 @@ from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Scope
 from memory.queue.steps import MessagesJoined, has_effect
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PersonId, PlaceId
@@ -94,14 +94,14 @@ class OwnerPlace(Struct, frozen=True):
     quiet: Callable[[Rows, datetime], datetime | None]
 
 
-OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Mapping[str, Nearness]]]
+OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Mapping[str, Meaning]]]
 """(text, agent or any, scope, path) -> the text's meaning for folders with their own embedding model, by model name."""
 
 
 class QueryMeaning(Struct, frozen=True):
     """A text's meaning for a search; or, if there is none, why the search uses only words."""
 
-    meaning: Nearness | None = None
+    meaning: Meaning | None = None
     why: str = ""
 
 
@@ -125,7 +125,7 @@ class TurnDeps(Struct, frozen=True):
     apology: str | None
     """What others than the owner read if no language model answers; empty for nothing. None: nothing in public,
     elsewhere the offline model's answer."""
-    meaning: Callable[[str], Awaitable[Nearness | None]]
+    meaning: Callable[[str], Awaitable[Meaning | None]]
     """A text's meaning for a search; None without an embedder, or if it took too long."""
     of_folders: OfFolders
     checkpoints: CheckpointPolicy

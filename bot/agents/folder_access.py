@@ -35,7 +35,8 @@ from memory.people.audience import OWNER, Trust, may_write_down
 from memory.queue import turns
 from memory.queue.turns import Turn
 from memory.search.hybrid import search
-from memory.search.query import Hit, Nearness, Query
+from memory.search.query import Hit, Query
+from memory.search.similarity import Meaning
 from memory.store.clock import utc_now
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
@@ -156,7 +157,7 @@ class FolderAccess(Struct, frozen=True):
         return Matches(tuple(found), files, skipped, stopped, trust)
 
     async def search(
-        self, text: str, places: Sequence[FolderPath], path: str, near: tuple[Nearness | None, Mapping[str, Nearness]]
+        self, text: str, places: Sequence[FolderPath], path: str, near: tuple[Meaning | None, Mapping[str, Meaning]]
     ) -> tuple[list[Hit], list[str]]:
         """The passages that match a text, in local folders as they are now, and what could not be searched like that.
 

@@ -43,7 +43,7 @@ from memory.queue import messages, turns
 from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer
 from memory.queue.turns import TurnMoved
 from memory.requests import ApprovalNeeded, Permit, require
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import call_point, commit_point, outside
@@ -102,7 +102,7 @@ class Caller:
         """Carry out a call; if it needs approval, ask for it, unless a grant covers it. False while it waits."""
         permit, question = use.permit, arguments.question()
         meaning = await self._deps.meaning(question) if question else None
-        apart: Mapping[str, Nearness] = {}
+        apart: Mapping[str, Meaning] = {}
         if question and (path := arguments.searched_path()) is not None:
             apart = await self._deps.of_folders(question, material.agent.id, material.turn.scope, path)
         doubted = material.turn.trust < max(tool.caution.trusted, Trust.APPROVED)
@@ -141,7 +141,7 @@ class Caller:
 
         return await self._db.write(_ASK, work)
 
-    def _about(self, material: PromptInputs, permit: Permit | None, meaning: Nearness | None) -> ToolContext:
+    def _about(self, material: PromptInputs, permit: Permit | None, meaning: Meaning | None) -> ToolContext:
         live = [asked.origin for asked in material.asked if asked.message.deleted_at is None]
         message = live[-1] if live else None
         now, checkpoints = self._deps.clock(), self._deps.checkpoints

@@ -35,7 +35,6 @@ from memory.search.embedding import (
     make_embedder,
     missing_words,
 )
-from memory.search.query import Nearness
 from memory.search.similarity import Meaning
 from memory.search.vector_texts import Embeddable
 from memory.search.vectors import EmbeddedRow
@@ -89,7 +88,7 @@ class Embedding:
     _parts: PartVectors = field(default_factory=PartVectors, init=False)
     _others: dict[str, "Embedding"] = field(default_factory=dict, init=False)
 
-    async def meaning(self, text: str) -> Nearness | None:
+    async def meaning(self, text: str) -> Meaning | None:
         """A text's meaning for a search; None without an embedder, or if it takes too long."""
         return (await self.understood(text)).meaning
 
@@ -103,7 +102,7 @@ class Embedding:
 
     async def of_folders(
         self, text: str, agent: AgentId | None, scope: Scope, path: str, seconds: float | None = None
-    ) -> Mapping[str, Nearness]:
+    ) -> Mapping[str, Meaning]:
         """The text's meaning for the searched folders with their own models, by model name."""
         models = await self.database.read(lambda rows: folders.embedding_models(rows, agent, scope, path))
         asked = await asyncio.gather(*(self._other(model).understood(text, seconds) for model in models))

@@ -15,7 +15,8 @@ from msgspec import Struct
 from memory.search import neighbors
 from memory.search.domains import COUNTED_ROWS, Lookup
 from memory.search.neighbors import MessageTraits, Stretch, Talk
-from memory.search.query import Baseline, Closeness, Cosines, Nearness, RowWindows, TextQuery
+from memory.search.query import TextQuery
+from memory.search.similarity import Baseline, Closeness, Cosines, Meaning, RowWindows
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
@@ -271,7 +272,7 @@ class _DomainQuery(Struct, frozen=True):
     words: list[Word]
     names: frozenset[str]
     meant: MeantPerson
-    meaning: Nearness | None
+    meaning: Meaning | None
     usual: Baseline | None
     near: Mapping[int, Cosines]
 
@@ -281,7 +282,7 @@ class _DomainQuery(Struct, frozen=True):
 
 
 def ranked(
-    find: Lookup, asked: TextQuery, meaning: Nearness | None, limit: int, asker: PersonId | None = None
+    find: Lookup, asked: TextQuery, meaning: Meaning | None, limit: int, asker: PersonId | None = None
 ) -> list[ScoredRow]:
     """The best rows for a text, in no order: `limit` of them, and those that tie with the last.
 
@@ -358,7 +359,7 @@ def _words(find: Lookup, asked: TextQuery, count: int) -> list[Word]:
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
-def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mapping[int, Cosines], Baseline | None]:
+def _nearest(find: Lookup, meaning: Meaning | None, count: int) -> tuple[Mapping[int, Cosines], Baseline | None]:
     """The rows that are near enough to be found without any word, and the usual nearness of rows."""
     if meaning is None or not count:
         return {}, None

@@ -13,7 +13,10 @@ from msgspec import Struct
 
 from memory.people.audience import Scope
 from memory.people.hidden_people import shown
-from memory.search.query import Domain, Embedded, Kind, Nearness, Query, RowSet, seen_by
+from memory.search.query import Domain, Kind, Query
+from memory.search.similarity import Meaning
+from memory.search.vector_texts import Embedded
+from memory.search.vectors import RowSet, seen_by
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -60,7 +63,7 @@ def asked(query: Query) -> list[Table]:
     return [table for table in TABLES if table.domain in wanted and given <= table.conditions.keys()]
 
 
-def apart(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], Nearness | None]]:
+def apart(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], Meaning | None]]:
     """A domain split by the model of its vectors, each part with the query's meaning in that model."""
     narrowed = narrowing(table, query)
     others = query.of_folders if table.kind == "passage" else {}
@@ -119,7 +122,7 @@ def _living_entries(agent: AgentId | None) -> Condition:
     return Condition(living) if agent is None else Condition(f"t.agent_id = ? AND {living}", (agent,))
 
 
-def _seen(kind: Kind, living: str) -> Callable[[AgentId | None], Condition]:
+def _seen(kind: Embedded, living: str) -> Callable[[AgentId | None], Condition]:
     """The rows of a kind that an agent can see and that are living."""
 
     def condition(agent: AgentId | None) -> Condition:
@@ -328,7 +331,7 @@ class Lookup(Struct, frozen=True, dict=True):
     agent: AgentId | None
     scope: Scope
     narrowed: tuple[Condition, ...]
-    meaning: Nearness | None = None
+    meaning: Meaning | None = None
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

@@ -1,14 +1,15 @@
 """Queries and results; and the values that a search's conditions can have, as far as a scope may know them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import regex
 from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message, Role
+from memory.search.similarity import Meaning
 from memory.store.database import Rows, Value
 from memory.store.fulltext import Term, all_words, match_query, terms
 from memory.store.ids import AgentId, PersonId, PlaceId
@@ -66,109 +67,10 @@ Domain: TypeAlias = Literal[
     "archival", "archival_blocks", "messages", "blocks", "activity", "files", "facts", "tasks", "summaries"
 ]
 Kind: TypeAlias = Literal["entry", "message", "block", "event", "passage", "fact", "task", "summary"]
-Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
-"""Kinds whose rows have vectors."""
-
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
 """The domains of a query that names none; without a name, agents and people search facts and tasks, too. Activity and
 summaries repeat other rows. Archival blocks belong to the blocks."""
 MAX_HITS = 100
-
-
-class Cosines(NamedTuple):
-    """The cosines between a row and the question: of the row itself, and of the row with the messages around it.
-
-    None where there is no vector (yet).
-    """
-
-    own: float | None
-    window: float | None
-
-    @property
-    def best(self) -> float:
-        """The greater of the two; -1, the minimum, without any."""
-        return max((view for view in self if view is not None), default=-1.0)
-
-    @property
-    def distance(self) -> float:
-        """1 minus the best cosine: 0 to 2."""
-        return max(1 - self.best, 0.0)
-
-
-class Baseline(NamedTuple):
-    """The usual nearness of rows to the question, from a sample of `own` cosines: the mean, the standard deviation, and
-    how many deviations above the mean the best of so many rows would be by chance (`bar`)."""
-
-    mean: float
-    spread: float
-    bar: float
-
-    def deviations(self, near: Cosines) -> float:
-        """How many standard deviations a row is above the mean."""
-        return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
-
-    def excess(self, near: Cosines) -> float:
-        """The same above the bar: below 0 it may be chance."""
-        return self.deviations(near) - self.bar
-
-
-class Closeness(NamedTuple):
-    """How close the question's words come to words of a message (`own`), of it and two to each side (`window`), and of
-    it and six to each side (`wide`): the mean of the greatest similarities; 1 is the same word in the same sense, 0
-    unrelated."""
-
-    own: float
-    window: float
-    wide: float
-
-
-class RowWindows(NamedTuple):
-    """The rows that `Closeness` reads together: the row alone, with two, and with six to each side."""
-
-    own: Sequence[int]
-    window: Sequence[int]
-    wide: Sequence[int]
-
-
-class RowSet(NamedTuple):
-    """The rows to search: those of a kind that an agent (None: any) can find in a scope, limited by `narrowed`.
-
-    `narrowed` is SQL over the kind's table as `t`, with parameters.
-    """
-
-    kind: Embedded
-    agent: AgentId | None
-    scope: Scope
-    narrowed: tuple[str, tuple[Value, ...]] | None
-
-
-class Nearness(Protocol):
-    """A text's meaning in an embedder's space, compared with stored vectors of the same model.
-
-    Rows are identified by the numbers of their tables. Rows outside the scope leave no trace in the result: conditions
-    are applied before the nearest are counted.
-    """
-
-    def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
-        """The `limit` nearest rows of each view."""
-        ...
-
-    def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
-        """The nearness of those of the rows that have vectors."""
-        ...
-
-    def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
-        """The usual nearness among `count` rows, estimated from a sample."""
-        ...
-
-    def close(
-        self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: frozenset[str]
-    ) -> Mapping[int, Closeness]:
-        """How close the question's words, without those in `without`, come to words of rows and their neighbors.
-
-        Rows without stored words are left out: with some embedders, all of them.
-        """
-        ...
 
 
 class Query(Struct, frozen=True):
@@ -201,8 +103,8 @@ class Query(Struct, frozen=True):
     path: str = ""
     asker: PersonId | None = None
     limit: int = 8
-    meaning: Nearness | None = None
-    of_folders: Mapping[str, Nearness] = field(default_factory=dict)
+    meaning: Meaning | None = None
+    of_folders: Mapping[str, Meaning] = field(default_factory=dict)
     guesses: bool = False
 
 
@@ -300,14 +202,3 @@ def tags(rows: Rows, agent: AgentId | None, scope: Scope) -> list[str]:
     sql = f"""SELECT DISTINCT tag.value AS tag FROM archival_entries, json_each(archival_entries.tags) tag
               WHERE {_KEPT} AND {condition} ORDER BY tag.value"""
     return [str(row["tag"]) for row in rows.all(sql, (agent, agent, *parameters))]
-
-
-def seen_by(kind: Kind, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:
-    """The rows `t` of a kind that an agent can see; None if those are all."""
-    if kind == "block" and agent is not None:
-        shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
-        return f"(t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2
-    if kind == "passage":
-        mine = "" if agent is None else "WHERE agent_id = ?"
-        return f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", () if agent is None else (agent,)
-    return None

@@ -3,20 +3,79 @@
 import importlib
 from collections.abc import Mapping, Sequence
 from math import log, sqrt
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
 from memory.search import vectors
 from memory.search.embedding.base import Tokens, Vector, signs
-from memory.search.query import Baseline, Closeness, Cosines, RowSet, RowWindows
 from memory.search.vector_texts import View
+from memory.search.vectors import RowSet
 from memory.store.database import Rows
 from memory.store.sqlite import cosine_distance
 
 
+class Cosines(NamedTuple):
+    """The cosines between a row and the question: of the row itself, and of the row with the messages around it.
+
+    None where there is no vector (yet).
+    """
+
+    own: float | None
+    window: float | None
+
+    @property
+    def best(self) -> float:
+        """The greater of the two; -1, the minimum, without any."""
+        return max((view for view in self if view is not None), default=-1.0)
+
+    @property
+    def distance(self) -> float:
+        """1 minus the best cosine: 0 to 2."""
+        return max(1 - self.best, 0.0)
+
+
+class Baseline(NamedTuple):
+    """The usual nearness of rows to the question, from a sample of `own` cosines: the mean, the standard deviation, and
+    how many deviations above the mean the best of so many rows would be by chance (`bar`)."""
+
+    mean: float
+    spread: float
+    bar: float
+
+    def deviations(self, near: Cosines) -> float:
+        """How many standard deviations a row is above the mean."""
+        return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
+
+    def excess(self, near: Cosines) -> float:
+        """The same above the bar: below 0 it may be chance."""
+        return self.deviations(near) - self.bar
+
+
+class Closeness(NamedTuple):
+    """How close the question's words come to words of a message (`own`), of it and two to each side (`window`), and of
+    it and six to each side (`wide`): the mean of the greatest similarities; 1 is the same word in the same sense, 0
+    unrelated."""
+
+    own: float
+    window: float
+    wide: float
+
+
+class RowWindows(NamedTuple):
+    """The rows that `Closeness` reads together: the row alone, with two, and with six to each side."""
+
+    own: Sequence[int]
+    window: Sequence[int]
+    wide: Sequence[int]
+
+
 class Meaning(Struct, frozen=True):
-    """A question in the space of one model; see `Nearness`."""
+    """A text in an embedder's space, compared with stored vectors of the same model.
+
+    Rows are identified by the numbers of their tables. Rows outside the scope leave no trace in the result: conditions
+    are applied before the nearest are counted.
+    """
 
     model: str
     vector: Vector
@@ -27,11 +86,13 @@ class Meaning(Struct, frozen=True):
         return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
 
     def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
+        """The `limit` nearest rows of each view."""
         views: tuple[View, ...] = ("own", "window") if among.kind == "message" else ("own",)
         found = {row for view in views for row in vectors.nearest(rows, self._question(among, view), limit)}
         return self.of(rows, among, sorted(found))
 
     def of(self, rows: Rows, among: RowSet, numbers: Sequence[int]) -> Mapping[int, Cosines]:
+        """The nearness of those of the rows that have vectors."""
         own = vectors.similarities(rows, self._question(among), numbers)
         window: Mapping[int, float] = {}
         if among.kind == "message":
@@ -39,11 +100,16 @@ class Meaning(Struct, frozen=True):
         return {number: Cosines(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
 
     def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
+        """The usual nearness among `count` rows, estimated from a sample."""
         return usual_of(vectors.sample(rows, self._question(among), _SAMPLE), count)
 
     def close(
         self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: frozenset[str]
     ) -> Mapping[int, Closeness]:
+        """How close the question's words, without those in `without`, come to words of rows and their neighbors.
+
+        Rows without stored words are left out: with some embedders, all of them.
+        """
         if self.tokens is None or not around:
             return {}
         width = len(signs(self.vector))

@@ -15,10 +15,11 @@ from msgspec import Struct
 
 from memory.store.database import Row, Rows
 
-Kind: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
+Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
+"""Kinds whose rows have vectors."""
 View: TypeAlias = Literal["own", "window"]
 
-KINDS: tuple[Kind, ...] = ("entry", "message", "block", "passage", "task")
+KINDS: tuple[Embedded, ...] = ("entry", "message", "block", "passage", "task")
 MAX_CHARACTERS = 30_000
 """Characters of one row; the rest is found by words only."""
 
@@ -44,7 +45,7 @@ class Embeddable(Struct, frozen=True):
     `model` is the model of the row's folder, if that has its own.
     """
 
-    kind: Kind
+    kind: Embedded
     row: int
     agent: str
     audience: str
@@ -59,7 +60,7 @@ class Embeddable(Struct, frozen=True):
         return hashlib.blake2b(told.encode(), digest_size=16).digest()
 
 
-def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]:
+def texts_of(rows: Rows, kind: Embedded, numbers: Sequence[int]) -> list[Embeddable]:
     """Those of these rows that have something to embed, in their current form; in no order."""
     match kind:
         case "message":

@@ -7,16 +7,17 @@ the scope change neither the results nor their order.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from memory.people.audience import Scope
 from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
-from memory.search.query import RowSet, seen_by
-from memory.search.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
+from memory.search.vector_texts import KINDS, Embeddable, Embedded, Text, View, texts_of
 from memory.store import sqlite
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
-from memory.store.ids import EntryId
+from memory.store.ids import AgentId, EntryId
 
 MOST_FAILURES = 3
 """After this many refusals by an embedder, a row is skipped until it changes."""
@@ -26,6 +27,18 @@ _PER_HIT = 8  # candidates per requested hit
 _SAMPLED = 4_000  # vectors, from one space after the other, in index order
 
 _TOKEN_PARTS = 4  # of a message, each about 200 tokens: the rest is found by its words and vectors
+
+
+class RowSet(NamedTuple):
+    """The rows to search: those of a kind that an agent (None: any) can find in a scope, limited by `narrowed`.
+
+    `narrowed` is SQL over the kind's table as `t`, with parameters.
+    """
+
+    kind: Embedded
+    agent: AgentId | None
+    scope: Scope
+    narrowed: tuple[str, tuple[Value, ...]] | None
 
 
 class Question(Struct, frozen=True):
@@ -143,15 +156,26 @@ def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
     return " AND ".join(parts), tuple(parameters)
 
 
-_TABLE: Mapping[Kind, str] = {
+def seen_by(kind: Embedded, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:
+    """The rows `t` of a kind that an agent can see; None if those are all."""
+    if kind == "block" and agent is not None:
+        shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
+        return f"(t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2
+    if kind == "passage":
+        mine = "" if agent is None else "WHERE agent_id = ?"
+        return f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", () if agent is None else (agent,)
+    return None
+
+
+_TABLE: Mapping[Embedded, str] = {
     "entry": "archival_entries",
     "message": "messages",
     "block": "memory_blocks",
     "passage": "file_passages",
     "task": "tasks",
 }
-_NUMBER: Mapping[Kind, str] = {"entry": "n", "message": "id", "block": "n", "passage": "n", "task": "id"}
-_LIVING: Mapping[Kind, str] = {
+_NUMBER: Mapping[Embedded, str] = {"entry": "n", "message": "id", "block": "n", "passage": "n", "task": "id"}
+_LIVING: Mapping[Embedded, str] = {
     "entry": "archived_at IS NULL AND superseded_by IS NULL",
     "message": "search_text <> ''",
     "block": "deleted_at IS NULL",

@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 from memory.people.audience import PUBLIC, Scope
 from memory.search.hybrid import search
-from memory.search.query import Query, RowSet
+from memory.search.query import Query
 from memory.search.similarity import Meaning
+from memory.search.vectors import RowSet
 from memory.store.database import Tx
 from memory.store.ids import AgentId
 from memory.store.sqlite import Connection

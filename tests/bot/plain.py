@@ -6,17 +6,17 @@ from bot.agents.deps import QueryMeaning
 from bot.agents.permissions.policy import People
 from bot.services.memory.search import Search
 from memory.people.audience import Scope
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.ids import AgentId
 
 
-async def words_alone(_text: str) -> Nearness | None:
+async def words_alone(_text: str) -> Meaning | None:
     """No text has a vector."""
 
 
-async def none_of_folders(_text: str, _agent: AgentId | None, _scope: Scope, _path: str) -> Mapping[str, Nearness]:
+async def none_of_folders(_text: str, _agent: AgentId | None, _scope: Scope, _path: str) -> Mapping[str, Meaning]:
     return {}
 
 

@@ -50,7 +50,7 @@ from memory.blocks.store import CheckpointPolicy
 from memory.people.privacy import Erasure
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.clock import to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Row, Rows, Tx
@@ -117,7 +117,7 @@ class Setting:
     halt_phrase: str = "stop everything"
     halted: bool = False
     """From the beginning, before anything is taken up."""
-    meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
+    meaning: Callable[[str], Awaitable[Meaning | None]] = words_alone
     typing: TypingPeople = field(default_factory=TypingPeople)
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Further constellations, with the places that are theirs."""

@@ -15,7 +15,8 @@ from memory.knowledge.archival import Entry
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.search.hybrid import search
-from memory.search.query import Domain, Hit, Nearness, Query
+from memory.search.query import Domain, Hit, Query
+from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId, EntryId, MessageId
@@ -43,7 +44,7 @@ def recall_entries(
     agent: AgentId,
     asked: Sequence[str],
     history: Sequence[Message],
-    meaning: Nearness | None = None,
+    meaning: Meaning | None = None,
 ) -> list[RecalledEntry]:
     """The agent's entries that fit the messages, best first, that the hearers of the turn may know.
 

@@ -68,7 +68,7 @@ from memory.queue.steps import (
     WorkState,
 )
 from memory.queue.turns import Turn
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import BlockId, MessageId, place_source
@@ -241,7 +241,7 @@ def _with_what_came(rows: Rows, turn: Turn, asked: PromptMessage, shown: Iterabl
     return replace(asked, answers=answers, pictures=pictures)
 
 
-def add_recalled(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
+def add_recalled(rows: Rows, material: PromptInputs, meaning: Meaning | None = None) -> PromptInputs:
     """Add recalled entries; `meaning` is that of `recall_texts`; None searches by words only."""
     if not material.remembers or is_patrol(material.turn.place):
         return material

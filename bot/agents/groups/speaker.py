@@ -26,7 +26,6 @@ from memory.queue import messages
 from memory.queue.inbox import InRow
 from memory.queue.payloads import LetterEvent, addressee
 from memory.queue.turns import Turn
-from memory.search.query import Nearness
 from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, GroupId, PersonId, TurnId
@@ -210,7 +209,7 @@ def _next_in_turn(found: Team, settings: RoundRobin, state: GroupState, now: dat
 
 
 async def member_similarity(
-    database: Database, head: InRow, meaning: Callable[[str], Awaitable[Nearness | None]]
+    database: Database, head: InRow, meaning: Callable[[str], Awaitable[Meaning | None]]
 ) -> Mapping[str, float]:
     """The cosines of the waiting messages to members' profiles, by profile; empty without an embedder.
 

@@ -25,7 +25,7 @@ from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust
 from memory.queue.turns import Turn
 from memory.requests import Permit
-from memory.search.query import Nearness
+from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import BlockId, MessageId, TurnId
 
@@ -88,13 +88,13 @@ class ToolContext(Struct, frozen=True):
     """Where the turn stands: for an `OutsideTool`, which runs in no transaction of its caller."""
     permit: Permit | None = None
     """The yes under which the call is made, if it took one (`memory.requests.require`)."""
-    meaning: Nearness | None = None
+    meaning: Meaning | None = None
     """That of the call's question."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
     """How what is written in blocks is kept."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
     """The versions of blocks that the model had been shown when it made the call."""
-    of_folders: Mapping[str, Nearness] = field(default_factory=dict)
+    of_folders: Mapping[str, Meaning] = field(default_factory=dict)
     """That of the call's question for folders with an embedding model of their own, by its name."""
     source: str = ""
     """What takes trust from the turn, in words."""

@@ -21,7 +21,7 @@ from memory.knowledge.feedback import unquoted
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search import vectors
-from memory.search.query import RowSet
+from memory.search.vectors import RowSet
 from memory.store.database import Row, Rows
 from memory.store.fulltext import word_set
 from memory.store.ids import AgentId

@@ -24,9 +24,9 @@ from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Choice, missing_words, packaged, to_vector
 from memory.search.hybrid import search
-from memory.search.query import Query, RowSet
+from memory.search.query import Query
 from memory.search.vector_texts import texts_of
-from memory.search.vectors import Question, nearest
+from memory.search.vectors import Question, RowSet, nearest
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx

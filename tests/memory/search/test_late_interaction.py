@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
 from memory.search.embedding import Embedding, Tokens, to_vector
-from memory.search.query import Closeness, RowSet, RowWindows
-from memory.search.similarity import MOST_WORDS, SIMILAR, Meaning, interact
-from memory.search.vectors import EmbeddedRow, Question, tokens_of
+from memory.search.similarity import MOST_WORDS, SIMILAR, Closeness, Meaning, RowWindows, interact
+from memory.search.vectors import EmbeddedRow, Question, RowSet, tokens_of
 from memory.store.database import Rows, Tx
 from tests.memory.search.search_world import ATTIC, HERE, World, ids, look
 

@@ -1,18 +1,17 @@
 """Search with vectors: rows are found by what they mean, under every condition that holds for words too."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 import pytest
+from msgspec import field
 
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.search.embedding import to_vector
-from memory.search.query import Baseline, Closeness, Cosines, RowSet, RowWindows
-from memory.search.similarity import Meaning
+from memory.search.similarity import Baseline, Cosines, Meaning
+from memory.search.vectors import RowSet
 from memory.store.database import Rows
 from tests.memory.parts import delete_message
 from tests.memory.search.search_world import ANN, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
@@ -25,11 +24,10 @@ HALF = (0.55, 0.835)
 ABOUT_DOGS = Meaning(MODEL, to_vector(DOGS))
 
 
-@dataclass
-class Liar:
+class Liar(Meaning, frozen=True):
     """Vectors that keep to nothing: every row is near."""
 
-    numbers: Sequence[int]
+    numbers: Sequence[int] = ()
     asked: list[RowSet] = field(default_factory=list)
 
     def nearest(self, rows: Rows, among: RowSet, limit: int) -> Mapping[int, Cosines]:
@@ -41,11 +39,6 @@ class Liar:
 
     def usual(self, rows: Rows, among: RowSet, count: int) -> Baseline:
         return Baseline(0.0, 0.1, 3.0)
-
-    def close(
-        self, rows: Rows, among: RowSet, around: Mapping[int, RowWindows], without: Any
-    ) -> Mapping[int, Closeness]:
-        return {number: Closeness(0.9, 0.9, 0.9) for number in around}
 
 
 def task(world: World, title: str, audience: Audience = HERE.audience) -> Task:
@@ -154,7 +147,7 @@ def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world:
     bob = world.hear("it rains", person=BOB, speaker="Bob")
     gone = world.hear("it rains", external_id="gone")
     delete_message(world.tx, "gone", NOON)
-    liar = Liar([int(number) for number in (allowed, hidden, bob, gone)])
+    liar = Liar(MODEL, ABOUT_DOGS.vector, numbers=[int(number) for number in (allowed, hidden, bob, gone)])
     found = look(world, "hounds", meaning=liar, author="Ann", domains=frozenset({"messages"}))
     assert ids(found) == [allowed]
     (among,) = liar.asked
@@ -164,4 +157,9 @@ def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world:
     theirs = world.keep("it rains", agent=MOON)
     row = world.tx.one("SELECT n FROM archival_entries WHERE id = ?", (theirs,))
     assert row is not None
-    assert look(world, "hounds", meaning=Liar([row["n"]]), domains=frozenset({"archival"})).hits == []
+    assert (
+        look(
+            world, "hounds", meaning=Liar(MODEL, ABOUT_DOGS.vector, numbers=[row["n"]]), domains=frozenset({"archival"})
+        ).hits
+        == []
+    )

@@ -12,9 +12,8 @@ from memory.queue import messages
 from memory.queue.messages import NewMessage
 from memory.search import vectors
 from memory.search.embedding import Embedding, Vector, to_vector
-from memory.search.query import RowSet
-from memory.search.vector_texts import KINDS, Embeddable, Kind
-from memory.search.vectors import EmbeddedRow, Question
+from memory.search.vector_texts import KINDS, Embeddable, Embedded
+from memory.search.vectors import EmbeddedRow, Question, RowSet
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId
 from memory.store.sqlite import cosine_distance
@@ -80,7 +79,7 @@ class Asking(NamedTuple):
 
 
 class Near(NamedTuple):
-    kind: Kind
+    kind: Embedded
     row: int
     cosine: float
 
@@ -89,7 +88,7 @@ def asking(text: str, **change: Any) -> Asking:
     return Asking(pointing(text), **change)
 
 
-def question(asked: Asking, kind: Kind, scope: Scope) -> Question:
+def question(asked: Asking, kind: Embedded, scope: Scope) -> Question:
     narrowed = asked.where if kind == "message" else None
     return Question(asked.model, asked.vector, RowSet(kind, asked.agent, scope, narrowed))
 
