@@ -23,6 +23,9 @@ from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 
 Kind: TypeAlias = Literal["entry", "message", "block", "summary"]
 
+NOTHING_FOUND = "Nothing was found"
+"""How the result of a tool begins that searched and found nothing."""
+
 
 class Memory(Struct, frozen=True):
     """One memory that may be shown. `people` are those whose words it holds, or whom it is about.
@@ -52,6 +55,8 @@ class Account(Struct, frozen=True):
     turn: TurnId
     memories: tuple[Memory, ...]
     tools: tuple[str, ...]
+    vain: int
+    """How many of the tools' calls searched and found nothing."""
     hidden: int
     gone: int
     recorded: bool
@@ -110,11 +115,14 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     living = sum(each.living for each in found)
     shown = [memory for each in found for memory in each.shown]
     # Names of tools are no content: they are told of a turn that may be known, also where its rows were narrowed.
-    ran = rows.all("SELECT tool_name FROM messages WHERE batch_id = ? AND role = 'tool' ORDER BY id", (turn.id,))
+    vain = f"substr(content, 1, {len(NOTHING_FOUND)}) = ? AS vain"
+    told = f"SELECT tool_name, {vain} FROM messages WHERE batch_id = ? AND role = 'tool' ORDER BY id"
+    ran = rows.all(told, (NOTHING_FOUND, turn.id))
     return Account(
         turn=turn.id,
         memories=tuple(memory for memory in shown if memory.text.strip()),
         tools=tuple(str(row["tool_name"]) for row in ran),
+        vain=sum(row["vain"] for row in ran),
         hidden=living - len(shown),
         gone=sum(map(len, uses.values())) - living,
         recorded=turn.person is not None or bool(uses),

@@ -36,10 +36,15 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
     return _dated(words, shape, there, time=f"{there:%H:%M}", soon=soon)
 
 
+def date_words(day: date) -> str:
+    """A date with its weekday: "Thu, Nov 26, 2026", "Do., 26.11.2026"."""
+    return _dated(_words(language()), "date", day)
+
+
 def clock_words(moment: datetime, zone: str) -> str:
     """A time in a zone with its date: "Thu, Nov 26, 2026, 09:00", "Do., 26.11.2026, 09:00"."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())
-    return _dated(words, "clock", there, date=_dated(words, "date", there), time=f"{there:%H:%M}")
+    return _dated(words, "clock", there, date=date_words(there), time=f"{there:%H:%M}")
 
 
 def _dated(words: Mapping[str, Any], shape: str, day: date, **more: str) -> str:

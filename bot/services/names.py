@@ -149,6 +149,11 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
     )
 
 
+def is_shared(audience: str) -> bool:
+    """Whether an audience has to be named: neither the owner alone nor everybody."""
+    return audience not in (OWNER, PUBLIC)
+
+
 def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     """The block of that name or id. Raises UserError, listing the valid names."""
     every = named_blocks(rows, scope)

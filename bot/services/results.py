@@ -169,7 +169,7 @@ def relative(moment: datetime, now: datetime) -> str:
         if count := days if away >= unit else 0:
             return ngettext(*(ahead if later else ago), count)
     # `now` may be the beginning of the call in which this was decided.
-    return _("in less than a minute") if moment - now > timedelta(seconds=5) else _("now")
+    return _("in less than a minute") if moment - now > timedelta(seconds=5) else _("just now")
 
 
 def forgotten(count: int) -> str:

@@ -421,6 +421,7 @@ _LOGS: Mapping[str, _Log] = {
         Field(name="messages", type=FieldType.NUMBER, description="how many it stands for"),
     ),
 }
+LOG_DESCRIPTIONS = tuple(each.description for each in _LOGS.values())
 
 
 class LogContext(Struct, frozen=True):

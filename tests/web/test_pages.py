@@ -238,7 +238,7 @@ def _accept(arrival: Arrival, tx: Tx) -> None:
 async def test_a_link_puts_no_words_on_a_page(s: Site) -> None:
     for path in ("/", "/search", "/people"):
         assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
-    assert '<option value="archival_memory">Archival memory</option>' in (await s.get("/search")).text
+    assert '<option value="archival_memory">Stored entries</option>' in (await s.get("/search")).text
     assert "Only this agent&#39;s memory" in (await s.get("/commands/search")).text
 
 

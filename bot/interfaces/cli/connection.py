@@ -40,8 +40,9 @@ class Connection(Struct, frozen=True):
     def once(self, text: str, external_id: str) -> AsyncGenerator[ChatEvent, None]:
         return self._events("once", text=text, external_id=external_id)
 
-    async def say(self, text: str) -> Taken:
-        taken = await self._ask("say", text=text, external_id=new_id())
+    async def say(self, text: str, external_id: str) -> Taken:
+        """Send a line; the same `external_id` again is the same line."""
+        taken = await self._ask("say", text=text, external_id=external_id)
         with same_version():
             return msgspec.convert(taken, Taken)
 

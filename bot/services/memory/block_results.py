@@ -7,8 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
+from bot.services.names import is_shared
 from bot.services.results import Markup, Result, Row
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
+from memory.blocks.configured import TEMPLATES
+from memory.blocks.edits import LOG_DESCRIPTIONS
 from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult
 from sources.text import one_line
@@ -17,6 +20,15 @@ from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentenc
 _EXCERPT = 40
 _NOW_AT = gettext_noop("Block {block} is now at version {version}.")
 _STATES = {"sound": gettext_noop("intact"), "repaired": gettext_noop("repaired"), "damaged": gettext_noop("damaged")}
+_PURPOSES = {
+    TEMPLATES["persona"].description: gettext_noop("Who the agent is and how it behaves"),
+    TEMPLATES["human"].description: gettext_noop("What the agent knows about the person it talks with"),
+    TEMPLATES["scratchpad"].description: gettext_noop("The agent's notes on what it is doing"),
+    LOG_DESCRIPTIONS[0]: gettext_noop("Which tools the agent used, and whether they worked"),
+    LOG_DESCRIPTIONS[1]: gettext_noop("What happened besides messages"),
+    LOG_DESCRIPTIONS[2]: gettext_noop("When earlier messages were summarized"),
+}
+"""What blocks are for, in place of what models are told."""
 Names = Mapping[Writer, str]
 
 
@@ -33,8 +45,13 @@ class BlockRow(Row):
     description: str
     changed_at: datetime = Field(validation_alias="updated_at")
 
+    @property
+    def purpose(self) -> str:
+        return _(_PURPOSES[self.description]) if self.description in _PURPOSES else self.description
+
     def line(self, markup: Markup) -> str:
-        return f"`{self.block}` ({markup.text(f'{self.agent}, {self.readers}')}): {markup.text(self.description)}"
+        whose = f"{self.agent}, {self.readers}" if is_shared(self.audience) else self.agent
+        return f"`{self.block}` ({markup.text(whose)}): {markup.text(self.purpose)}"
 
 
 def state_of(block: str, version: int) -> str:
@@ -61,7 +78,7 @@ class ShownBlock(Result):
         size = row.told(markup, text, length=number_text(row.size), version=str(self.version))
         head = f"**{markup.text(row.block)}** ({markup.text(row.agent)}, {size})"
         content = "\n".join(part for part in (self.profile, self.text) if part) or _("(empty)")
-        return [head, markup.text(row.description), "", content]
+        return [head, markup.text(row.purpose), "", content]
 
     def terminal(self, _markup: Markup) -> str:
         """The text alone, so that it can go into a file and come back."""

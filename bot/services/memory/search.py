@@ -26,29 +26,34 @@ from bot.errors import UserError
 from bot.services.agents.task_lists import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archive import agents_called
-from bot.services.names import MOMENTS, moment_said, where
+from bot.services.names import MOMENTS, is_shared, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
 from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
-from memory.people.audience import Audience, Scope
-from memory.people.identities import label_called
-from memory.queue import inbox
+from memory.people.audience import Scope
+from memory.people.identities import label_called, place_called
+from memory.queue import inbox, messages
 from memory.search import query
 from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Rows
-from memory.store.ids import PlaceId
+from memory.store.ids import MessageId, PlaceId
 from memory.store.records import asdict, replace
 from scheduler.zones import zone_of
-from sources.text import one_line
+from sources.text import one_line, place_title
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
 ME = "me"
 _EVERY: tuple[Domain, ...] = get_args(Domain)
 _OFFERED = 200  # names to choose from
 _SHOWN, _BESIDE = 300, 120  # characters of one hit, and of the messages before and after it
+_PLACES = {
+    "archival_memory": gettext_noop("Stored entries"),
+    "constellation_messages": gettext_noop("Conversations of all agents"),
+    "all": gettext_noop("Everything"),
+}
 _LONGEST_NAME = 100  # of Discord's suggestions
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
@@ -75,9 +80,9 @@ class SearchTerms(SearchEntries):
     text the newest that meet the conditions are wanted.
     """
 
-    domain: Annotated[Where | None, Param("Where to search (default: entries, messages, blocks, facts and tasks)")] = (
-        None
-    )
+    domain: Annotated[
+        Where | None, Param("Where to search (default: entries, messages, blocks, facts and tasks)", labels=_PLACES)
+    ] = None
     author: Annotated[str, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
     place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
@@ -101,9 +106,9 @@ _SEARCHED = {
 """What was searched, by its domain."""
 _KINDS = {
     "block": gettext_noop("block"),
-    "entry": gettext_noop("entry"),
+    "entry": gettext_noop("stored entry"),
     "message": gettext_noop("message"),
-    "event": gettext_noop("activity note"),
+    "event": gettext_noop("activity"),
     "fact": gettext_noop("fact"),
     "task": gettext_noop("task"),
     "summary": gettext_noop("summary"),
@@ -121,20 +126,22 @@ class HitRow(Row):
     by: str = Field(validation_alias="speaker")
     audience: str
     where: str
-    """The same by name."""
+    """The place of a message; of anything else its audience, by name."""
     when: datetime
     why: str
     perhaps: bool
     """It is a guess: nothing but some nearness of meaning speaks for it."""
     matched: Why = Field(exclude=True)
     """Why it was found, for programs."""
+    mine: frozenset[str] = Field(exclude=True)
+    """Those of the messages, by id, that the reader said."""
     before: Beside | None
     after: Beside | None
 
     @classmethod
-    def of(cls, hit: Hit, where: str) -> "HitRow":
+    def of(cls, hit: Hit, where: str, mine: frozenset[str]) -> "HitRow":
         beside = {"before": Beside.of(hit.before), "after": Beside.of(hit.after)}
-        return cls.from_record(hit, **beside, where=where, why=why_found(hit), matched=Why.of(hit))
+        return cls.from_record(hit, **beside, where=where, why=why_found(hit), matched=Why.of(hit), mine=mine)
 
     @property
     def name(self) -> str:
@@ -145,6 +152,10 @@ class HitRow(Row):
         return shown_name(self.label, "") if self.kind == "entry" else self.label
 
     @property
+    def who(self) -> str:
+        return self._called(self.id, self.by)
+
+    @property
     def reason(self) -> str:
         """For pages, which show by a badge that it is a guess."""
         return why_words(dataclasses.replace(self.matched, perhaps=False))
@@ -153,14 +164,20 @@ class HitRow(Row):
         return {**self.model_dump(mode="json"), **asdict(self.matched)}
 
     def line(self, markup: Markup) -> str:
-        name = f" {markup.text(one_line(self.name))}" if self.name else ""
-        by = f" {_('by {by}', by=markup.text(one_line(self.by)))}" if self.by else ""
-        why = f"; {markup.text(found)}" if (found := why_words(self.matched)) else ""
+        kind = "" if self.kind == "message" else f"{_(_KINDS[self.kind])} {self.name}".strip()
+        where = self.where if self.by or is_shared(self.audience) else ""
+        told = [markup.text(one_line(each)) for each in (kind, self.who, where) if each]
+        told = [*told, markup.time(self.when), *([_("perhaps")] if self.perhaps else [])]
+        around = ((_("just before"), self.before), (_("just after"), self.after)) if self.matched.around else ()
+        beside = [f"{word}: {markup.text(one_line(self._said(said), _BESIDE))}" for word, said in around if said]
         text = markup.quote(" ".join(self.text[:_SHOWN].split()))
-        told = ((_("just before"), self.before), (_("just after"), self.after))
-        beside = [markup.small(f"{word}: {markup.text(one_line(_said(said), _BESIDE))}") for word, said in told if said]
-        what = f"{_(_KINDS[self.kind])}{name}{markup.number(self.id)}{by}, {markup.time(self.when)}{why}"
-        return "\n".join([text, *beside, markup.small(what)])
+        return "\n".join([text, *map(markup.small, (*beside, ", ".join(told)))])
+
+    def _said(self, beside: Beside) -> str:
+        return f"{self._called(beside.id, beside.by)}: {beside.text}"
+
+    def _called(self, message: str, name: str) -> str:
+        return _("you") if message in self.mine else name
 
 
 def why_words(told: Why) -> str:
@@ -187,8 +204,8 @@ class SearchResults(Result):
     """They are a listing, without words."""
 
     @classmethod
-    def of(cls, found: Results, places: Mapping[Audience, str]) -> "SearchResults":
-        hits = tuple([HitRow.of(hit, places[hit.audience]) for hit in found.hits])
+    def of(cls, found: Results, places: Mapping[str, str], mine: frozenset[str]) -> "SearchResults":
+        hits = tuple([HitRow.of(hit, places[hit.place or hit.audience], mine) for hit in found.hits])
         return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet))
 
     @property
@@ -203,8 +220,7 @@ class SearchResults(Result):
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.hits)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
-        best = _("The best matches come first.") if len(self.hits) > 1 else ""
-        order = NEWEST if self.newest and self.hits else best
+        order = NEWEST if self.newest and self.hits else ""
         return list(filter(None, (order, perhaps if guess else "", words)))
 
     def lines(self, markup: Markup) -> list[str]:
@@ -217,10 +233,6 @@ class SearchResults(Result):
     def terminal(self, markup: Markup) -> str:
         why = [_("Why: {reason}.", reason=one_line(self.words_alone, 120))] if self.words_alone else []
         return "\n".join([*self.lines(markup), *why])
-
-
-def _said(beside: Beside) -> str:
-    return f"{beside.by}: {beside.text}"
 
 
 class Search(MemoryService, frozen=True):
@@ -247,9 +259,10 @@ class Search(MemoryService, frozen=True):
 
         def find(rows: Rows) -> SearchResults:
             found = search(rows, query, caller.scope)
-            named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
-            places = {each: where(rows, each, caller.scope) for each in {hit.audience for hit in found.hits}}
-            return SearchResults.of(replace(found, hits=named, words_alone=why), places)
+            hits = found.hits if found.newest else _people_first(found.hits)
+            hits = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in hits]
+            found = replace(found, hits=hits[: arguments.limit], words_alone=why)
+            return SearchResults.of(found, self._places(rows, caller, hits), self._mine(rows, caller, hits))
 
         found = await self.database.read(find)
         return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})
@@ -279,6 +292,21 @@ class Search(MemoryService, frozen=True):
     def tags(self, rows: Rows, caller: Caller) -> Suggestions:
         return _same(query.tags(rows, None, caller.scope))
 
+    def _places(self, rows: Rows, caller: Caller, hits: Iterable[Hit]) -> dict[str, str]:
+        """The names of places and audiences."""
+        told = dict[str, str]()
+        for hit in hits:
+            place = place_called(rows, hit.place, caller.scope) if hit.place else ""
+            told[hit.place or hit.audience] = place_title(place) or where(rows, hit.audience, caller.scope)
+        return told
+
+    def _mine(self, rows: Rows, caller: Caller, hits: Iterable[Hit]) -> frozenset[str]:
+        """The messages that the caller said, of those that are shown."""
+        own = self.people.selves(caller.person)
+        said = messages.by_ids(rows, [MessageId(int(hit.id)) for hit in hits if hit.kind == "message"], caller.scope)
+        beside = [each for hit in hits for each in (hit.before, hit.after) if each]
+        return frozenset(str(each.id) for each in (*said, *beside) if each.role == "user" and each.person in own)
+
     def _query(self, rows: Rows, caller: Caller, wanted: SearchTerms) -> Query:
         """The query of the store. Raises UserError, ToolError."""
         domains = domains_of(wanted.domain)
@@ -304,9 +332,14 @@ class Search(MemoryService, frozen=True):
             category=category_meant(rows, wanted.category.strip(), domains, agent, caller.scope),
             tags=tags_meant(rows, tags, domains, agent, caller.scope),
             asker=caller.person,
-            limit=wanted.limit,
+            limit=2 * wanted.limit if wanted.text.strip() else wanted.limit,
             guesses=True,
         )
+
+
+def _people_first(hits: list[Hit]) -> list[Hit]:
+    """What agents answered repeats what people said, so it comes after that; guesses stay last."""
+    return sorted(hits, key=lambda hit: (hit.perhaps, hit.role == "assistant"))
 
 
 def _same(names: Iterable[str]) -> Suggestions:

@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Action
 from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import NamedBlock, find_agent, find_living, named_blocks, where
+from bot.services.names import NamedBlock, find_agent, find_living, is_shared, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import MemoryService, commit, reads
@@ -39,6 +39,7 @@ from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
 from memory.unattended_turns import NightTurn
+from scheduler.descriptions import date_words
 from sources.text import one_line, place_title
 from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop, sentence
 
@@ -76,20 +77,30 @@ _DEEDS = {
 }
 
 
+_WEEK = gettext_noop("week of {start}")
+_KINDS = {"agent": gettext_noop("recently"), "session": gettext_noop("earlier conversation"), "day": "", "week": ""}
+
+
 class SummaryRow(Row):
     """A summary: of what, whose or when, where that is known, and by which model it was written."""
 
     of: str
     name: str
+    title: str = Field(default="", exclude=True)
+    """Its name for people, if that is another."""
     heard_in: str
+    audience: str = Field(exclude=True)
     messages: int | None
     made: datetime = Field(validation_alias="created_at")
     by: str = Field(validation_alias="model")
     text: str = Field(validation_alias="summary")
 
     def line(self, markup: Markup) -> str:
-        by = _(", extracted by rules") if self.by == OFFLINE else ""
-        return f"{markup.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {markup.text(self.text)}"
+        where = self.heard_in if is_shared(self.audience) else ""
+        by = _("made without a language model") if self.by == OFFLINE else ""
+        name = self.title or self.name
+        about = ", ".join(filter(None, (_(_KINDS.get(self.of, self.of)), where, by)))
+        return f"{markup.text(f'{name} ({about})' if about else name)}: {markup.text(self.text)}"
 
 
 class Summaries(Struct, frozen=True):
@@ -138,7 +149,7 @@ def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
 
 
 def _did(found: AgentSummary, heard: str) -> SummaryRow:
-    of = {"of": _("agent"), "name": found.agent_name, "made": found.generated_at}
+    of = {"of": "agent", "name": found.agent_name, "made": found.generated_at}
     return SummaryRow.from_record(found, **of, heard_in=heard)
 
 
@@ -147,16 +158,16 @@ def _session(found: Session, name: str, heard: str) -> SummaryRow:
     parts = [found.what, _listed(_("Decided"), found.decisions), _listed(_("Files"), found.files)]
     parts += [_listed(_("Commits"), found.commits), _listed(_("Open"), found.unfinished)]
     text = " ".join(filter(None, parts))
-    of, at = _("session"), found.last_at
-    return SummaryRow(of=of, name=name, heard_in=heard, messages=None, made=at, by=OFFLINE, text=text)
+    told = {"of": "session", "name": name, "heard_in": heard, "messages": None, "by": OFFLINE, "text": text}
+    return SummaryRow.from_record(found, made=found.last_at, **told)
 
 
 def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
-    day = f"{found.start:%Y-%m-%d}"
+    day, shown = f"{found.start:%Y-%m-%d}", date_words(found.start)
     parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
     told = {"made": found.created_at or found.end, "text": " ".join(filter(None, parts)), "heard_in": heard}
-    name = day if found.span == "day" else _("week of {start}", start=day)
-    return SummaryRow.from_record(found, of=_(found.span), name=name, **told)
+    name, title = (day, shown) if found.span == "day" else (_(_WEEK, start=day), _(_WEEK, start=shown))
+    return SummaryRow.from_record(found, of=found.span, name=name, title=title, **told)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:

@@ -140,6 +140,8 @@ class Explanation(Result):
     turn: str
     memories: tuple[MemoryRow, ...]
     tools: tuple[str, ...]
+    vain: int
+    """How many calls of tools searched and found nothing."""
     hidden: int
     gone: int
     recorded: bool
@@ -174,7 +176,10 @@ class Explanation(Result):
             )
         ran = Counter(self.tools)
         tools = ", ".join(f"{markup.text(name)}{f' × {count}' if count > 1 else ''}" for name, count in ran.items())
-        return [*lines, _("Tools used: {tools}.", tools=tools) if tools else _("No tools were used.")]
+        lines.append(_("Tools used: {tools}.", tools=tools) if tools else _("No tools were used."))
+        if self.vain:
+            lines.append(ngettext("{count} search found nothing.", "{count} searches found nothing.", self.vain))
+        return lines
 
 
 class ItemExplanation(Result):

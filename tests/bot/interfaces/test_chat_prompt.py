@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.bot.terminals import Terminal, carina, environment
+from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import ROOT, START_SECONDS
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
@@ -289,3 +289,26 @@ def test_the_first_start_shows_where_the_dashboard_is(tmp_path: Path, arguments:
         with closing(httpx.Client(trust_env=False)) as browser:
             assert browser.get(link).status_code == 200
             assert browser.get(link).status_code == 403
+
+
+def test_a_chat_outlives_the_service_and_sends_what_was_typed_meanwhile_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as service, closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.shows(START)
+        service.terminate()
+        service.wait()
+        terminal.shows("The service has stopped. What you type is sent when it is back.")
+        terminal.type("remember that my hat is red\r" + "typed meanwhile")
+        with serving(tmp_path):
+            terminal.shows("(?s)The service is back.*I'll remember: your hat is red.*\n> typed meanwhile")
+            left(terminal)
+            assert said(tmp_path) == ["remember that my hat is red"]
+
+
+def test_a_chat_that_is_left_while_the_service_is_gone_shows_what_was_not_sent(tmp_path: Path) -> None:
+    with serving(tmp_path) as service, closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.shows(START)
+        service.terminate()
+        terminal.shows("The service has stopped")
+        terminal.type("my hat is red\r" + CTRL_D)
+        terminal.shows("Not sent: my hat is red")
+        assert terminal.ended() == 0

@@ -117,7 +117,7 @@ async def test_a_reply_in_the_form_of_another_version_says_so_and_what_to_do(fol
     chat = Connection(load_config({}, folder.path), holder.call, "", own=False)
     tools = Tools(over_the_socket(folder))
     calls: list[Callable[[], Awaitable[object]]] = [
-        lambda: chat.say("hi"),
+        lambda: chat.say("hi", "1"),
         chat.stop,
         lambda: chat.data("status"),
         lambda: anext(chat.shown(1, 1)),

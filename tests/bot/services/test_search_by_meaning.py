@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from bot.interfaces.chat import Chat
 from bot.interfaces.cli.local_services import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
+from bot.services.results import Plain
 from memory.search.embedding import missing
 from tests.bot.requests import status
 from tests.bot.stage import until
@@ -61,6 +63,18 @@ async def looked(config: Config, text: str) -> Any:
     """As a command does where no service runs."""
     async with open_registry(config) as registry:
         return await searched(registry, text)
+
+
+async def test_people_are_found_before_what_was_answered_and_without_ids(tmp_path: Path) -> None:
+    async with service(tmp_path, "none") as app:
+        await say(app, KEPT)
+        await say(app, "where is my doctor?")
+        found = await app.services.registry.call("search", owner_at_terminal(), {"text": "Elm Street"})
+    shown = found.terminal(Plain("UTC", datetime.now(UTC)))
+    assert shown.index("  you, the terminal, ") < shown.index("  Carina, the terminal, ")
+    assert "#" not in shown
+    assert "(just now)" in shown
+    assert [hit["by"] for hit in found.data()["hits"] if hit["kind"] == "message"][-1] == "Carina"
 
 
 async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(tmp_path: Path) -> None:

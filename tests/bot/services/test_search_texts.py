@@ -82,7 +82,7 @@ async def test_it_finds_what_has_the_words_and_nothing_else(tmp_path: Path, text
 async def test_a_task_is_found_without_a_domain_and_says_its_state(tmp_path: Path) -> None:
     async with archive(tmp_path) as made:
         await made.call("tasks.add", owner_at_terminal(), {"title": "feed the heron"})
-        for state, words in (("open", "task #"), ("in_progress", "task in progress #")):
+        for state, words in (("open", "task, "), ("in_progress", "task in progress, ")):
             await made.call("tasks.change", owner_at_terminal(), {"task": "heron", "state": state})
             found = await made.call("search", owner_at_terminal(), {"text": "heron"})
             assert words in found.terminal(Plain("UTC", NOON))

@@ -104,7 +104,7 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert f"> {QUAGGA}" in text
     assert "by Ann in hall; everyone on that server can read it" in text
     assert (
-        "Block “persona” in its current version, last changed Sun, Nov 22, 2026, 12:00 (now); everyone can read it"
+        "Block “persona” in its current version, last changed Sun, Nov 22, 2026, 12:00 (just now); everyone can read it"
         in text
     )
     assert "Tools used: search." in text
@@ -113,6 +113,15 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert ("message", (Change.FORGET, Change.NARROW)) in kinds
     post = service.platform.posts[-1]
     assert await why_of(service).of_message(curious(), post.external_id) == explained
+
+
+async def test_a_search_that_found_nothing_is_told(tmp_path: Path) -> None:
+    looks = says("", call("search", "s", query="okapi"), call("recall", "k", operation="insert", content=QUAGGA))
+    async with running(tmp_path, Setting(model=ScriptedModel(looks, says("I do not know.")))) as service:
+        await service.heard(said("where is my quagga?", 101, HALL, ANN))
+        explained = await why_of(service).newest(curious())
+    assert explained.vain == 1
+    assert text_of(explained).endswith("Tools used: search, recall.\n1 search found nothing.")
 
 
 async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> None:
@@ -284,7 +293,7 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
         assert "alone" not in found, "what was told in short of their direct messages"
         explained = await why_of(service).newest(curious())
         text = text_of(explained)
-        assert "Summary (conversation), from Sun, Nov 22, 2026, 12:00 (now)" in text
+        assert "Summary (conversation), from Sun, Nov 22, 2026, 12:00 (just now)" in text
         assert "> A quagga was kept (I keep animals)" in text
         assert [memory.kind for memory in explained.changeable if memory.kind == "summary"] == []
         await service.heard(deleted(101))

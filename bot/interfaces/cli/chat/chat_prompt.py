@@ -21,11 +21,13 @@ from rich.segment import Segment, SegmentLines
 from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
-from bot.interfaces.chat_events import History, Idle, Listening, Stream, Typed
+from bot.interfaces.chat_events import History, Idle, Listening, Stream, Taken, Typed
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
-from bot.interfaces.cli.connection import Connection
+from bot.interfaces.cli.connection import Connection, new_id
+from bot.interfaces.client import NoService
+from bot.interfaces.service_client import ServiceEnded
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView
@@ -36,6 +38,9 @@ _SIGN = "> "  # what asks for a line; only what every terminal can show
 _ANSWERS = 5  # earlier answers that a chat shows when it starts
 _REMEMBERED = 200  # of what was typed before, how many are had back with the arrow keys
 _AGAIN_SECONDS = 2.0  # within which Ctrl-C has to be pressed again
+_RETRY_SECONDS = 0.5  # between attempts to reach a service that stopped
+_BACK_SECONDS = 600.0  # that it may take to be back
+_GONE = (NoService, ServiceEnded)
 _STYLE = Style.from_dict({"sign": "bold", "bottom-toolbar": "noreverse"})
 
 
@@ -76,6 +81,8 @@ class PromptChat:
         self._known = known()
         self._history = InMemoryHistory()
         self._lines: asyncio.Queue[str] = asyncio.Queue()
+        self._unsent: list[str] = []
+        self._connected = asyncio.Event()
         self._writing = asyncio.Lock()
         self._question: tuple[str, asyncio.Future[str]] | None = None
         self._busy, self._cost, self._pressed = False, "", -_AGAIN_SECONDS
@@ -113,6 +120,8 @@ class PromptChat:
                 for task in others:
                     task.cancel()
                 self._view.close()
+                for text in () if self._connected.is_set() else self._unsent:
+                    self._view.note(_("Not sent: {text}", text=text))
                 await self._flush()
 
     # ------------------------------------------------------------------ typing
@@ -128,6 +137,7 @@ class PromptChat:
             elif text.strip() and isinstance(parse_line(text, self._known), Quit):
                 break
             elif text.strip():
+                self._unsent.append(text)
                 self._lines.put_nowait(text)
         if self._question is None:  # what was typed before the end is passed on
             with suppress(TimeoutError):
@@ -138,17 +148,19 @@ class PromptChat:
         """Handle the typed lines one by one, while the next can be typed."""
         while True:
             text = await self._lines.get()
+            await self._connected.wait()
             try:
                 await self._do(text)
             except (UserError, CallError, StoreError) as error:
                 self._view.note(error_text(error))
             await self._flush()
+            self._unsent.pop(0)
             self._lines.task_done()
 
     async def _do(self, text: str) -> None:
         match parse_line(text, self._known):
             case TextLine(said):
-                done = await self._line.say(said)
+                done = await self._say(said)
                 if done.answer:
                     self._view.show(Message("", done.answer))
             case Help():
@@ -161,6 +173,18 @@ class PromptChat:
                 self._session.app.renderer.clear()
             case Quit():
                 pass
+
+    async def _say(self, text: str) -> Taken:
+        """Send a line. If the service stops meanwhile, send it again with the same id, so that it counts once."""
+        identifier = new_id()
+        while True:
+            try:
+                return await self._line.say(text, identifier)
+            except _GONE:
+                if self._line.own:
+                    raise
+            await asyncio.sleep(_RETRY_SECONDS)
+            await self._connected.wait()
 
     async def _ask(self, question: str) -> str:
         answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -238,13 +262,35 @@ class PromptChat:
     # ------------------------------------------------------------------ showing
 
     async def _show(self, listening: asyncio.Event) -> None:
-        async with aclosing(self._line.shown(_ANSWERS, _REMEMBERED)) as shown:
+        """Show what the service sends. If it stops, say so, and connect again once it is back."""
+        with suppress(ServiceEnded):
+            await self._follow(listening, _ANSWERS, _REMEMBERED)
+        patience = time.monotonic() + _BACK_SECONDS
+        while not self._line.own and time.monotonic() < patience:
+            if self._connected.is_set():
+                patience = time.monotonic() + _BACK_SECONDS
+                self._connected.clear()
+                self._busy = False
+                self._view.close()
+                self._view.note(_("The service has stopped. What you type is sent when it is back."))
+                await self._flush()
+            await asyncio.sleep(_RETRY_SECONDS)
+            with suppress(*_GONE):
+                await self._follow(listening, 0, 0)
+        raise UserError("The service has stopped.")
+
+    async def _follow(self, listening: asyncio.Event, answers: int, remembered: int) -> None:
+        """Show what the service sends until it stops. Raises NoService, ServiceEnded."""
+        async with aclosing(self._line.shown(answers, remembered)) as shown:
             async for each in shown:
                 match each:
                     case Typed(text):
                         self._history.append_string(text)
                     case Listening():
+                        if listening.is_set():
+                            self._view.note(_("The service is back."))
                         listening.set()
+                        self._connected.set()
                     case Idle():
                         self._busy = False
                         await self._read_cost()
@@ -257,7 +303,6 @@ class PromptChat:
                         self._busy = each.busy if isinstance(each, Busy) else self._busy
                         self._view.show(each)
                 await self._flush()
-        raise UserError("The service has stopped.")
 
     async def _flush(self) -> None:
         """Write the new output above the line that is being typed.
