@@ -4,29 +4,71 @@ A question is answered with what is found in memory and its source, or honestly 
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
-from typing import Any
 
 from msgspec import Struct
 
-from bot.models.base import Call
+from bot.models.base import AssistantMessage, Call, UserMessage
 from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, names_all, read_fact, read_question
-from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import words
-from bot.models.offline.text import LONGEST, date_words, detect, queries, sentences
-from bot.models.offline.turn import Context, FailedError, Lines, Record, moment_of, number_of, read_record, text_of
+from bot.models.offline.intents import STATEMENT, Intent, Parser
+from bot.models.offline.text import LONGEST, detect, queries, sentences
+from bot.models.offline.turn import Context, FailedError, Lines, Record
 from memory.store.records import replace
 from sources.text import one_line
 
 _SHOWN, _LONG_TEXT, _LONGEST_ENTRY = 5, 300, 4_000
 _HITS, _NEWEST = 20, 50
+_MOST_LISTED, _MOST_SAID, _MOST_ROWS = 30, 12, 40
+_LONGEST_LINE, _LONGEST_NAMED = 160, 100
 _SAID = "constellation_messages"  # what somebody told one agent, or wanted forgotten, another knows too
 _TAKING_BACK = "forget delete erase remove vergiss vergessen lösche streiche entferne 忘れて 消して 削除"
-_SHARED = words(
-    "allergy eat diet drink abstain like dislike pet family children siblings parents health language partner"
-)
-"""Ideas that several statements may answer together."""
+
+
+def act(intent: Intent, context: Context) -> Lines:
+    """What there is to say of one intent. Raises PendingError where calls are needed first."""
+    try:
+        return _ACTS.get(intent.act, _say)(intent, context)
+    except FailedError as failed:
+        return Lines(str(failed))
+
+
+def _say(intent: Intent, context: Context) -> Lines:
+    """What needs no call: small talk, the clock, a question back."""
+    now, say = context.turn.now, context.language.say
+    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "day": context.language.day(now)}
+    said = say(
+        intent.name or intent.act,
+        text=intent.text,
+        name=context.turn.request.agent or "Carina",
+        help=say("help"),
+        weekday=say("weekdays").split()[now.weekday()],
+        length=intent.number,
+        limit=LONGEST,
+        **clock,
+    )
+    return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name == "cannot")
+
+
+def _unknown(context: Context) -> Lines:
+    return Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
+
+
+def _sum(intent: Intent, context: Context) -> Lines:
+    if "calculate" not in context.turn.tools:
+        return _unknown(context)
+    return Lines(f"{intent.text} = {context.result('sum', 'calculate', expression=intent.text).value}")
+
+
+def _remember(intent: Intent, context: Context) -> Lines:
+    entry = context.result("save", "recall", operation="insert", content=intent.text)
+    shown = context.language.shown(intent.text)
+    if entry.already:
+        return context.say("already", fact=shown, source=context.source(entry))
+    return Lines(context.language.say("saved", fact=shown), fact=shown)
+
+
+# ---------------------------------------------------------------------------------------------------- finding it
 
 
 class FoundRecord(Struct, frozen=True):
@@ -36,62 +78,23 @@ class FoundRecord(Struct, frozen=True):
     own: bool
 
 
-# ----------------------------------------------------------------------------------------------------- finding it
-
-
-def search_said(step: str, wanted: Iterable[str], context: Context) -> tuple[Call, ...]:
-    """Searches in what the person said in conversation, and last for what they wanted forgotten."""
-    taken = context.call(f"{step}_taken", "search", query=_TAKING_BACK, domain=_SAID, author="me", limit=50)
-    return (*_searches(step, wanted, context, domain=_SAID, author="me"), taken)
-
-
-def _searches(step: str, wanted: Iterable[str], context: Context, **conditions: str) -> tuple[Call, ...]:
-    return tuple(
+def _searches(step: str, wanted: Iterable[str], context: Context, **conditions: str) -> list[Call]:
+    return [
         context.call(f"{step}{number}", "search", query=query, limit=_HITS, **conditions)
         for number, query in enumerate(wanted)
-    )
-
-
-def _hits(calls: Sequence[Call], context: Context) -> list[Record]:
-    """What searches found, each record once."""
-    found: dict[str, Record] = {}
-    for call in calls:
-        for record in context.records(context.data(call)):
-            found.setdefault(record.id, record)
-    return list(found.values())
+    ]
 
 
 def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRecord]:
     """The statements of these records; of what somebody said twice, or took back, only the newest."""
     current: dict[tuple[bool, str], FoundRecord] = {}
-    for record in records:
+    for record in sorted(records, key=lambda one: one.order):
         if record.id in context.turn.gone or record.role == "assistant":
             continue
         for shown, clause in _stated(record, context):
             one = FoundRecord(record, shown, read_fact(clause, context.language), record.told_by(context.speaker))
-            known = current.get((one.own, one.fact.flat))
-            if known is None or known.record.order < record.order:
-                current[one.own, one.fact.flat] = one
+            current[one.own, one.fact.flat] = one
     return list(current.values())
-
-
-def said_found(calls: tuple[Call, ...], context: Context) -> list[FoundRecord]:
-    """What the person said in conversation, without what they wanted forgotten afterwards."""
-    *searches, taking_back = calls
-    said = _entries_found(_hits(searches, context), context)
-    taken = [(one.order, what) for one in _hits([taking_back], context) for what in _taken(one, context)]
-    return [
-        one for one in said if not any(one.record.order < when and names_all(what, one.fact) for when, what in taken)
-    ]
-
-
-def _taken(record: Record, context: Context) -> Iterator[Question]:
-    language = detect(record.text, context.language.code)
-    if record.role == "assistant" or record.text.strip() in context.turn.said:
-        return
-    for intent in Parser(language, context.turn.now).parse(record.text):
-        if intent.act == "forget":
-            yield read_question(intent.text, language, plain=True)
 
 
 def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
@@ -113,56 +116,67 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
             yield (clause if language.spaced else text), clause
 
 
-# ------------------------------------------------------------------------------------------------------ telling it
+def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Context) -> list[FoundRecord]:
+    """What the person said in conversation, without what they wanted forgotten afterwards."""
+    taken = []
+    for order in orders:
+        language = detect(order.text, context.language.code)
+        if order.role != "assistant" and order.text.strip() not in context.turn.said:
+            intents = Parser(language, context.turn.now).parse(order.text)
+            what = [read_question(each.text, language, plain=True) for each in intents if each.act == "forget"]
+            taken += [(order.order, each) for each in what]
+    return [
+        one for one in said if not any(one.record.order < when and names_all(what, one.fact) for when, what in taken)
+    ]
 
 
-def answer_question(intent: Intent, context: Context) -> Lines:
+def _ask(intent: Intent, context: Context) -> Lines:
     """Entries that search finds first; then the newest entries and what the person said in conversation.
 
     The newest are read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
     """
     asked, question = intent.text, read_question(intent.text, context.language)
     if not question.terms:
-        return unknown(context)
+        return _unknown(context)
     wanted = queries(question.words, question.concepts, context.language) or (asked[:200],)
     first = _searches("find", wanted, context, domain="archival_memory")
     newest = context.call("newest", "search", query="", domain="archival_memory", limit=_NEWEST)
-    together = (newest,) if question.concepts & _SHARED else ()
-    context.make(*first, *together)
-    if lines := _tell(_entries_found(_hits((*first, *together), context), context), question, context):
+    together = [newest] if question.concepts & context.language.words("shared") else []
+    if lines := _tell(_entries_found(context.hits(*first, *together), context), question, context):
         return lines
-    said = search_said("heard", wanted, context)
-    context.make(newest, *said)
-    entries, heard = _entries_found(_hits((*first, newest), context), context), said_found(said, context)
+    heard = _searches("heard", wanted, context, domain=_SAID, author="me")
+    taken = context.call("heard_taken", "search", query=_TAKING_BACK, domain=_SAID, author="me", limit=_NEWEST)
+    context.make(newest, *heard, taken)
+    entries = _entries_found(context.hits(*first, newest), context)
+    said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(taken), context)
     return (
         _tell(entries, question, context)
-        or _tell(heard, question, context)
-        or _of_others([*entries, *heard], asked, context)
+        or _tell(said, question, context)
+        or _of_others([*entries, *said], asked, context)
         or _overheard(question, asked, context)
         or _slips(entries, question, context)
-        or unknown(context)
+        or _unknown(context)
     )
 
 
-def unknown(context: Context) -> Lines:
-    return Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
+# ------------------------------------------------------------------------------------------------------ telling it
 
 
 def _tell(found: list[FoundRecord], question: Question, context: Context) -> Lines | None:
     """The best of what was found, the newest where statements contradict each other."""
-    fitting = [(one, judged) for one in found if (judged := fit(question, one.fact))]
-    own = [(one, judged) for one, judged in fitting if one.own]
-    full = [(one, judged) for one, judged in own if judged.full]
-    pool = full or own or [(one, judged) for one, judged in fitting if judged.full]
-    if not pool:
+    judged = [(one, fitting) for one in found if (fitting := fit(question, one.fact)) and (one.own or fitting.full)]
+    if not judged:
         return None
-    best = max(judged for _, judged in pool)
+    best_own, best = max((one.own, fitting) for one, fitting in judged)
+    pool = [one for one, fitting in judged if (one.own, fitting) == (best_own, best)]
     newest: dict[str, FoundRecord] = {}
     older: dict[str, FoundRecord] = {}
-    for one in sorted((one for one, judged in pool if judged == best), key=lambda one: one.record.order, reverse=True):
+    for one in sorted(pool, key=lambda one: one.record.order, reverse=True):
         if newest.setdefault(one.fact.key, one) is not one:
             older.setdefault(one.fact.key, one)
-    together = question.kind != "count" and (question.concepts & _SHARED or len(question.terms) == 1)
+    together = question.kind != "count" and (
+        question.concepts & context.language.words("shared") or len(question.terms) == 1
+    )
     return _found_say(list(newest.values())[: _SHOWN if together else 1], older, context, full=best.full)
 
 
@@ -171,7 +185,7 @@ def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines 
     whose = context.language.search("theirs", asked)
     if whose is None:
         return None
-    own = f"{asked[: whose.start()]}{context.language.my}{asked[whose.end() :]}"
+    own = f"{asked[: whose.start()]}{context.language.say('my')}{asked[whose.end() :]}"
     name = whose["name"].casefold()
     theirs = [one for one in found if not one.own and name in context.name(one.record).casefold().split()]
     return _tell(theirs, read_question(own, context.language), context)
@@ -179,7 +193,12 @@ def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines 
 
 def _overheard(question: Question, asked: str, context: Context) -> Lines | None:
     """What others said to each other, and of themselves only where it is asked for by their name."""
-    said = _entries_found(context.turn.overheard, context)
+    view = [
+        Record(f"view{place}", each.said, each.at, each.speaker, kind="message", role="overheard")
+        for place, each in enumerate(context.turn.request.messages)
+        if isinstance(each, UserMessage) and each.overheard and each.said.strip()
+    ]
+    said = _entries_found(view, context)
     general = [one for one in said if one.own or not one.fact.language.search("speaker", one.text)]
     return _tell(general, question, context) or _of_others(said, asked, context)
 
@@ -227,77 +246,30 @@ def _listed(one: FoundRecord, context: Context) -> str:
     return f"{speaker}{_words(one, context)}{context.source(one.record)}"
 
 
-_MOST_LISTED, _MOST_READ, _MOST_SAID, _MOST_ROWS = 30, 50, 12, 40
-_LONGEST_LINE = 160
-_NAMED = 100
-"""Characters of what somebody named that are said back."""
-
-
-def act(intent: Intent, context: Context) -> Lines:
-    """What there is to say of one intent. Raises PendingError where calls are needed first."""
-    try:
-        return _ACTS[intent.act](intent, context)
-    except FailedError as failed:
-        return Lines(str(failed))
-
-
-def _remember(intent: Intent, context: Context) -> Lines:
-    data = context.result("save", "recall", operation="insert", content=intent.text)
-    shown = context.language.shown(intent.text)
-    if isinstance(data, dict) and data.get("already") is True:
-        known = read_record(data)
-        return context.say("already", fact=shown, source=context.source(known) if known else "")
-    return Lines(context.language.say("saved", fact=shown), fact=shown)
-
-
-def _say(intent: Intent, context: Context) -> Lines:
-    said = context.language.say(intent.name, text=intent.text, name=context.turn.agent or "Carina")
-    said = f"{said}\n{context.language.say('help')}" if intent.name == "who" else said
-    return Lines(said, friendly=intent.act == "talk", beyond=intent.name == "cannot")
-
-
-def _statement(_intent: Intent, context: Context) -> Lines:
-    return Lines(context.language.say("statement"), friendly=True)
-
-
-def _clock(intent: Intent, context: Context) -> Lines:
-    now, language = context.turn.now, context.language
-    filled = {"time": f"{now:%H:%M}", "weekday": language.say("weekdays").split()[now.weekday()]}
-    return context.say(intent.name, zone=context.turn.zone, day=date_words(now.date(), language), **filled)
-
-
-def _sum(intent: Intent, context: Context) -> Lines:
-    if "calculate" not in context.turn.tools:
-        return unknown(context)
-    data = context.result("sum", "calculate", expression=intent.text)
-    return Lines(f"{intent.text} = {text_of(data, 'value')}")
-
-
 def _list_known(_intent: Intent, context: Context) -> Lines:
-    data = context.result("list", "search", query="", domain="archival_memory", limit=_MOST_READ)
-    records, say = context.records(data), context.language.say
-    searched = data.get("searched") if isinstance(data, dict) else None
-    looked = searched if isinstance(searched, list) else []
-    counts = [number_of(row, "rows") for row in looked if text_of(row, "domain") == "archival"]
+    call, say = context.call("list", "search", query="", domain="archival_memory", limit=_NEWEST), context.language.say
+    records = context.hits(call)
+    counted = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival")
     entries = [one for one in records if one.kind == "entry" and one.id not in context.turn.gone]
     own = [entry for entry in entries if entry.told_by(context.speaker)]
     lines = [f"- {context.language.shown(entry.text, 300)}{context.source(entry)}" for entry in own[:_MOST_LISTED]]
-    counted = {
+    left = {
         "known_more": len(own) - _MOST_LISTED,
         "known_others": len(entries) - len(own),
-        "known_older": sum(counts) - sum(one.kind == "entry" for one in records),
+        "known_older": counted - sum(one.kind == "entry" for one in records),
     }
-    more = [say(phrase, count=count) for phrase, count in counted.items() if count > 0]
+    more = [say(phrase, count=count) for phrase, count in left.items() if count > 0]
     return Lines("\n".join([say("known" if own else "known_none"), *lines, *more]))
 
 
 def _look_back(intent: Intent, context: Context) -> Lines:
     first, last = date.fromisoformat(intent.when), date.fromisoformat(intent.other)
     until = last + timedelta(days=last < date.max)
+    given = {"query": intent.text, "domain": "conversations", "limit": _MOST_SAID * 2}
     bounds = {"since": f"{first.isoformat()}T00:00:00Z", "until": f"{until.isoformat()}T00:00:00Z"}
-    data = context.result("past", "search", query=intent.text, domain="conversations", limit=_MOST_SAID * 2, **bounds)
-    heard = [hit for hit in context.records(data) if hit.text.strip() not in context.turn.said]
-    days = " – ".join(dict.fromkeys(date_words(day, context.language) for day in (first, last)))
+    found = context.hits(context.call("past", "search", **given, **bounds))
+    heard = [hit for hit in found if hit.text.strip() not in context.turn.said]
+    days = " – ".join(dict.fromkeys(map(context.language.day, (first, last))))
     if not heard:
         return context.say("talked_none", span=days)
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
@@ -310,7 +282,7 @@ def _said_line(hit: Record, context: Context, clock: str) -> str:
     when = hit.at.astimezone(context.turn.now.tzinfo).strftime(clock) if hit.at else ""
     who = context.language.say("you") if hit.mine else context.name(hit)
     if hit.role == "assistant":
-        who = context.turn.agent or context.language.say("myself")
+        who = context.turn.request.agent or context.language.say("myself")
     return f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}"
 
 
@@ -323,12 +295,15 @@ def _forget(intent: Intent, context: Context) -> Lines:
     what, language, say = intent.text, context.language, context.language.say
     question = read_question(what, language, plain=True)
     wanted = queries(question.words, (), language)[:1] or (what[:200],)
-    found = context.result("find", "search", query=wanted[0], domain="archival_memory", limit=50)
-    meant = [hit for hit in context.records(found) if hit.kind == "entry" and hit.id not in context.turn.gone]
-    meant = [hit for hit in meant if hit.id and names_all(question, read_fact(hit.text, language))]
+    found = context.hits(context.call("find", "search", query=wanted[0], domain="archival_memory", limit=_NEWEST))
+    meant = [hit for hit in found if hit.kind == "entry" and hit.id and hit.id not in context.turn.gone]
+    meant = [hit for hit in meant if names_all(question, read_fact(hit.text, language))]
     own = [hit for hit in meant if hit.told_by(context.speaker)]
     listed = [f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own]
-    shown = context.turn.answered.splitlines() if intent.sure else ()
+    answers = (
+        each.text for each in reversed(context.turn.before) if isinstance(each, AssistantMessage) and not each.calls
+    )
+    shown = next(answers, "").splitlines() if intent.sure else ()
     calls = [
         context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
         for number, hit in enumerate(own)
@@ -340,9 +315,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
     context.turn.gone.update(hit.id for hit in itertools.compress(own, agreed))
     drops = list(itertools.compress(calls, agreed))
     context.make(*drops)
-    said = _searches("left", wanted, context, domain=_SAID, author="me")
-    context.make(*said)
-    left = {one.record.id for one in _entries_found(_hits(said, context), context) if names_all(question, one.fact)}
+    said = context.hits(*_searches("left", wanted, context, domain=_SAID, author="me"))
+    left = {one.record.id for one in _entries_found(said, context) if names_all(question, one.fact)}
     named = language.quote(one_line(what, _LONGEST_LINE))
     if own:
         lines = _deleted(named, drops, context)
@@ -355,16 +329,14 @@ def _forget(intent: Intent, context: Context) -> Lines:
 
 def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
     """What is gone, and what could not be deleted. The words themselves are not said once more."""
-    say = context.language.say
-    gone, failures, messages = 0, [], 0
+    say, gone, failures = context.language.say, [], []
     for call in drops:
         try:
-            messages += number_of(context.data(call), "messages")
-            gone += 1
+            gone.append(Record.read(context.data(call)).messages)
         except FailedError as failed:
             failures.append(str(failed))
     parts = [say("forgot", what=what)] if gone else []
-    parts += [say("forgot_messages", count=messages)] if messages else []
+    parts += [say("forgot_messages", count=sum(gone))] if any(gone) else []
     return [*parts, *dict.fromkeys(failures)]
 
 
@@ -374,34 +346,37 @@ def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
 def _remind(intent: Intent, context: Context) -> Lines:
     if intent.other:  # a failure here is none of the new reminder
         context.make(context.call("instead", "reminders", operation="cancel", which=intent.other))
-    data = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
-    said = context.language.say("reminded", when=context.when(data), text=context.what(data))
-    return Lines(" ".join(filter(None, (said, text_of(data, "note")))))
+    reminder = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
+    said = context.timed("reminded", reminder)
+    return replace(said, text=f"{said.text} {reminder.note}".strip())
 
 
-def _add_task(intent: Intent, context: Context) -> Lines:
+def _task(intent: Intent, context: Context) -> Lines:
     due = {"due": intent.when} if intent.when else {}
-    data = context.result("add", "tasks", operation="add", title=intent.text, **due)
-    return context.say("added_due" if due else "added", when=context.when(data), text=context.what(data))
+    return context.timed(
+        "added_due" if due else "added", context.result("add", "tasks", operation="add", title=intent.text, **due)
+    )
 
 
-def _add_event(intent: Intent, context: Context) -> Lines:
-    rows = context.rows(context.result("known", "events", operation="list", days=366), "events")
+def _event(intent: Intent, context: Context) -> Lines:
+    known = context.call("known", "events", operation="list", days=366)
+    context.make(known)
     at = Parser(context.language, context.turn.now).moment(intent.when)
-    for row in rows:
-        if text_of(row, "text").casefold() == intent.text.casefold() and moment_of(text_of(row, "at")) == at:
-            return context.say("event_known", when=context.when(row), text=context.what(row))
+    for row in context.rows(known, "events"):
+        if row.text.casefold() == intent.text.casefold() and row.at == at:
+            return context.timed("event_known", row)
     given = {"title": intent.text, "when": intent.when, "ends": intent.other}
-    data = context.result("add", "events", operation="add", **given)
-    return context.say("event_added", when=context.when(data), text=context.what(data))
+    return context.timed("event_added", context.result("add", "events", operation="add", **given))
 
 
 def _list(intent: Intent, context: Context) -> Lines:
     tool, given = intent.name, {"days": intent.number} if intent.number else {}
-    rows = context.rows(context.result(tool, tool, operation="list", **given), tool)[:_MOST_ROWS]
-    lines = [context.language.say(f"{tool}_listed"), *context.listed(rows)]
-    none = "none" if context.turn.owner else "none_here"  # the owner alone may hear all there is
-    return Lines("\n".join(lines)) if rows else context.say(f"{tool}_{none}")
+    call = context.call(tool, tool, operation="list", **given)
+    context.make(call)
+    rows = context.rows(call, tool)[:_MOST_ROWS]
+    lines = [f"- {' – '.join(filter(None, (row.text, context.when(row))))}" for row in rows]
+    none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
+    return Lines("\n".join([context.language.say(f"{tool}_listed"), *lines])) if rows else context.say(f"{tool}_{none}")
 
 
 _ENDS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
@@ -420,43 +395,38 @@ def _end(intent: Intent, context: Context) -> Lines:
     listed = listed or [context.call(tools[0], tools[0], operation="list")]
     context.make(*listed)
     parts = intent.text.casefold().split()
-    rows = [(call.name, row) for call in listed for row in context.rows(context.data(call), call.name)]
-    fitting = [(tool, row) for tool, row in rows if all(part in text_of(row, "text").casefold() for part in parts)]
+    rows = [(call.name, row) for call in listed for row in context.rows(call, call.name)]
+    fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
     if len(fitting) != 1:
-        unsaid = intent.act == "done_perhaps"
-        named = context.language.quote(intent.text[:_NAMED])
-        return _statement(intent, context) if unsaid else context.say("not_found", text=named)
+        named = context.language.quote(intent.text[:_LONGEST_NAMED])
+        return _say(STATEMENT, context) if intent.act == "done_perhaps" else context.say("not_found", text=named)
     tool, row = fitting[0]
     given = {"minutes": intent.number} if intent.number else {}
-    data = context.result("end", tool, operation=operation, which=text_of(row, "id"), **given)
-    said = context.say(phrase, text=context.what(data), count=intent.number)
-    steps = _steps(text_of(row, "id"), [each for _, each in rows])
+    said = context.timed(
+        phrase, context.result("end", tool, operation=operation, which=row.id, **given), count=intent.number
+    )
+    steps = _steps(row.id, [each for _, each in rows])
     return replace(said, text=f"{said.text} {context.language.say('and_steps', count=steps)}") if steps else said
 
 
-def _steps(task: str, rows: list[Any]) -> int:
+def _steps(task: str, rows: list[Record]) -> int:
     """How many open steps go with a task."""
-    below = [text_of(row, "id") for row in rows if text_of(row, "under") == task]
+    below = [row.id for row in rows if task and row.under == task]
     return len(below) + sum(_steps(each, rows) for each in below)
 
 
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     "remember": _remember,
     "note": _remember,
-    "ask": answer_question,
+    "ask": _ask,
     "forget": _forget,
     "known": _list_known,
     "look_back": _look_back,
-    "clock": _clock,
     "sum": _sum,
-    "say": _say,
-    "talk": _say,
-    "unclear": _say,
-    "too_long": lambda intent, context: context.say("too_long", length=intent.number, limit=LONGEST),
-    "statement": _statement,
     "remind": _remind,
-    "task": _add_task,
-    "event": _add_event,
+    "task": _task,
+    "event": _event,
     "list": _list,
     **dict.fromkeys(_ENDS, _end),
 }
+"""By act; any other needs no call."""

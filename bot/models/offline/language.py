@@ -7,19 +7,15 @@ bounded length; they must be free of nested repetition, because anybody may send
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sources.text import one_line
 
 _FOLDER = Path(__file__).parent
-_START = r"^[\s(*_~-]{0,8}"
-"""List signs and emphasis that may stand before a sentence; no quotation marks: what is quoted is nobody's order."""
-_FRAGMENTS = {"start": _START, "end": r"[\W_]{0,12}$"}
 _FRAGMENT = r"\{\{(\w+)\}\}"
-_WORD = r"(?<![\w.'@/-])(?:{{keys}})(?![\w'/@-]|\.\w)"
-"""A word by itself; no part of an address."""
 
 
 @functools.cache
@@ -28,103 +24,66 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
-class Idea(NamedTuple):
-    """An association: words a question is asked with, and words that answer it."""
-
-    asked: frozenset[str]
-    stated: frozenset[str]
-
-
-class Kind(NamedTuple):
-    """What sort of answer a question wants: how it is asked, words that only say so, how such an answer looks."""
-
-    asked: re.Pattern[str]
-    words: frozenset[str]
-    stated: re.Pattern[str]
-
-
 class LanguageMarks(NamedTuple):
     """By what a language is told from others: frequent words, letters of its own."""
 
-    code: str
     stops: frozenset[str]
     """Words without meaning of their own."""
     marks: frozenset[str]
-    script: re.Pattern[str] | None
+    script: re.Pattern[str]
     spaced: bool
 
 
 @functools.cache
-def spoken() -> tuple[LanguageMarks, ...]:
-    """Every language there is; none of them is loaded for that."""
+def spoken() -> Mapping[str, LanguageMarks]:
+    """Every language there is, by code; none of them is loaded for that."""
     listed = tomllib.loads((_FOLDER / "languages.toml").read_text("utf-8"))
-    return tuple(
-        LanguageMarks(
-            code,
-            words(each["stops"]),
-            words(each["stops"]) | words(each["marks"]),
-            re.compile(each["script"]) if each["script"] else None,
-            each["spaced"],
-        )
-        for code, each in listed.items()
-    )
+    marked = {
+        code: (words(each["stops"]), words(each["marks"]), re.compile(each["script"])) for code, each in listed.items()
+    }
+    return {
+        code: LanguageMarks(stops, stops | marks, script, listed[code]["spaced"])
+        for code, (stops, marks, script) in marked.items()
+    }
 
 
 @functools.cache
 def language(code: str) -> "Language":
     """A language by its code, loaded when it is first asked for."""
-    data = tomllib.loads((_FOLDER / f"{code}.toml").read_text("utf-8"))
-    return Language(next(each for each in spoken() if each.code == code), data)
+    shared, own = (tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")) for name in ("patterns", code))
+    return Language(code, own | {section: {**listed, **own.get(section, {})} for section, listed in shared.items()})
 
 
 class Language:
     """One language. Nothing of it is compiled before it is used."""
 
-    def __init__(self, mark: LanguageMarks, data: Mapping[str, Any]) -> None:
-        self.code, self.stops, self.spaced = mark.code, mark.stops, mark.spaced
-        self.my: str = data["my"]
+    def __init__(self, code: str, data: Mapping[str, Any]) -> None:
+        self.code, self._data = code, data
+        self.stops, self.spaced = spoken()[code].stops, spoken()[code].spaced
         self.compounds: bool = data["compounds"]
         """Whether a long word may continue another one (Zahnarzt, Zahnarzttermin)."""
-        self._data = data
-        self._compiled: dict[str, tuple[re.Pattern[str], ...]] = {}
+        ideas: Mapping[str, Mapping[str, str]] = data["ideas"]
+        self.asked = {name: words(each["asked"]) for name, each in ideas.items()}
+        self.stated = {name: words(each.get("stated", each["asked"])) for name, each in ideas.items()}
+        """By idea the words that a question about it is asked with, and those that answer it."""
+        self.telling = frozenset[str]().union(*self.asked.values())
+        """Words that carry meaning, though they mostly do not."""
+        self.negated: Mapping[str, str] = data["negated"]
+        """What an idea becomes under a negation."""
+        tables = {name: "|".join(sorted(data[name], key=len, reverse=True)) for name in ("spell", "turn", "verbs")}
+        self._fragments = {**data["fragments"], **tables}
+        self._same = {form: base for base, forms in data["same"].items() for form in (base, *forms.split())}
+        self.patterns = functools.cache(self._patterns)
         self.stem = functools.lru_cache(4096)(self._stem)
 
     # ------------------------------------------------------------------------------------------------- the data
 
-    def words(self, name: str) -> frozenset[str]:
-        return words(self._data["words"][name])
+    def words(self, name: str, section: str = "words") -> frozenset[str]:
+        return words(self._data[section][name])
 
-    @functools.cached_property
-    def ideas(self) -> Mapping[str, Idea]:
-        found = self._data["ideas"]
-        return {
-            name: Idea(words(each["asked"]), words(each.get("stated", each["asked"]))) for name, each in found.items()
-        }
-
-    @functools.cached_property
-    def asked(self) -> frozenset[str]:
-        return frozenset(word for idea in self.ideas.values() for word in idea.asked)
-
-    @functools.cached_property
-    def kinds(self) -> Mapping[str, Kind]:
-        found = self._data["kinds"]
-        return {
-            name: Kind(self.compile(each["asked"]), words(each["words"]), self.compile(each["stated"]))
-            for name, each in found.items()
-        }
-
-    @functools.cached_property
-    def months(self) -> tuple[str, ...]:
-        return tuple(str(self._data["calendar"]["months"]).split())
-
-    @functools.cached_property
-    def days(self) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """Days of the past, and weeks and months, each with its rule."""
-        return tuple((self.compile(each), rule) for each, rule in self._data["calendar"]["days"])
-
-    def written(self, **parts: object) -> str:
-        """A date from day, month, number and year."""
-        return str(self._data["calendar"]["written"]).format(**parts)
+    def names(self, section: str, prefix: str = "") -> list[str]:
+        """What a section has whose name begins so, in its order."""
+        return [name for name in self._data[section] if name.startswith(prefix)]
 
     def say(self, phrase: str, **filled: object) -> str:
         """A phrase by name; one that counts has a form for one."""
@@ -136,124 +95,91 @@ class Language:
     def quote(self, text: str) -> str:
         return self.say("quote", text=text)
 
+    def day(self, day: date) -> str:
+        """A date as it is written."""
+        month = self.say("months").split()[day.month - 1]
+        return self.say("date", day=day.day, month=month, number=day.month, year=day.year)
+
     # --------------------------------------------------------------------------------------------- its patterns
 
-    def compile(self, text: str, **more: str) -> re.Pattern[str]:
-        """A pattern with its fragments put in; the line breaks of the file are none of it."""
-        verbs = "|".join(self._data["verbs"])
-        known = {**_FRAGMENTS, "verbs": verbs, **self._data["fragments"], **more}
-        while found := re.search(_FRAGMENT, text):
-            text = text.replace(found[0], known[found[1]])
-        return re.compile(text.replace("\n", ""), re.IGNORECASE | re.DOTALL)
+    def _patterns(self, section: str, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+        """The patterns of one name, each with what stands instead where it replaces something.
 
-    def patterns(self, section: str, name: str) -> tuple[re.Pattern[str], ...]:
-        """The patterns of one name, those of `begin` from the beginning of a sentence."""
-        if (key := f"{section}.{name}") not in self._compiled:
-            found = self._data[section].get(name, ())
-            before = _START if section == "begin" else ""
-            listed = [found] if isinstance(found, str) else found
-            self._compiled[key] = tuple(self.compile(f"{before}(?:{each})" if before else each) for each in listed)
-        return self._compiled[key]
+        Fragments are put in, those of `begin` look from the beginning of a sentence; line breaks are none of them.
+        """
+        found, compiled = self._data[section].get(name, ()), []
+        for each in [found] if isinstance(found, str) else found:
+            text, instead = (each, "") if isinstance(each, str) else each
+            text = f"{{{{start}}}}(?:{text})" if section == "begin" else text
+            while fragment := re.search(_FRAGMENT, text):
+                text = text.replace(fragment[0], self._fragments[fragment[1]])
+            compiled.append((re.compile(text.replace("\n", ""), re.IGNORECASE | re.DOTALL), instead))
+        return tuple(compiled)
 
     def begins(self, name: str, text: str) -> re.Match[str] | None:
-        return self.first((name,), text)[1]
+        return next((found for each, _ in self.patterns("begin", name) if (found := each.match(text))), None)
 
-    def first(self, names: Sequence[str], text: str) -> tuple[str, re.Match[str] | None]:
-        """The first of these names with which a text begins, and what matches; nothing if it begins with none."""
-        for name in names:
-            for each in self._compiled.get(f"begin.{name}") or self.patterns("begin", name):
-                if (found := each.match(text)) is not None:
-                    return name, found
-        return "", None
-
-    def search(self, name: str, text: str) -> re.Match[str] | None:
-        return next((found for each in self.patterns("search", name) if (found := each.search(text))), None)
+    def search(self, name: str, text: str, section: str = "search") -> re.Match[str] | None:
+        return next((found for each, _ in self.patterns(section, name) if (found := each.search(text))), None)
 
     def groups(self, name: str, text: str) -> list[list[str]]:
         """The groups of every match of a pattern that hold anything; the whole match of one without groups."""
-        found = [match for each in self.patterns("search", name) for match in each.finditer(text)]
+        found = [match for each, _ in self.patterns("search", name) for match in each.finditer(text)]
         return [[part for part in match.groups() or (match[0],) if part] for match in found]
 
-    def spans(self, said: str) -> tuple[str, ...]:
-        """A number of minutes or an hour, as a time is said in a sentence."""
-        return tuple(each.format(said=said) for each in self._data["spans"])
-
-    def names(self, prefix: str) -> list[str]:
-        """The patterns from the beginning that have a prefix, in their order."""
-        return [name for name in self._data["begin"] if name.startswith(prefix)]
+    def split(self, name: str, text: str) -> list[str]:
+        """The parts of a text between the matches of a pattern; the text where a language has none of that name."""
+        return [part for each, _ in self.patterns("search", name) for part in each.split(text)] or [text]
 
     # ----------------------------------------------------------------------------------------------- its words
 
-    def _rewrites(self, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-        listed = self._data["rewrites"].get(name, ())
-        if name not in self._compiled:
-            self._compiled[name] = tuple(self.compile(each) for each, _ in listed)
-        return tuple(zip(self._compiled[name], (instead for _, instead in listed), strict=True))
-
-    def rewrite(self, name: str, text: str) -> str:
-        """A text with every pattern of a list replaced, one after the other."""
-        for pattern, instead in self._rewrites(name):
-            text = pattern.sub(instead, text)
+    def rewrite(self, name: str, text: str, *, once: bool = False) -> str:
+        """A text with every pattern of a list replaced, one after the other, or only the first that is found."""
+        for pattern, instead in self.patterns("rewrites", name):
+            text, found = pattern.subn(instead, text)
+            if found and once:
+                break
         return text
 
-    def rewrite_once(self, name: str, text: str) -> str:
-        """A text with the first pattern of a list replaced that is found."""
-        for pattern, instead in self._rewrites(name):
-            if found := pattern.search(text):
-                return text[: found.start()] + found.expand(instead) + text[found.end() :]
+    def replaced(self, table: str, text: str) -> str:
+        """A text with the words of a table replaced: those left out in typing (spell), or seen from our side (turn)."""
+        instead: Mapping[str, str] = self._data[table]
+        for pattern, _ in self.patterns("search", table) if instead else ():
+            text = pattern.sub(lambda found: instead[found[0].lower()], text)
         return text
 
-    @functools.cached_property
-    def _same(self) -> Mapping[str, str]:
-        return {form: base for base, forms in self._data["same"].items() for form in forms.split()}
-
-    def _stem(self, word: str) -> str:
+    def _stem(self, text: str) -> str:
         """Forms of a word fall together; crude, as full text search stems too."""
-        word = self.rewrite("first", word)
-        return self.rewrite("last", self.rewrite_once("endings", self._same.get(word, word)))
+        stems = []
+        for word in text.split():
+            first = self.rewrite("first", word)
+            stems.append(self.rewrite("last", self.rewrite("endings", self._same.get(first, first), once=True)))
+        return " ".join(stems)
 
     def variants(self, word: str) -> tuple[str, ...]:
         """Further forms of a word for full text search, whose stemmer is English."""
-        base = self._same.get(word, word)
-        found = [base, *(form for form, of in self._same.items() if of == base)] if base in self._same.values() else []
-        found += self.rewrite_once("forms", word).split()
-        return tuple(form for form in dict.fromkeys(found) if form != word)
-
-    def _replaced(self, table: str, shape: str, text: str) -> str:
-        listed: dict[str, str] = self._data[table]
-        if not listed:
-            return text
-        if table not in self._compiled:
-            keys = "|".join(sorted(listed, key=len, reverse=True))
-            self._compiled[table] = (self.compile(shape, keys=keys),)
-        return self._compiled[table][0].sub(lambda found: listed[found[0].lower()], text)
-
-    def spell(self, text: str) -> str:
-        """What is often left out in typing is put back (im -> I'm)."""
-        return self._replaced("spell", _WORD, text)
+        base, formed = self._same.get(word), self.rewrite("forms", word, once=True).split()
+        forms = (*(form for form, of in self._same.items() if of == base), *formed)
+        return tuple(form for form in dict.fromkeys(forms) if form != word)
 
     # ------------------------------------------------------------------------------------------------ its order
 
     def turn(self, fact: str) -> str:
         """The speaker's words seen from our side (my -> your, ich wohne -> du wohnst)."""
         if self.search("i", fact):
-            fact = self.rewrite("second_person", self._replaced("verbs", self._data["beside_i"], fact))
-        return self._replaced("turn", self._data["turned"], fact)
+            fact = self.rewrite("second_person", self.replaced("verbs", fact))
+        return self.replaced("turn", fact)
 
     def mend(self, clause: str) -> str:
         """A subordinate clause as a main clause, verb second; what cannot be put in order stays as it is."""
-        mended = self.rewrite_once("mend", clause)
+        mended = self.rewrite("mend", clause, once=True)
         return clause if mended == clause else " ".join(mended.split())
 
     def order(self, sentence: str) -> str:
         """A statement with its subject first, for looking at only ("in Graz wohne ich" -> "ich wohne in Graz")."""
-        return self.rewrite_once("order", sentence)
+        return self.rewrite("order", sentence, once=True)
 
     def shown(self, fact: str, longest: int = 600) -> str:
         """The person's own words seen from our side; quoted where turning would get them wrong."""
         text = self.mend(one_line(fact, longest).rstrip(" .!。！"))
         return self.quote(text) if self.search("unturnable", text) else self.turn(text)
-
-
-def others(spoken_now: Language) -> Iterable[Language]:
-    return (language(each.code) for each in spoken() if each.code != spoken_now.code)

@@ -1,18 +1,18 @@
-"""What one intent works with: its calls and their results, its language, and what the turn knows so far.
+"""A turn so far, and what one intent works with in it: its calls, their results, its language.
 
 The data of results comes from elsewhere: what is missing is empty, what is odd is left out.
 """
 
 import json
-from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, TypeAlias
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct
 
-from bot.models.base import Call, ToolMessage
+from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage
 from bot.models.offline.language import Language
-from bot.models.offline.text import date_words
 from scheduler.descriptions import moment_words, rule_words
 from scheduler.zones import zone_of
 from sources.text import one_line
@@ -21,6 +21,7 @@ _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PLACES = {"terminal": "at_terminal", "direct": "in_direct", "dashboard": "on_dashboard", "api": "over_api"}
 """How places without a name of their own are told, by their kind (`sources.base.PlaceKind`)."""
+_Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Lines(Struct, frozen=True):
@@ -46,20 +47,40 @@ class FailedError(Exception):
     """An intent that cannot go on; the person is told why."""
 
 
-class Record(NamedTuple):
-    """Something found in memory: an entry, a message or a block."""
+class Record(Struct, frozen=True):
+    """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did."""
 
-    id: str
-    text: str
-    at: datetime | None
-    speaker: str
-    place: str
-    place_kind: str
-    """What sort of place it is (`sources.base.PlaceKind`), where the tool knows."""
-    kind: str
-    role: str
-    mine: bool | None
+    id: str = ""
+    text: str = ""
+    at: _Moment | None = None
+    """When it was said, or when it is due."""
+    speaker: str = ""
+    mine: bool | None = None
     """Whether the asker said it, where the tool knows; otherwise names are compared."""
+    place: str = ""
+    place_kind: str = ""
+    kind: str = "entry"
+    role: str = ""
+    perhaps: bool = False
+    already: bool = False
+    ends: _Moment | None = None
+    rule: str = ""
+    when: str = ""
+    under: str = ""
+    """The task of which it is a step."""
+    note: str = ""
+    value: str = ""
+    messages: int = 0
+    domain: str = ""
+    rows: int = 0
+
+    @classmethod
+    def read(cls, row: object) -> "Record":
+        if isinstance(row, dict):
+            given = {"text": row.get("content"), "at": row.get("due"), **row}
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert({name: each for name, each in given.items() if each not in (None, "")}, cls)
+        return cls()
 
     def told_by(self, speaker: str) -> bool:
         if self.mine is not None:
@@ -72,67 +93,42 @@ class Record(NamedTuple):
         return self.at or _LONG_AGO, len(self.id), self.id
 
 
-def text_of(row: object, *names: str) -> str:
-    """The first of these fields that is a text."""
-    found = (row.get(name) for name in names) if isinstance(row, dict) else ()
-    return next((value for value in found if isinstance(value, str)), "")
+class Turn:
+    """What was heard and is not answered yet, what stands before it, and the calls that were made for it."""
+
+    def __init__(self, request: Request, now: datetime, zone: str) -> None:
+        """`now` is on the clocks of who speaks."""
+        self.request, self.now, self.zone = request, now, zone
+        self.heard, since = _unanswered(request)
+        self.before, window = request.messages[:since], request.messages[since:]
+        self.tools = {tool.name for tool in (*request.tools, *request.named_tools)}
+        self.results = {each.call_id: each for each in window if isinstance(each, ToolMessage)}
+        self.made = {call.id for each in window if isinstance(each, AssistantMessage) for call in each.calls}
+        self.said = {each.said.strip() for each in self.heard}
+        """Texts of the turn itself, which are no memory."""
+        self.gone: set[str] = set()
+        """Entries that this turn deletes."""
 
 
-def number_of(row: object, name: str) -> int:
-    value = row.get(name) if isinstance(row, dict) else None
-    return value if isinstance(value, int) else 0
+def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
+    """What the person of this turn said since the last answer, and where that begins.
 
-
-def moment_of(text: str) -> datetime | None:
-    """An ISO time in UTC; None when it is none."""
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def read_record(row: object) -> Record | None:
-    """A row of a result; None where it holds no words."""
-    text = text_of(row, "text", "content")
-    if not isinstance(row, dict) or not text.strip():
-        return None
-    number, mine = row.get("id"), row.get("mine")
-    return Record(
-        id=str(number) if isinstance(number, int | str) else "",
-        text=text,
-        at=moment_of(text_of(row, "at")),
-        speaker=text_of(row, "speaker"),
-        place=text_of(row, "place"),
-        place_kind=text_of(row, "place_kind"),
-        kind=text_of(row, "kind") or "entry",
-        role=text_of(row, "role"),
-        mine=mine if isinstance(mine, bool) else None,
-    )
-
-
-class Turn(Struct, frozen=True):
-    now: datetime
-    """On the clocks of who speaks."""
-    zone: str
-    source: str
-    """Where the answer is read."""
-    tools: Set[str]
-    results: Mapping[str, ToolMessage]
-    made: Set[str]
-    """Ids of calls that were already made."""
-    said: Set[str]
-    """Texts of the turn itself, which are no memory."""
-    agent: str
-    """The name of who answers."""
-    owner: bool
-    """Whether nobody but the owner hears the answer."""
-    answered: str = ""
-    """What was answered last before."""
-    overheard: Sequence[Record] = ()
-    """What people said to each other, as far as it is in view."""
-    gone: set[str] = field(default_factory=set)
-    """Entries that this turn deletes."""
+    Only the speaker of the newest message is heard: what others said before stands there as context.
+    """
+    heard: list[UserMessage] = []
+    people = [place for place, message in enumerate(request.messages) if isinstance(message, UserMessage)]
+    since = people[-1] if people else 0
+    for position, message in reversed(list(enumerate(request.messages))):
+        match message:
+            case AssistantMessage(calls=()) | UserMessage(answer=True):
+                break
+            case UserMessage(overheard=False):
+                if heard and message.speaker != heard[0].speaker:
+                    break
+                if message.said.strip() or message.images:
+                    heard.insert(0, message)
+                    since = position
+    return heard, since
 
 
 class Context(Struct, frozen=True):
@@ -160,31 +156,33 @@ class Context(Struct, frozen=True):
 
     def data(self, call: Call) -> Any:
         """The data of a call that was made. Raises FailedError where there is none."""
-        result = self.turn.results.get(call.id)
+        result, say = self.turn.results.get(call.id), self.language.say
         if result is not None and result.ok:
             return result.data
         if result is not None and isinstance(result.data, dict) and "waiting" in result.data:
-            raise FailedError(self.language.say("waits"))
-        text = one_line(result.text, _LONGEST_TOOL_TEXT) if result else self.language.say("no_result")
-        raise FailedError(self.language.say("failed", text=text))
+            raise FailedError(say("waits"))
+        text = one_line(result.text, _LONGEST_TOOL_TEXT) if result else say("no_result")
+        raise FailedError(say("failed", text=text))
 
-    def result(self, step: str, tool: str, **arguments: Any) -> Any:
-        """The data of one call, which is made first."""
+    def result(self, step: str, tool: str, **arguments: Any) -> Record:
+        """What one call did, which is made first."""
         call = self.call(step, tool, **arguments)
         self.make(call)
-        return self.data(call)
+        return Record.read(self.data(call))
 
-    def rows(self, data: object, name: str) -> list[Any]:
-        """The list under a name in the data of a call. Raises FailedError where there is none."""
+    def rows(self, call: Call, name: str) -> list[Record]:
+        """The list under a name in the data of a call that was made. Raises FailedError where there is none."""
+        data = self.data(call)
         rows = data.get(name) if isinstance(data, dict) else None
         if not isinstance(rows, list):
             raise FailedError(self.language.say("failed", text=self.language.say("no_result")))
-        return rows
+        return [Record.read(row) for row in rows]
 
-    def records(self, data: object) -> tuple[Record, ...]:
-        """What a search found, without its guesses."""
-        rows = [row for row in self.rows(data, "hits") if not (isinstance(row, dict) and row.get("perhaps"))]
-        return tuple(record for row in rows if (record := read_record(row)))
+    def hits(self, *calls: Call) -> list[Record]:
+        """What searches found, each once and without their guesses."""
+        self.make(*calls)
+        found = (hit for call in calls for hit in self.rows(call, "hits") if hit.text.strip() and not hit.perhaps)
+        return list({hit.id: hit for hit in found}.values())
 
     # ------------------------------------------------------------------------------------------------- its words
 
@@ -196,8 +194,8 @@ class Context(Struct, frozen=True):
         say, parts = self.language.say, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
-            date, time = date_words(at.date(), self.language), f"{at:%H:%M}{' UTC' * (self.turn.zone == 'UTC')}"
-            if self.turn.source == "discord":  # each reader sees its timestamps in their own zone
+            date, time = self.language.day(at), f"{at:%H:%M}{' UTC' * (self.turn.zone == 'UTC')}"
+            if self.turn.request.source == "discord":  # each reader sees its timestamps in their own zone
                 date, time = (f"<t:{at.timestamp():.0f}:{form}>" for form in "Dt")
             parts.append(say("source_time", date=date, time=time))
         if record.place:
@@ -208,21 +206,16 @@ class Context(Struct, frozen=True):
     def name(self, record: Record) -> str:
         return one_line(record.speaker, _LONGEST_NAME)
 
-    def when(self, row: object) -> str:
+    def when(self, row: Record) -> str:
         """When a reminder, a task or an event is due, and how it repeats, in the language of who speaks."""
-        at, zone, code = moment_of(text_of(row, "at", "due")), self.turn.zone, self.language.code
-        if at is None:
-            return text_of(row, "when")
-        words = moment_words(at, self.turn.now, zone, code)
-        if ends := moment_of(text_of(row, "ends")):
-            words += f"–{ends.astimezone(zone_of(zone)):%H:%M}"
-        rule = text_of(row, "rule")
-        return self.language.say("join").join(filter(None, (words, rule_words(rule, code) if rule else "")))
+        zone, code = self.turn.zone, self.language.code
+        if row.at is None:
+            return row.when
+        words = moment_words(row.at, self.turn.now, zone, code)
+        if row.ends:
+            words += f"–{row.ends.astimezone(zone_of(zone)):%H:%M}"
+        return self.language.say("join").join(filter(None, (words, row.rule and rule_words(row.rule, code))))
 
-    def what(self, row: object) -> str:
-        """The words of a reminder, a task or an event."""
-        return one_line(text_of(row, "text"), _LONGEST_LINE)
-
-    def listed(self, rows: list[Any]) -> list[str]:
-        """One line for each reminder, task or event."""
-        return [f"- {' – '.join(filter(None, (self.what(row), self.when(row))))}" for row in rows]
+    def timed(self, phrase: str, row: Record, **filled: object) -> Lines:
+        """A phrase about a reminder, a task or an event, with its words and when it is due."""
+        return self.say(phrase, when=self.when(row), text=one_line(row.text, _LONGEST_LINE), **filled)

@@ -164,7 +164,7 @@ def test_one_slip_is_near(one: str, other: str, near: bool) -> None:
 
 @pytest.mark.parametrize("code", CODES.values())
 def test_a_query_holds_no_more_words_than_search_looks_at(code: str) -> None:
-    wanted = queries(("a1", "b2"), language(code).ideas, language(code))
+    wanted = queries(("a1", "b2"), language(code).stated, language(code))
     assert len(wanted) == 8
     assert all(fulltext.terms(query + " zzz9", mode="any")[-1].word == "zzz9" for query in wanted)
     assert " ".join(wanted).startswith("a1 b2 ")
@@ -173,10 +173,8 @@ def test_a_query_holds_no_more_words_than_search_looks_at(code: str) -> None:
 @pytest.mark.parametrize("code", CODES.values())
 def test_every_pattern_of_a_language_compiles_and_every_language_says_the_same_things(code: str) -> None:
     spoken = language(code)
-    for section in ("begin", "search"):
-        for name in spoken._data[section]:
+    for section in ("begin", "search", "rewrites", "days", "kinds_asked", "kinds_stated"):
+        for name in spoken.names(section):
             assert spoken.patterns(section, name)
-    for name in spoken._data["rewrites"]:
-        assert spoken._rewrites(name)
-    assert spoken.kinds
-    assert spoken._data["say"].keys() == language("en")._data["say"].keys()
+    assert spoken.names("kinds_asked") == spoken.names("kinds_stated") == spoken.names("kinds_words")
+    assert set(spoken.names("say")) == set(language("en").names("say"))
