@@ -29,32 +29,20 @@ def text_of(rows: Rows, block: Block, path: str = "") -> str:
     return block.content if block.is_text else _written(load_block(rows, block.id, None).document, target)
 
 
-def field_mark(text: str) -> str:
-    """A digest of a field's value or path: two of them and the block's name fit into a form's id."""
-    return text_mark(text, 4)
+def field_mark(path: str) -> str:
+    """A digest of a field's path, since a form's id has no room for the path."""
+    return text_mark(path, 4)
 
 
-def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", seen: int | None = None) -> Block:
+def write(edit: Edit, block: Block, text: str, path: str = "", seen: int | None = None) -> Block:
     """Set a block that is one text or list, or a field or section of another block; empty text never clears it.
 
-    A list takes one item per line, records as JSON. `mark` is the digest (`field_mark`) of the value when the person
-    began to write. `seen` is the block's version that they saw: in a text or a list, later changes stay. Raises
-    Refused, by the field's name, for a bad path, value or version, and if the value's digest is no longer `mark`.
+    A list takes one item per line, records as JSON. `seen` is the block's version that the person saw: in a text or a
+    list, later changes stay. Raises Refused, by the field's name, for a bad path, value or version.
     """
     target = _writable(block, path)
     value = _meant(target, path, text)
-
-    def change(document: BlockDocument) -> None:
-        now = _written(document, target)
-        if mark and field_mark(now) != mark:
-            raise Refused(
-                "it has changed since you saw it, so your edit was not applied. {path} now says:\n{now}",
-                path=path,
-                now=now,
-            )
-        set_seen(document, target, value, _known_at(document, seen))
-
-    return edit(change)
+    return edit(lambda document: set_seen(document, target, value, _known_at(document, seen)))
 
 
 def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:

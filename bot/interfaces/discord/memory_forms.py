@@ -21,8 +21,7 @@ from bot.services.results import Markdown
 from sources.discord.settings import DiscordSettings
 from texts import _
 
-_WHOLE = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?P<label>\w{1,60})")
-_FIELD = re.compile(r"carina:memory:edit:f:(?P<mark>[0-9a-f]{8}):(?P<field>[0-9a-f]{8}):(?P<label>\w{1,60})")
+_EDITED = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?:(?P<field>[0-9a-f]{8}):)?(?P<label>\w{1,60})")
 
 
 def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
@@ -50,11 +49,10 @@ def hear_block_forms(tree: Tree, registry: Registry, settings: DiscordSettings) 
 
     async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
         if await defer(interaction):
-            given = {**named.groupdict(), "text": fields.get("text", "")}
+            given = {**named.groupdict(default=""), "text": fields.get("text", "")}
             await answer(interaction, written(interaction, given), file_name="memory.md")
 
-    hear_form(tree, _WHOLE, sent)
-    hear_form(tree, _FIELD, sent)
+    hear_form(tree, _EDITED, sent)
 
 
 def _too_long(size: int, field: str) -> str:
@@ -69,7 +67,7 @@ def _too_long(size: int, field: str) -> str:
 
 
 def _form(interaction: Interaction, found: FormContents) -> discord.ui.Modal:
-    what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
+    what = f"{found.version}:{found.field}" if found.field else str(found.version)
     title = _("Edit a field of a block") if found.field else _("Edit a block")
     longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
     entry = Entry("text", _("What it should say"), longest, without_secrets(interaction, found.text), lines=True)

@@ -91,13 +91,12 @@ class ShownBlock(Result):
 
 
 class FormContents(Result):
-    """What a form for a block, or for a field of it, opens with; `mark` is of what the field holds."""
+    """What a form for a block opens with, or for a field of it, which is named by a digest of its path."""
 
     id: str
     field: str
     version: int
     text: str
-    mark: str
     limit: int = Field(validation_alias="char_limit")
     phrase = "{text}"
 

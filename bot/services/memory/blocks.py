@@ -12,7 +12,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import CallError, UserError
-from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.block_results import (
     Blame,
     BlockRow,
@@ -95,8 +95,6 @@ class EditBlock(Arguments):
     only_at: Annotated[
         str, Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
     ] = ""
-    mark: Annotated[str, Param("", via=DISCORD_ONLY)] = ""
-    """Digest of the field as a form showed it. `field` is a digest then, too: a form's id has no room for the path."""
 
 
 class Blocks(MemoryService, frozen=True):
@@ -168,12 +166,10 @@ class Blocks(MemoryService, frozen=True):
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
             raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
-        field, edit = arguments.field, revert.by_hand(tx, self._hand(caller), named.block)
-        if arguments.mark:
-            there = manual_edits.fields_by_hand(named.block)
-            if (field := next((each for each in there if field_mark(each) == arguments.field), "")) == "":
-                raise UserError("The block no longer has this field, so nothing was changed.")
-        block = manual_edits.write(edit, named.block, arguments.text, field, arguments.mark, arguments.seen)
+        there = manual_edits.fields_by_hand(named.block)
+        field = next((each for each in there if field_mark(each) == arguments.field), arguments.field)  # from a form
+        edit = revert.by_hand(tx, self._hand(caller), named.block)
+        block = manual_edits.write(edit, named.block, arguments.text, field, arguments.seen)
         merged = manual_edits.was_merged(tx, block, field, arguments.text)
         return EditResult(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
@@ -193,8 +189,7 @@ class Blocks(MemoryService, frozen=True):
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
         text, which = manual_edits.text_of(rows, block, field), field_mark(field) if field else ""
-        version = version_of(rows, block.id)
-        return FormContents.from_record(block, field=which, version=version, text=text, mark=field_mark(text))
+        return FormContents.from_record(block, field=which, version=version_of(rows, block.id), text=text)
 
     # ------------------------------------------------------------------ going back
 

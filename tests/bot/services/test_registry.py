@@ -69,7 +69,7 @@ def test_every_argument_can_be_offered_by_every_interface() -> None:
     suggested = {source for source, _within in _suggesting.values()}
     for name, declared in OPERATIONS.items():
         for each in declared.parameters:
-            assert 0 < len(each.help) <= 100 or (name, each.name) == ("memory.edit", "mark"), "only a form sends it"
+            assert 0 < len(each.help) <= 100, (name, each.name)
             assert not each.help.endswith("."), (name, each.name)
             assert each.kind != "path" or each.via == {Via.TERMINAL}, (name, each.name)
             assert set(each.via) >= {via.value for via in declared.via} or not each.required, (name, each.name)

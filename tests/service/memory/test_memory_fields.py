@@ -1,4 +1,4 @@
-"""`/memory edit` of blocks that have fields: each by itself, in a form, unless somebody changed it meanwhile."""
+"""`/memory edit` of blocks that have fields: each by itself, in a form."""
 
 from pathlib import Path
 
