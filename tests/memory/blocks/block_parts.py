@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory.agents import Agent, seed_agent
-from memory.blocks import Author, Block, NewBlock, create_block
-from memory.blocks.document import SYSTEM, agent_writer
-from memory.blocks.store import CheckpointPolicy
+from memory.blocks import Author, Block, NewBlock, create_block, find_block
+from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
+from memory.blocks.store import CheckpointPolicy, Limits
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
@@ -24,7 +24,10 @@ CHANNEL = channel_audience(PlaceId("discord:11"))
 IN_GUILD = Scope(GUILD)
 IN_DM = Scope(DM, frozenset({GUILD}))
 IN_CHANNEL = Scope(CHANNEL, frozenset({GUILD}))
+AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), Writer("job:sleep")
 SMALL = CheckpointPolicy(updates=3, keep=2)
+SHORT = CheckpointPolicy(updates=4, keep=2, limits=Limits(changes=8, recent=3))
+"""Archives changes after a few edits."""
 
 
 @contextmanager
@@ -48,3 +51,7 @@ def author(scope: Scope = IN_GUILD, agent: AgentId = ADA, **more: Any) -> Author
 
 def made(tx: Tx, block: NewBlock | None = None) -> Block:
     return create_block(tx, block or new(), SYSTEM, NOW)
+
+
+def row(tx: Tx, label: str = "notes") -> Block:
+    return find_block(tx, ADA, label, IN_GUILD)

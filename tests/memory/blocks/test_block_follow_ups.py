@@ -7,8 +7,8 @@ import pytest
 
 from memory import activity, blocks
 from memory.activity import Kind, NewEvent
-from memory.blocks import Author, BlockType, NewBlock, manual_edits, revert
-from memory.blocks.changes import SYSTEM, ChangeKind, agent_writer, person_writer
+from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, revert
+from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import verify_block
@@ -31,6 +31,8 @@ from tests.captured_logs import capture_logs
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, followed, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
+OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
+ANNS = revert.Hand(ANN, (ANN,), False, Scope(GUILD), Trust.OWNER, NOON)
 LATER = NOON + timedelta(minutes=1)
 
 
@@ -60,8 +62,20 @@ def say(tx: Tx, turn: Turn, text: str, **more: Any) -> None:
     messages.add_said(tx, replace(said, **more))
 
 
+def row(tx: Tx, label: str, audience: Audience = GUILD) -> Block:
+    return blocks.find_block(tx, STAR, label, Scope(audience))
+
+
 def stands(tx: Tx, label: str, audience: Audience = GUILD) -> str:
-    return blocks.find_block(tx, STAR, label, Scope(audience)).content
+    return row(tx, label, audience).content
+
+
+def by_hand(tx: Tx, label: str, hand: revert.Hand = OWNERS) -> revert.Edit:
+    return revert.by_hand(tx, hand, row(tx, label))
+
+
+def write_by_hand(tx: Tx, label: str, text: str, hand: revert.Hand = OWNERS) -> None:
+    manual_edits.write(by_hand(tx, label, hand), row(tx, label), text)
 
 
 def delete(tx: Tx, number: int) -> None:
@@ -92,11 +106,9 @@ def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
 
 def test_what_the_owner_took_away_and_brought_back_goes_with_the_message_all_the_same(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
-    made = blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
-    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    manual_edits.write(revert.by_hand(tx, hand, made), made, "Another matter.\n")
-    now = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
-    revert.undo(revert.by_hand(tx, hand, now), person_writer(OWNER_ID))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
+    write_by_hand(tx, "notes", "Another matter.\n")
+    revert.undo(by_hand(tx, "notes"), person_writer(OWNER_ID))
     assert stands(tx, "notes") == "Kept.\nAnn lost her job.\n"
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
@@ -228,7 +240,7 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
     delete(tx, 2)
     assert "4711" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
-    newest = block_history(tx, blocks.find_block(tx, STAR, "seen", Scope(GUILD)).id).steps[-1].change
+    newest = block_history(tx, row(tx, "seen").id).steps[-1].change
     assert (newest.writer, newest.note.deed) == (SYSTEM, ChangeKind.REVERT)
 
 
@@ -242,7 +254,7 @@ _DAMAGE = (
 def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, damages: tuple[str, ...]) -> None:
     turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\nShe likes tea.\n")
-    damaged = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    damaged = row(tx, "notes").id
     for damage in damages:
         tx.run(f"{damage} WHERE block_id = ?", (damaged,))
     with capture_logs() as logged:
@@ -255,7 +267,7 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
 def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
-    kept = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    kept = row(tx, "notes").id
     short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
     late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
@@ -271,7 +283,7 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
     blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is 4711.\n")
-    broken = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
+    broken = row(tx, "notes").id
     whole = block_history
 
     def past(rows: Rows, block: BlockId) -> ChangeLog:
@@ -286,20 +298,19 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"
 
 
+_PAST = (
+    "SELECT * FROM memory_blocks",
+    "SELECT * FROM memory_block_updates",
+    "SELECT * FROM memory_block_checkpoints",
+    "SELECT * FROM memory_block_archives",
+)
+
+
 def words_of_file(tx: Tx) -> str:
     """All that stands in blocks and in what is kept of their past, as stored."""
-    found = [
-        value
-        for row in (
-            *tx.all("SELECT * FROM memory_blocks"),
-            *tx.all("SELECT * FROM memory_block_updates"),
-            *tx.all("SELECT * FROM memory_block_checkpoints"),
-            *tx.all("SELECT * FROM memory_block_archives"),
-        )
-        for value in row
-    ]
+    values = [value for sql in _PAST for each in tx.all(sql) for value in each]
     return " ".join(
-        unpack(value).decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in found
+        unpack(value).decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in values
     )
 
 
@@ -339,9 +350,8 @@ def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> N
     made = blocks.append_block(tx, author(turn.id), "notes", "In other words.\n")
     forget_past(tx, made.id, NOON)
     assert [each.change and each.change.turn for each in blame(block_history(tx, made.id))] == [None, turn.id]
-    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
     with pytest.raises(Refused, match="version 1 is no longer stored"):
-        revert.roll_back(revert.by_hand(tx, hand, made), 1)
+        revert.roll_back(by_hand(tx, "notes"), 1)
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
     assert verify_block(tx, made.id) == []
@@ -351,12 +361,11 @@ def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> N
 def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
     block(tx, "human", about=ANN)
     turn = begun(tx, taken(tx, 1, "my code is 4711"))
-    made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
-    person = OWNER_ID if owner else ANN
-    hand = revert.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
-    manual_edits.write(revert.by_hand(tx, hand, made), made, "Kept.\n")
+    blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
+    hand = OWNERS if owner else ANNS
+    write_by_hand(tx, "human", "Kept.\n", hand)
     delete(tx, 1)
-    again = revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+    again, person = by_hand(tx, "human", hand), hand.person
     if owner:
         revert.undo(again, person_writer(person))
         assert stands(tx, "human") == "Kept.\nCode 4711.\n"
@@ -373,15 +382,13 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
     turn = begun(tx, taken(tx, 1, "her code is 4711", person=BOB))
     made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
     delete(tx, 1)
-    person = OWNER_ID if owner else ANN
-    hand = revert.Hand(person, (person,), owner, Scope(GUILD), Trust.OWNER, NOON)
 
-    def go(version: int) -> None:
-        back = revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "human", Scope(GUILD)))
+    def go(version: int, whose: Writer = SYSTEM) -> None:
+        back = by_hand(tx, "human", OWNERS if owner else ANNS)
         if way == "rollback":
             revert.roll_back(back, version)
         else:
-            revert.revert(back, block_history(tx, made.id), SYSTEM, version)
+            revert.revert(back, block_history(tx, made.id), whose, version)
 
     if owner:
         go(made.version)
@@ -391,12 +398,7 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
         go(made.version)
     assert stands(tx, "human") == "Kept.\n"
     later = blocks.append_block(tx, author(turn.id), "human", "More.\n")
-    after = revert.by_hand(tx, hand, later)
-    if way == "rollback":
-        revert.roll_back(after, later.version - 1)
-    else:
-        past = block_history(tx, made.id)
-        revert.revert(after, past, agent_writer(STAR), later.version - 1)
+    go(later.version - 1, agent_writer(STAR))
     assert stands(tx, "human") == "Kept.\n"
 
 
@@ -408,7 +410,7 @@ def test_a_stale_edit_is_merged_with_what_came_after_an_erasure(tx: Tx, empty: b
     label = "page" if empty else "notes"
     blocks.append_block(tx, author(theirs.id), label, "jobless\n")
     remove_of_person(tx, ANN, LATER)
-    seen = blocks.find_block(tx, STAR, label, Scope(GUILD))
+    seen = row(tx, label)
     blocks.append_block(tx, author(others.id), label, "theirs\n")
     stale = replace(author(begun(tx, taken(tx, 3)).id), shown={seen.id: seen.version})
     blocks.write_block(tx, stale, label, f"{seen.content}mine\n")
@@ -431,8 +433,7 @@ def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) 
     assert stands(tx, "notes") == "Kept.\ntwo\n"
     revert.redo(edit, agent_writer(STAR))
     assert stands(tx, "notes") == "Kept.\ntwo\nthree\n"
-    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    revert.revert(revert.by_hand(tx, hand, made), block_history(tx, made.id), agent_writer(STAR), 2)
+    revert.revert(by_hand(tx, "notes"), block_history(tx, made.id), agent_writer(STAR), 2)
     assert stands(tx, "notes") == "Kept.\n"
 
 
@@ -457,10 +458,8 @@ def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: 
     blocks.append_block(tx, author(theirs.id), "notes", "Ann is jobless.\n")
     blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
     blocks.append_block(tx, author(others.id), "plans", "Swim.\n")
-    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    notes = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
-    manual_edits.write(revert.by_hand(tx, hand, notes), notes, "Gone.\n")
-    revert.undo(revert.by_hand(tx, hand, blocks.find_block(tx, STAR, "notes", Scope(GUILD))), person_writer(OWNER_ID))
+    write_by_hand(tx, "notes", "Gone.\n")
+    revert.undo(by_hand(tx, "notes"), person_writer(OWNER_ID))
     remove_of_person(tx, ANN, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\nSwim.\n")
     assert "jobless" not in words_of_file(tx)
@@ -468,7 +467,7 @@ def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: 
     assert block_history(tx, after.id).version == after.version
     assert verify_block(tx, after.id) == []
     with pytest.raises(Refused):
-        revert.roll_back(revert.by_hand(tx, hand, after), 2)
+        revert.roll_back(by_hand(tx, "notes"), 2)
 
 
 def test_erasing_takes_all_of_a_turn_that_answered_others_too(tx: Tx) -> None:
@@ -497,23 +496,18 @@ def test_of_one_block_several_persons_are_erased_one_after_the_other(tx: Tx, str
             blocks.append_block(tx, author(turn.id), "notes", f"word{number} secret{number} mood{number}\n")
     label = "facts" if structured else "notes"
     remove_of_person(tx, ANN, LATER)
-    found = blocks.find_block(tx, STAR, label, Scope(GUILD))
-    assert [word for word in ("word1", "secret2", "mood2", "word3", "mood3") if word in found.content] == [
-        "secret2",
-        "mood2",
-    ]
+    made = row(tx, label)
+    words = [word for word in ("word1", "secret2", "mood2", "word3", "mood3") if word in made.content]
+    assert words == ["secret2", "mood2"]
     assert not {word for word in ("word1", "secret1", "mood1", "word3", "secret3") if word in words_of_file(tx)}
-    assert {each.change.turn for each in blame(block_history(tx, found.id)) if each.change} <= {
-        None,
-        turns[1].id,
-    }
-    assert verify_block(tx, found.id) == []
+    assert {each.change.turn for each in blame(block_history(tx, made.id)) if each.change} <= {None, turns[1].id}
+    assert verify_block(tx, made.id) == []
     if structured:
         blocks.append_block(tx, author(turns[1].id), "facts", "more", "pet")
     remove_of_person(tx, BOB, LATER)
     assert not {word for word in ("word2", "secret2", "mood2", "more") if word in stands(tx, label)}
     assert "secret2" not in words_of_file(tx)
-    assert verify_block(tx, found.id) == []
+    assert verify_block(tx, made.id) == []
 
 
 @pytest.mark.parametrize("erased", [False, True])
@@ -528,7 +522,7 @@ def test_fields_items_and_entries_are_their_turns_also_after_their_past_was_eras
         blocks.add_item(tx, each, "facts", "seen", name)
         blocks.add_item(tx, each, "log", "", f"saw {name}")
     for label in ("facts", "log"):
-        made = blocks.find_block(tx, STAR, label, Scope(GUILD))
+        made = row(tx, label)
         forget_past(tx, made.id, NOON)
         assert stands(tx, label) == made.content
         assert verify_block(tx, made.id) == []
@@ -546,13 +540,11 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
     """Which the owner may in every block."""
     others = begun(tx, taken(tx, 1, "nice weather", person=BOB))
     blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
-    made = blocks.find_block(tx, STAR, "notes", Scope(GUILD))
+    made = row(tx, "notes")
     if long:
         share_peer(tx, made.id)
-    policy = CheckpointPolicy(updates=1)
-    hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON, policy)
-    manual_edits.write(revert.by_hand(tx, hand, made), made, f"{made.content}My code: 4711.\n")
-    kept = blocks.find_block(tx, STAR, "plans", Scope(GUILD))
+    write_by_hand(tx, "notes", f"{made.content}My code: 4711.\n", replace(OWNERS, policy=CheckpointPolicy(updates=1)))
+    kept = row(tx, "plans")
     remove_of_person(tx, OWNER_ID, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
     assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}

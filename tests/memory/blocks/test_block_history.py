@@ -7,19 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.blocks import (
-    Block,
-    BlockType,
-    Permission,
-    append_block,
-    create_block,
-    find_block,
-    replace_in_block,
-    write_block,
-)
-from memory.blocks.changes import ChangeKind, Splice, Writer, by_words
+from memory.blocks import Author, Block, BlockType, Permission, append_block, replace_in_block, write_block
+from memory.blocks.changes import ChangeKind, Splice, Writer, by_words, person_writer
 from memory.blocks.containers import make
-from memory.blocks.document import SYSTEM, person_writer
 from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
@@ -32,23 +22,27 @@ from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import PersonId, TurnId
 from memory.store.records import replace
-from tests.memory.blocks.block_parts import ADA, GUILD, NOW, blocks_store
-from tests.memory.blocks.test_past import BLOCK_SPEC, SMALL, WRITERS, author
+from tests.memory.blocks import block_parts
+from tests.memory.blocks.block_parts import AGENT, GUILD, JOB, NOW, SHORT, blocks_store, new, row
+from tests.memory.blocks.block_parts import PERSON as MIA
 
-AGENT, MIA, JOB = WRITERS
 OWNER_ID = PersonId("terminal:owner")
 
 
+def author(writer: Writer = AGENT, **more: Any) -> Author:
+    return block_parts.author(writer=writer, **{"turn": None, "policy": SHORT} | more)
+
+
 def made(tx: Tx, content: str = "", **more: Any) -> Block:
-    return create_block(tx, replace(BLOCK_SPEC, content=content, **more), SYSTEM, NOW)
+    return block_parts.made(tx, new(content=content, **more))
 
 
 def content(tx: Tx) -> str:
-    return find_block(tx, ADA, "notes", Scope(GUILD)).content
+    return row(tx).content
 
 
 def hand(person: PersonId = OWNER_ID, *, owner: bool = True, trust: Trust = Trust.OWNER) -> Hand:
-    return Hand(person, (person,), owner, Scope(OWNER) if owner else Scope(GUILD), trust, NOW, SMALL)
+    return Hand(person, (person,), owner, Scope(OWNER) if owner else Scope(GUILD), trust, NOW, SHORT)
 
 
 def by_writing(tx: Tx, who: Hand, block: Block, text: str, seen: int | None = None) -> Block:
@@ -143,7 +137,7 @@ PLACES = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 4), st.integers(0
 @given(before=PLACES, mine=st.tuples(st.integers(0, 50), st.integers(0, 4), st.integers(1, 3)), meanwhile=PLACES)
 def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place, meanwhile: list[Place]) -> None:
     """Over restarts: all comes back, still its first writer's, and all that others added stays."""
-    policy = replace(SMALL, limits=replace(SMALL.limits, changes=500))
+    policy = replace(SHORT, limits=replace(SHORT.limits, changes=500))
     with blocks_store() as tx:
         block, marks = made(tx, "ab\n"), iter(range(0x4E00, 0x9FFF))  # each written character is another one
 
@@ -199,7 +193,7 @@ ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.
 def test_one_writer_alone_walks_a_plain_stack(acts: list[tuple[str, str]]) -> None:
     with blocks_store() as tx:
         made(tx)
-        who = author(policy=replace(SMALL, limits=replace(SMALL.limits, changes=500)))
+        who = author(policy=replace(SHORT, limits=replace(SHORT.limits, changes=500)))
         edit = by_agent(tx, who, "notes")
         back, forth, text = list[str](), list[str](), ""
         for act, part in acts:
@@ -224,9 +218,9 @@ def test_one_writer_alone_walks_a_plain_stack(acts: list[tuple[str, str]]) -> No
 
 def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     block = made(tx, "Ana likes tea.\n")
-    replace_in_block(tx, author(JOB, at=NOW + timedelta(hours=1)), "notes", "tea", "coffee")
-    append_block(tx, author(MIA, at=NOW + timedelta(hours=2)), "notes", "She has a cat.\n")
-    append_block(tx, author(JOB, at=NOW + timedelta(hours=3)), "notes", "She is tired.\n")
+    replace_in_block(tx, author(JOB, now=NOW + timedelta(hours=1)), "notes", "tea", "coffee")
+    append_block(tx, author(MIA, now=NOW + timedelta(hours=2)), "notes", "She has a cat.\n")
+    append_block(tx, author(JOB, now=NOW + timedelta(hours=3)), "notes", "She is tired.\n")
     past = block_history(tx, block.id)
     done = revert(by_hand(tx, hand(), block), past, JOB, past.since(NOW + timedelta(minutes=30)))
     assert done.block.content == content(tx) == "Ana likes tea.\nShe has a cat.\n"
@@ -322,7 +316,7 @@ def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
     with pytest.raises(BlockRefused, match="no turn can ask for it"):
         undo(by_agent(tx, author(), "notes"), AGENT)
     with pytest.raises(ApprovalNeeded):
-        undo(by_agent(tx, replace(author(), turn=TurnId(1)), "notes"), AGENT)
+        undo(by_agent(tx, author(turn=TurnId(1)), "notes"), AGENT)
     assert content(tx) == "ab"
 
 
@@ -338,15 +332,15 @@ def test_people_act_under_their_own_rights(tx: Tx) -> None:
     by_writing(tx, hand(), mine, "c")
     with pytest.raises(BlockTooLong, match="is at 1 of 5,000 characters; this adds 5,999"):
         by_writing(tx, hand(), mine, "x" * 6_000)
-    secret = create_block(tx, replace(BLOCK_SPEC, audience=person_audience(me.person)), SYSTEM, NOW)
+    secret = made(tx, audience=person_audience(me.person))
     with pytest.raises(BlockRefused, match="cannot be seen from here"):
         by_writing(tx, hand(), secret, "c")
-    log = create_block(tx, replace(BLOCK_SPEC, label="log", type=BlockType.LOG), SYSTEM, NOW)
+    log = made(tx, label="log", type=BlockType.LOG)
     with pytest.raises(BlockRefused, match="is a log"):
         by_writing(tx, hand(), log, "c")
-    core = replace(BLOCK_SPEC, label="me", type=BlockType.CORE, about=me.person, audience=PUBLIC)
+    core = made(tx, label="me", type=BlockType.CORE, about=me.person, audience=PUBLIC)
     with pytest.raises(BlockRefused, match="which will ask for approval"):
-        by_writing(tx, me, create_block(tx, core, SYSTEM, NOW), "c")
+        by_writing(tx, me, core, "c")
 
 
 # ---------------------------------------------------------------- changes that Loro keeps as several

@@ -1,5 +1,6 @@
-"""Blocks over a real database: what is stored, and what survives damage."""
+"""Documents over bytes, and blocks over a real database: what is stored, and what survives damage."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,34 +12,112 @@ from memory.blocks import (
     NewBlock,
     Permission,
     append_block,
+    containers,
     create_block,
     delete_block,
-    find_block,
     replace_in_block,
     visible_blocks,
     write_block,
 )
-from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
+from memory.blocks.changes import SYSTEM, Change
+from memory.blocks.document import Blob, BlobKind, BlockDocument, UnsoundBlob, seal
 from memory.blocks.edits import TOOLS, LogContext, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
+from memory.blocks.targets import PLAIN
 from memory.people.audience import Trust
 from memory.store.database import Tx
-from memory.store.errors import BlockCorrupt
+from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import TurnId
 from tests.memory.blocks.block_parts import (
     ADA,
+    AGENT,
     DM,
     GUILD,
     IN_GUILD,
+    JOB,
     MIA,
     NOW,
+    PERSON,
     author,
     blocks_store,
     made,
     new,
+    row,
 )
 from tests.memory.parts import kept_of
+
+# ---------------------------------------------------------------- the document over bytes
+
+
+def stamp(seq: int) -> Change:
+    return Change(SYSTEM, None, seq, NOW)
+
+
+def append(document: BlockDocument, text: str) -> None:
+    document.change(lambda loro: containers.add_text(loro, PLAIN, text))
+
+
+def replace(document: BlockDocument, old: str, new: str) -> None:
+    document.change(lambda loro: containers.replace_text(loro, PLAIN, old, new))
+
+
+def write(document: BlockDocument, text: str) -> None:
+    document.change(lambda loro: containers.set_value(loro, PLAIN, text))
+
+
+def built(*edits: Callable[[BlockDocument], None], peer: int = 1) -> tuple[BlockDocument, list[Blob]]:
+    """A document after these edits, with one update each."""
+    document, updates = BlockDocument(peer), list[Blob]()
+    for seq, edit in enumerate(edits, 1):
+        edit(document)
+        updates.append(seal(BlobKind.UPDATE, seq, document.commit(stamp(seq))))
+    return document, updates
+
+
+def lines(count: int) -> list[Callable[[BlockDocument], None]]:
+    return [lambda document: append(document, "line\n") for _ in range(count)]
+
+
+def test_an_update_is_only_the_change_itself() -> None:
+    document, _ = built(lambda d: append(d, "x" * 5_000))
+    append(document, "more")
+    assert len(document.commit(stamp(2))) < 300
+
+
+def test_replace_wants_the_text_exactly_as_it_stands() -> None:
+    document, _ = built(lambda d: append(d, "likes tea"))
+    with pytest.raises(Refused, match="'Tea' does not occur"):
+        replace(document, "Tea", "coffee")
+    with pytest.raises(Refused, match="is empty"):
+        replace(document, "", "coffee")
+    replace(document, "tea", "coffee")
+    assert document.text() == "likes coffee"
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+def test_text_that_cannot_be_stored_is_refused(text: str) -> None:
+    document = BlockDocument()
+    for edit in (append, write):
+        with pytest.raises(Refused):
+            edit(document, text)
+    append(document, "x")
+    with pytest.raises(Refused):
+        replace(document, "x", text)
+    assert document.text() == "x"
+
+
+def test_a_missing_update_is_noticed() -> None:
+    _, updates = built(*lines(3))
+    with pytest.raises(UnsoundBlob, match="update 3 builds on a change that is missing"):
+        BlockDocument.load(None, [updates[0], updates[2]])
+
+
+@given(data=st.binary(max_size=200))
+def test_noise_with_a_right_checksum_is_block_corrupt(data: bytes) -> None:
+    with pytest.raises(BlockCorrupt):
+        BlockDocument.load(None, [seal(BlobKind.UPDATE, 1, data)])
+
 
 # ---------------------------------------------------------------- storage and damage
 
@@ -46,9 +125,8 @@ from tests.memory.parts import kept_of
 def counts(tx: Tx) -> tuple[list[int], list[int]]:
     """The checkpoints' and the updates' numbers."""
     checkpoints = tx.all("SELECT up_to_seq FROM memory_block_checkpoints ORDER BY 1")
-    return [row[0] for row in checkpoints], [
-        row[0] for row in tx.all("SELECT seq FROM memory_block_updates ORDER BY 1")
-    ]
+    updates = tx.all("SELECT seq FROM memory_block_updates ORDER BY 1")
+    return [each[0] for each in checkpoints], [each[0] for each in updates]
 
 
 def test_checkpoints_come_by_size_and_by_age(tx: Tx) -> None:
@@ -78,10 +156,8 @@ def test_a_bad_checkpoint_is_quarantined_and_rebuilt_without_loss(tx: Tx) -> Non
     assert tx.run(SET_CHECKPOINT, (b"noise", 6))
     assert verify_block(tx, block.id) == ["checkpoint 6 does not match its checksum"]
     assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 5 6 on"
-    row = tx.one("SELECT kind, seq, reason, audience FROM memory_block_quarantine")
-    assert row is not None
-    assert (row["kind"], row["seq"], row["audience"]) == ("checkpoint", 6, GUILD)
-    assert row["reason"] == "checkpoint 6 does not match its checksum"
+    (found,) = tx.all("SELECT kind, seq, reason, audience FROM memory_block_quarantine")
+    assert tuple(found) == ("checkpoint", 6, "checkpoint 6 does not match its checksum", GUILD)
     assert verify_block(tx, block.id) == []
     writers = [change.writer for change in open_block(tx, block.id, SYSTEM, NOW).document.changes()]
     assert writers == ["agent:agt_ada"] * 8
@@ -172,7 +248,7 @@ EDITS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(["append", "replace", "write"]), st.integers(), st.integers(), TEXTS),
     max_size=14,
 )
-WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"))
+WRITERS = (AGENT, PERSON, JOB)
 
 
 def apply(tx: Tx, model: str, edit: Edit) -> str:
@@ -200,7 +276,7 @@ def test_any_edits_by_several_writers_equal_a_plain_string(edits: list[Edit]) ->
         block, model = made(tx), ""
         for edit in edits:
             model = apply(tx, model, edit)
-            assert find_block(tx, ADA, "notes", IN_GUILD).content == model
+            assert row(tx).content == model
             assert open_block(tx, block.id, SYSTEM, NOW).document.text() == model
         assert verify_block(tx, block.id) == []
         numbers = [change.seq for change in open_block(tx, block.id, SYSTEM, NOW).document.changes()]
@@ -214,13 +290,13 @@ def test_damage_to_any_blob_never_empties_a_block_silently(data: st.DataObject) 
         updates = tx.all("SELECT seq FROM memory_block_updates")
         checkpoints = tx.all("SELECT up_to_seq AS seq FROM memory_block_checkpoints")
         for statement, rows in ((SET_UPDATE, updates), (SET_CHECKPOINT, checkpoints)):
-            for row in rows:
+            for each in rows:
                 if data.draw(st.booleans()):
-                    tx.run(statement, (data.draw(st.binary(max_size=400)), row["seq"]))
+                    tx.run(statement, (data.draw(st.binary(max_size=400)), each["seq"]))
         try:
             assert append_block(tx, author(), "notes", "on").content == block.content + "on"
         except BlockCorrupt:
-            assert find_block(tx, ADA, "notes", IN_GUILD).content == block.content
+            assert row(tx).content == block.content
             assert verify_block(tx, block.id)
         else:
             assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content + "on"
@@ -236,10 +312,8 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
     made(tx, new("other", content="stays"))
     for _ in range(3):
         append_block(tx, author(), "mia", ".")
-    tx.run(
-        "INSERT INTO memory_block_quarantine SELECT block_id, 1, 'update', x'00', '', audience, '' "
-        "FROM memory_block_checkpoints"
-    )
+    held = "SELECT block_id, 1, 'update', x'00', '', audience, '' FROM memory_block_checkpoints"
+    tx.run(f"INSERT INTO memory_block_quarantine {held}")
     delete_block(tx, author(), "mia")
     rows = kept_of("blocks").export(tx, MIA)
     assert [row["table"].removeprefix("memory_") for row in rows].count("blocks") == 2
@@ -250,10 +324,7 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
     assert kept_of("blocks").count(tx, MIA) == len(rows) == kept_of("blocks").erase(tx, MIA)
     assert kept_of("blocks").count(tx, MIA) == 0
     assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]
-    assert (
-        tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")
-        == []
-    )
+    assert not tx.all("SELECT 1 FROM memory_block_writers WHERE block_id NOT IN (SELECT id FROM memory_blocks)")
 
 
 def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:

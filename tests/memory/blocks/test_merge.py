@@ -13,23 +13,21 @@ from memory.blocks import (
     add_item,
     append_block,
     edit_lines,
-    find_block,
     remove_item,
     set_field,
     set_item,
     write_block,
 )
-from memory.blocks.document import person_writer
 from memory.blocks.edits import lines_now
 from memory.blocks.manual_edits import write
 from memory.blocks.revert import by_agent
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
-from memory.blocks.store import CheckpointPolicy, Limits
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
-from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, author, made, new
+from memory.store.records import replace
+from tests.memory.blocks.block_parts import PERSON, SHORT, author, made, new, row
 
 STATE = MapSchema(
     fields=(Field(name="note"), Field(name="goals", type=FieldType.LIST), Field(name="energy", type=FieldType.NUMBER))
@@ -37,21 +35,21 @@ STATE = MapSchema(
 BOOK = CompositeSchema(
     sections=(Section(name="diary"), Section(name="state", schema=STATE), Section(name="todo", schema=ListSchema()))
 )
-OWNER = author(writer=person_writer(MIA), trust=Trust.OWNER, turn=None)
+OWNER = author(writer=PERSON, trust=Trust.OWNER, turn=None)
 
 
-def shown(tx: Tx) -> Author:
+def shown(tx: Tx, label: str = "notes") -> Author:
     """The agent that was shown the block as it is now, and thinks."""
-    block = find_block(tx, ADA, "notes", IN_GUILD)
+    block = row(tx, label)
     return author(shown={block.id: block.version})
 
 
 def content(tx: Tx) -> str:
-    return find_block(tx, ADA, "notes", IN_GUILD).content
+    return row(tx).content
 
 
 def write_seen(tx: Tx, text: str, seen: int) -> Block:
-    return write(by_agent(tx, OWNER, "notes"), find_block(tx, ADA, "notes", IN_GUILD), text, seen=seen)
+    return write(by_agent(tx, OWNER, "notes"), row(tx), text, seen=seen)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +153,12 @@ def test_what_both_changed_since_is_not_guessed_at_but_shown(tx: Tx) -> None:
     assert "First thought.\nAsk about the dentist." in str(refused.value)
     assert content(tx) == before
     made(tx, new("page", content="one\n"))
-    page = find_block(tx, ADA, "page", IN_GUILD)
-    agent = author(shown={page.id: page.version})
+    agent = shown(tx, "page")
     append_block(tx, OWNER, "page", "theirs\n")
     write_block(tx, agent, "page", "one\nmine\n")
     with pytest.raises(BlockChanged, match="it changed since you read it, and nothing was done"):
         write_block(tx, agent, "page", "one\nmine, too\n")
-    assert find_block(tx, ADA, "page", IN_GUILD).content == "one\ntheirs\nmine\n"
+    assert row(tx, "page").content == "one\ntheirs\nmine\n"
 
 
 def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_they_took(tx: Tx) -> None:
@@ -180,7 +177,7 @@ def test_a_list_section_that_is_set_keeps_what_others_added_and_leaves_out_what_
 def test_the_same_that_two_write_or_one_writes_twice_stands_once(tx: Tx) -> None:
     made(tx, new(content="Buy milk.\nBuy oats.\n"))
     before, wanted = shown(tx), "Buy milk.\nBuy oat milk.\n"
-    seen = find_block(tx, ADA, "notes", IN_GUILD).version
+    seen = row(tx).version
     for _ in range(2):
         write_seen(tx, wanted, seen)
     write_block(tx, before, "notes", wanted)
@@ -232,11 +229,10 @@ def test_an_item_that_others_took_away_or_changed_is_not_touched(tx: Tx, change:
 def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -> None:
     """A short document, as after a thousand changes; its archives tell the rest."""
     book(tx)
-    policy = CheckpointPolicy(updates=4, keep=2, limits=Limits(changes=8, recent=4))
-    owner = author(writer=person_writer(MIA), trust=Trust.OWNER, turn=None, policy=policy)
+    owner = replace(OWNER, policy=SHORT)
     for number in range(30):
         set_field(tx, owner, "notes", "state.note", f"Day {number}, nothing new.")
-    assert load_block(tx, find_block(tx, ADA, "notes", IN_GUILD).id, None).document.base.version > 10
+    assert load_block(tx, row(tx).id, None).document.base.version > 10
     agent = shown(tx)
     set_field(tx, owner, "notes", "state.note", "Day 29, nothing new. Ask about the dentist.")
     remove_item(tx, owner, "notes", "todo", 1)

@@ -8,17 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import (
-    Block,
     add_item,
     append_block,
     containers,
-    find_block,
     remove_item,
     replace_in_block,
     set_field,
     set_item,
 )
-from memory.blocks.changes import SYSTEM, Splice, Writer, agent_writer, person_writer
+from memory.blocks.changes import SYSTEM, Splice, Writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import history_of
 from memory.blocks.repair import verify_block
@@ -28,9 +26,8 @@ from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema,
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
-from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
+from tests.memory.blocks.block_parts import AGENT, JOB, PERSON, author, blocks_store, made, new, row
 
-AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), Writer("job:sleep")
 WRITERS = (AGENT, PERSON, JOB)
 LETTERS = {AGENT: "a", PERSON: "p", JOB: "j"}
 EDITED = ("set", "append", "replace", "add", "item", "remove")
@@ -223,10 +220,6 @@ TASKS = CompositeSchema(
         Section(name="tasks", schema=ListSchema(max_items=3)),
     )
 )
-
-
-def row(tx: Tx) -> Block:
-    return find_block(tx, ADA, "notes", IN_GUILD)
 
 
 def reverted(tx: Tx, whose: Writer = JOB, after: int = 1) -> Any:

@@ -1,4 +1,4 @@
-"""Blocks of fields, lists, logs and sections: what fits, what is refused, what merges."""
+"""Blocks of fields, lists, logs and sections: what fits, what is refused, what people write by hand, what merges."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import (
+    Block,
     BlockType,
     Permission,
     add_item,
     append_block,
     containers,
-    find_block,
     remove_item,
     replace_in_block,
     set_field,
@@ -20,8 +20,10 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.changes import Change
-from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Writer, agent_writer, person_writer, seal
+from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, seal
+from memory.blocks.manual_edits import fields_by_hand, text_of, write
 from memory.blocks.repair import verify_block
+from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import (
     CompositeSchema,
     Field,
@@ -38,9 +40,10 @@ from memory.blocks.schemas import (
 )
 from memory.blocks.store import open_block
 from memory.blocks.targets import target_of
+from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
-from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
+from tests.memory.blocks.block_parts import AGENT, IN_GUILD, JOB, MIA, NOW, PERSON, author, blocks_store, made, new, row
 
 MOOD = MapSchema(
     fields=(
@@ -67,7 +70,7 @@ SCHEMAS = {"map": MOOD, "list": ListSchema(), "tasks": TASKS, "log": LogSchema()
 
 def content(tx: Tx, label: str = "notes") -> str:
     """What the row says; the document must say the same, also when it is loaded anew."""
-    block = find_block(tx, ADA, label, IN_GUILD)
+    block = row(tx, label)
     assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content
     assert verify_block(tx, block.id) == []
     return block.content
@@ -191,7 +194,7 @@ def test_a_log_keeps_its_newest_entries_and_shows_the_last_of_them(tx: Tx) -> No
     made(tx, new(schema=LogSchema(display_limit=2, max_entries=4)))
     for word in ("one", "two", "three", "four", "five\nlines"):
         add_item(tx, author(), "notes", "", word)
-    block = find_block(tx, ADA, "notes", IN_GUILD)
+    block = row(tx)
     assert content(tx).splitlines() == [
         f"- [2026-11-22 12:00] {word}" for word in ("two", "three", "four", "five lines")
     ]
@@ -235,18 +238,87 @@ def test_adding_takes_the_right_to_append_and_setting_the_right_to_overwrite(tx:
     add_item(tx, author(), "notes", "tasks", {"title": "sweep"})
     add_item(tx, author(), "notes", "state.talks", 1)
     append_block(tx, author(), "notes", "x", "notes")
-    for change in (
-        lambda: set_field(tx, author(), "notes", "state.mood", "x"),
-        lambda: set_item(tx, author(), "notes", "tasks", 1, {"title": "mop"}),
-        lambda: remove_item(tx, author(), "notes", "tasks", 1),
-        lambda: replace_in_block(tx, author(), "notes", "x", "y", "notes"),
+    changes: list[Any] = [
+        (set_field, "state.mood", "x"),
+        (set_item, "tasks", 1, {"title": "mop"}),
+        (remove_item, "tasks", 1),
+        (replace_in_block, "x", "y", "notes"),
+    ]
+    for change, *arguments in changes:
+        with pytest.raises(BlockRefused, match="no overwrite"):
+            change(tx, author(), "notes", *arguments)
+
+
+# ---------------------------------------------------------------- written by hand
+
+
+RESTED = MapSchema(fields=(Field(name="rested", type=FieldType.BOOLEAN),))
+
+
+def typed(tx: Tx, path: str, text: str, seen: int | None = None) -> Block:
+    block = row(tx)
+    hand = Hand(MIA, (MIA,), is_owner=True, scope=IN_GUILD, trust=Trust.OWNER, now=NOW)
+    return write(by_hand(tx, hand, block), block, text, path, seen=seen)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("yes", "yes"), ("No", "no"), ("TRUE", "yes"), (" false ", "no"), ("", "")]
+)
+def test_yes_or_no_is_written_as_it_is_shown_or_as_json_has_it(tx: Tx, text: str, shown: str) -> None:
+    block = made(tx, new(schema=RESTED))
+    assert typed(tx, "rested", text).content.strip() == f"rested: {shown}".strip()
+    assert text_of(tx, block, "rested") == shown
+
+
+def test_what_is_neither_is_refused_with_what_is_taken(tx: Tx) -> None:
+    made(tx, new(schema=RESTED))
+    with pytest.raises(Refused, match=r"rested is yes or no \(or true or false.*not 'maybe'"):
+        typed(tx, "rested", "maybe")
+
+
+RECORDS = ListSchema(fields=(Field(name="title", required=True), Field(name="done", type=FieldType.BOOLEAN)))
+LISTS = CompositeSchema(
+    sections=(
+        Section(name="todo", schema=ListSchema(max_items=3)),
+        Section(name="tasks", schema=RECORDS),
+        Section(name="kept", schema=ListSchema(), read_only=True),
+    )
+)
+
+
+def test_a_list_section_is_written_with_an_item_on_each_line(tx: Tx) -> None:
+    block = made(tx, new(schema=LISTS))
+    assert fields_by_hand(block) == ["todo", "tasks"]
+    seen = typed(tx, "todo", "milk\n\n  eggs \n").version
+    assert text_of(tx, block, "todo") == "milk\neggs"
+    add_item(tx, author(), "notes", "todo", "salt")
+    assert "## todo\n1. eggs\n2. salt\n" in typed(tx, "todo", "eggs", seen).content, "what came since stays"
+    with pytest.raises(Refused, match="at most 3 items, not 4"):
+        typed(tx, "todo", "a\nb\nc\nd")
+    assert "## todo\n## tasks" in typed(tx, "todo", "").content
+
+
+def test_items_that_are_records_are_written_as_json(tx: Tx) -> None:
+    block = made(tx, new(schema=LISTS))
+    typed(tx, "tasks", '{"title": "Buy milk", "done": true}\n{"title": "Rest"}')
+    assert text_of(tx, block, "tasks") == '{"title": "Buy milk", "done": true}\n{"title": "Rest"}'
+    for line, words in (
+        ("Buy milk", "is an item as JSON with the fields title"),
+        ('{"name": "x"}', "not 'name'"),
+        ("3", "not 3"),
     ):
-        _refused(change)
+        with pytest.raises(Refused, match=words):
+            typed(tx, "tasks", line)
 
 
-def _refused(change: Any) -> None:
-    with pytest.raises(BlockRefused, match="no overwrite"):
-        change()
+def test_a_block_that_is_one_list_is_written_whole_and_a_log_never(tx: Tx) -> None:
+    block = made(tx, new(schema=ListSchema()))
+    assert fields_by_hand(block) == []
+    assert typed(tx, "", "a\nb").content == "1. a\n2. b\n"
+    made(tx, new("log", schema=LogSchema()))
+    log = row(tx, "log")
+    with pytest.raises(BlockRefused, match="entries cannot be changed"):
+        text_of(tx, log, "")
 
 
 # ---------------------------------------------------------------- the viewport
@@ -316,7 +388,7 @@ ACTS = st.one_of(
     st.tuples(st.just("drop"), st.integers(1, 3)),
     st.tuples(st.just("count"), st.integers(-5, 5)),
 )
-WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"))
+WRITERS = (AGENT, PERSON, JOB)
 Act = tuple[str, Any]
 
 

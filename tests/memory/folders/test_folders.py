@@ -1,6 +1,6 @@
 """Folders in the store: who may know of them, how their index follows a directory, and how their files are found."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -79,15 +79,16 @@ def test_only_agents_that_have_a_folder_find_its_words(tx: Tx) -> None:
     assert found(tx, "ferry", MINE, OTHER) == []
 
 
-def test_meaning_finds_passages_within_the_scope_and_goes_with_them(tmp_path: Path) -> None:
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[Tx]:
+    """A file, where meanings are compared."""
     prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    raw = connect(tmp_path / "carina.db")
-    with closing(raw):
-        _meanings(Tx(raw))
+    with closing(connect(tmp_path / "carina.db")) as raw:
+        yield Tx(raw)
 
 
-def _meanings(tx: Tx) -> None:
-    folder = virtual(tx)
+def test_meaning_finds_passages_within_the_scope_and_goes_with_them(stored: Tx) -> None:
+    tx, folder = stored, virtual(stored)
     upload(tx, folder, "a.txt", "ferry departure nine")
     upload(tx, virtual(tx, "abroad", PUBLIC), "b.txt", "ferry departure ten")
     embed_all(tx)
@@ -178,13 +179,18 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
         yield opened
 
 
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    (tmp_path / "papers").mkdir()
+    return tmp_path / "papers"
+
+
 async def local(database: Database, directory: Path) -> Folder:
     def work(tx: Tx) -> Folder:
         folder = folders.create(tx, NewFolder("papers", "local", OWNER, path=str(directory)), NOON)
         folders.attach(tx, folder.id, STAR, "read", NOON)
         return folder
 
-    directory.mkdir(exist_ok=True)
     return await database.write(SETUP, work)
 
 
@@ -193,23 +199,23 @@ async def indexed(database: Database, folder: Folder, seconds: float = 60) -> Pr
 
 
 async def test_a_file_that_was_written_anew_with_the_same_words_keeps_its_passages(
-    database: Database, tmp_path: Path
+    database: Database, papers: Path
 ) -> None:
-    folder = await local(database, tmp_path / "papers")
-    (tmp_path / "papers" / "a.txt").write_text("the ferry leaves at nine")
+    folder = await local(database, papers)
+    (papers / "a.txt").write_text("the ferry leaves at nine")
     await indexed(database, folder)
     before = await database.read(lambda rows: [tuple(row) for row in rows.all("SELECT id FROM file_passages")])
-    (tmp_path / "papers" / "a.txt").write_text("the ferry leaves at nine")
+    (papers / "a.txt").write_text("the ferry leaves at nine")
     assert await indexed(database, folder) == Progress(1, 0, 0, 0)
     after = await database.read(lambda rows: [tuple(row) for row in rows.all("SELECT id FROM file_passages")])
     assert before == after
 
 
-async def test_an_indexing_that_is_cut_off_goes_on_where_it_was(database: Database, tmp_path: Path) -> None:
-    folder = await local(database, tmp_path / "papers")
+async def test_an_indexing_that_is_cut_off_goes_on_where_it_was(database: Database, papers: Path) -> None:
+    folder = await local(database, papers)
     for number in range(3):
-        (tmp_path / "papers" / f"{number}.txt").write_text(f"page {number}")
-    (tmp_path / "papers" / "0.txt").write_text("page nought")
+        (papers / f"{number}.txt").write_text(f"page {number}")
+    (papers / "0.txt").write_text("page nought")
     assert await indexed(database, folder, seconds=-1) == Progress(3, 2, 1, 0)
     assert not (await database.read(lambda rows: folders.named(rows, "papers", MINE))).indexed_at
     assert await indexed(database, folder, seconds=-1) == Progress(3, 1, 1, 0)
@@ -217,9 +223,8 @@ async def test_an_indexing_that_is_cut_off_goes_on_where_it_was(database: Databa
     assert (await database.read(lambda rows: folders.named(rows, "papers", MINE))).indexed_at == NOON
 
 
-async def test_what_cannot_be_indexed_is_known_by_its_name_with_the_reason(database: Database, tmp_path: Path) -> None:
-    folder = await local(database, tmp_path / "papers")
-    papers = tmp_path / "papers"
+async def test_what_cannot_be_indexed_is_known_by_its_name_with_the_reason(database: Database, papers: Path) -> None:
+    folder = await local(database, papers)
     (papers / "picture.png").write_bytes(b"\x89PNG\0\0")
     with (papers / "huge.log").open("wb") as file:
         file.truncate(1 << 30)
@@ -232,23 +237,23 @@ async def test_what_cannot_be_indexed_is_known_by_its_name_with_the_reason(datab
     ]
 
 
-async def test_a_directory_that_is_gone_keeps_its_index_and_says_so(database: Database, tmp_path: Path) -> None:
-    folder = await local(database, tmp_path / "papers")
-    (tmp_path / "papers" / "a.txt").write_text("the ferry leaves at nine")
+async def test_a_directory_that_is_gone_keeps_its_index_and_says_so(database: Database, papers: Path) -> None:
+    folder = await local(database, papers)
+    (papers / "a.txt").write_text("the ferry leaves at nine")
     await indexed(database, folder)
-    (tmp_path / "papers").rename(tmp_path / "moved")
+    papers.rename(papers.with_name("moved"))
     with pytest.raises(Refused, match="cannot be opened"):
         await indexed(database, folder)
     assert await database.read(lambda rows: len(found(rows, "ferry", MINE))) == 1
 
 
 async def test_a_directory_with_too_many_files_is_refused(
-    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Database, papers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disk, "MOST_FILES", 2)
-    folder = await local(database, tmp_path / "papers")
+    folder = await local(database, papers)
     for number in range(3):
-        (tmp_path / "papers" / f"{number}.txt").write_text("page")
+        (papers / f"{number}.txt").write_text("page")
     with pytest.raises(Refused, match="more than 2 files"):
         await indexed(database, folder)
 
@@ -256,15 +261,8 @@ async def test_a_directory_with_too_many_files_is_refused(
 # ------------------------------------------------------------------------------------------------------ other models
 
 
-def test_a_folder_with_its_own_model_is_embedded_and_found_by_that_alone(tmp_path: Path) -> None:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    raw = connect(tmp_path / "carina.db")
-    with closing(raw):
-        _own_models(Tx(raw))
-
-
-def _own_models(tx: Tx) -> None:
-    plain, own = virtual(tx), virtual(tx, "letters", GUILD)
+def test_a_folder_with_its_own_model_is_embedded_and_found_by_that_alone(stored: Tx) -> None:
+    tx, plain, own = stored, virtual(stored), virtual(stored, "letters", GUILD)
     folders.set_embedding_model(tx, own.id, "ollama:own")
     upload(tx, plain, "a.txt", "ferry departure nine")
     upload(tx, own, "b.txt", "ferry departure ten")

@@ -61,17 +61,14 @@ def test_few_codes_are_open_and_few_strangers_remembered(tx: Tx) -> None:
     assert access.request_pairing(tx, ANN, "Ann", "ANN", now) is None
     assert access.request_pairing(tx, stranger(0), "S", "KNOWN", now) is not None  # who is remembered already
     assert access.request_pairing(tx, ANN, "Ann", "ANN", NOON + MEMORY) is not None
-    row = tx.one("SELECT count(*) AS n FROM pairing_codes")
-    assert row is not None
-    assert row["n"] == MOST_STRANGERS - MOST_OPEN + 1  # those of the first hour are forgotten
+    left = tx.number("SELECT count(*) FROM pairing_codes")
+    assert left == MOST_STRANGERS - MOST_OPEN + 1, "those of the first hour are forgotten"
 
 
 def test_a_code_that_somebody_has_is_given_to_nobody_else(tx: Tx) -> None:
     access.request_pairing(tx, ANN, "Ann", "CODE", NOON)
     assert access.request_pairing(tx, BOB, "Bob", "CODE", NOON) is None
-    found = access.redeem(tx, "CODE", BOB, NOON)
-    assert found is not None
-    assert found.person == ANN
+    assert access.redeem(tx, "CODE", BOB, NOON) == PairingRequest(ANN, "Ann", "CODE", NOON + CODE_LIFE)
 
 
 def test_a_withdrawn_code_is_worth_nothing_and_no_other_comes_before_its_time(tx: Tx) -> None:

@@ -33,6 +33,8 @@ RULES: list[tuple[Scope, set[Audience]]] = [
     (Scope(ANN, frozenset({G1})), {PUBLIC, ANN, G1}),
     (Scope(OWNER), {PUBLIC, OWNER, G1, G2, C1, C2}),
     (Scope(OWNER, frozenset({G1})), {PUBLIC, OWNER, G1, G2, C1, C2}),
+    (Scope(OWNER, frozenset({BOB})), {PUBLIC, OWNER, G1, G2, C1, C2, BOB}),  # another account of the owner
+    (Scope(ANN, frozenset({G1, BOB})), {PUBLIC, ANN, G1, BOB}),
 ]
 
 

@@ -1,29 +1,24 @@
-"""Accounts of one person: proven from both sides, taken apart again, and gone with an erasure."""
+"""Accounts of one person: proven from both sides, taken apart again with what each knew, and gone with an erasure."""
 
-from collections.abc import Iterator
+import json
 from datetime import timedelta
-from pathlib import Path
 
-import pytest
-
+from memory import requests
 from memory.erasure import stores
+from memory.erasure.person import separate
 from memory.people import identities
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, HalfLink, Link
+from memory.queue import turns
+from memory.queue.inbox import Place
+from memory.queue.steps import CallStarted, MessagesJoined, ModelAnswer
+from memory.requests import Request
 from memory.store.database import Tx
-from memory.store.ids import PersonId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
-from tests.memory.parts import NOON
+from memory.store.ids import PersonId, PlaceId
+from memory.store.records import replace
+from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken
 
 A, B, C, D = (PersonId(f"discord:{name}") for name in "1234")
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Iterator[Tx]:
-    prepare(tmp_path / "global.db", Kind.GLOBAL)
-    raw = connect(tmp_path / "global.db")
-    yield Tx(raw)
-    raw.close()
 
 
 def link(tx: Tx, one: PersonId, other: PersonId) -> HalfLink | Link | None:
@@ -82,9 +77,7 @@ def test_links_join_what_each_side_has_up_to_a_limit(registry: Tx) -> None:
     assert all(link(registry, A, one) == Link(one) for one in many)
     assert link(registry, A, PersonId("discord:999")) is None
     assert link(registry, A, B) == Link(B), "linked already"
-    row = registry.one("SELECT count(*) AS n FROM users")
-    assert row is not None
-    assert row["n"] == 1
+    assert registry.number("SELECT count(*) FROM users") == 1
 
 
 def test_who_is_unlinked_stands_alone_and_so_does_the_last_one(registry: Tx) -> None:
@@ -111,3 +104,72 @@ def test_erasing_an_account_takes_its_link_and_its_codes(registry: Tx) -> None:
     assert identities.redeem_code(registry, B, "FIRST", "X", NOON) is None
     store.erase(registry, B)
     assert registry.all("SELECT * FROM users") == []
+
+
+# ------------------------------------------------------------------------------ what waits and runs after an unlinking
+
+ANNS, BOBS = person_audience(ANN), person_audience(BOB)
+DIRECT = Place(PlaceId("discord:user:ann"), "direct", ANNS, "", (GUILD, BOBS))
+DEN = Place(PlaceId("discord:den"), "direct", OWNER, "", (BOBS,))
+SCOPE = Scope(ANNS, frozenset({GUILD, BOBS}))
+
+
+def direct_turn(tx: Tx) -> turns.Turn:
+    return begun(tx, taken(tx, 1, place=DIRECT), place=DIRECT.id, scope=SCOPE)
+
+
+def nobody(_audience: Audience) -> tuple[Audience, ...]:
+    return ()
+
+
+def within(tx: Tx, table: str) -> list[list[str]]:
+    return [json.loads(row["within"]) for row in tx.all(" ".join(["SELECT within FROM", table, "ORDER BY id"]))]
+
+
+def waiting(tx: Tx, turn: turns.Turn, status: str = "waiting") -> None:
+    request = Request(
+        requests.new_request_id(), requests.Kind.TOOL, "recall", STAR, MAIN, turn.id, f"call_{status}", "recall", "{}",
+        requests.digest_of("recall", "{}"), (), {}, "", turn.place, turn.person, turn.scope, Trust.APPROVED, (ANN,), 1,
+        False, NOON, NOON,
+    )  # fmt: skip
+    requests.ask(tx, request)
+    tx.run("UPDATE permission_requests SET status = ? WHERE id = ?", (status, request.id))
+
+
+def test_places_turns_and_requests_are_narrowed_and_the_turn_begins_again(tx: Tx) -> None:
+    turn = direct_turn(tx)
+    turns.add_step(tx, turn, ModelAnswer("of what Bob said"), NOON)
+    waiting(tx, turn)
+    assert separate(tx, nobody) == (turn.id,)
+    assert within(tx, "places") == within(tx, "turns") == within(tx, "permission_requests") == [[GUILD]]
+    again = turns.get(tx, turn.id)
+    assert again is not None
+    assert (again.restarts, again.scope) == (1, Scope(ANNS, frozenset({GUILD})))
+    assert [type(step.body) for step in turns.steps(tx, turn.id)] == [MessagesJoined]
+    assert separate(tx, nobody) == ()
+
+
+def test_what_is_still_linked_stays_and_what_is_over_is_left(tx: Tx) -> None:
+    turn = direct_turn(tx)
+    waiting(tx, turn, "denied")
+    assert separate(tx, lambda audience: (BOBS,) if audience == ANNS else ()) == ()
+    assert within(tx, "places") == within(tx, "turns") == [[GUILD, BOBS]]
+    turns.end(tx, turn.id, "done", NOON)
+    assert separate(tx, nobody) == ()
+    assert within(tx, "turns") == within(tx, "permission_requests") == [[GUILD, BOBS]]
+    assert within(tx, "places") == [[GUILD]]
+
+
+def test_a_turn_that_did_something_goes_on_with_less(tx: Tx) -> None:
+    turn = direct_turn(tx)
+    turns.add_step(tx, turn, CallStarted("1", "ring", effect=True), NOON)
+    assert separate(tx, nobody) == (turn.id,)
+    now = turns.get(tx, turn.id)
+    assert now is not None
+    assert (now.restarts, now.scope.within) == (0, frozenset({GUILD}))
+
+
+def test_the_owner_knows_other_accounts_of_theirs_by_name_only(tx: Tx) -> None:
+    taken(tx, 1, place=replace(DEN, within=(BOBS, person_audience(PersonId("discord:eva")))))
+    separate(tx, lambda audience: (BOBS,) if audience == OWNER else ())
+    assert within(tx, "places") == [[BOBS]]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,27 +54,14 @@ BLOBS = (
 )
 
 
-def opened(path: Path, kind: Kind) -> Tx:
-    prepare(path, kind)
-    tx = Tx(connect(path))
-    if kind is Kind.CONSTELLATION:
-        agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
-        tx.insert("agents", agent | {"id": STAR})
-    return tx
-
-
 @pytest.fixture
 def tx(tmp_path: Path) -> Iterator[Tx]:
-    made = opened(tmp_path / "carina.db", Kind.CONSTELLATION)
-    yield made
-    made._raw.close()
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Iterator[Tx]:
-    made = opened(tmp_path / "global.db", Kind.GLOBAL)
-    yield made
-    made._raw.close()
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    with closing(connect(tmp_path / "carina.db")) as raw:
+        made = Tx(raw)
+        agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
+        made.insert("agents", agent | {"id": STAR})
+        yield made
 
 
 def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args: str | None = None) -> MessageId:
@@ -86,9 +74,7 @@ def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args:
 
 
 def text_of(tx: Tx, message: MessageId) -> str:
-    row = tx.one("SELECT content || coalesce(tool_args, '') AS text FROM messages WHERE id = ?", (message,))
-    assert row is not None
-    return str(row["text"])
+    return tx.value("SELECT content || coalesce(tool_args, '') FROM messages WHERE id = ?", (message,), str) or ""
 
 
 def erase(tx: Tx) -> ErasureResult:
@@ -151,22 +137,10 @@ def test_what_is_counted_is_what_a_person_would_call_so(tx: Tx) -> None:
     forgotten = taken(tx, 2, "I hide the key")
     messages.redact(tx, [row_of(tx, forgotten.id).message or MessageId(0)], NOON)
     for number, role in enumerate(("assistant", "tool"), 1):
-        values: dict[str, Value] = {
-            "id": number,
-            "place_id": HALL.id,
-            "person_id": ANN,
-            "batch_id": turn.id,
-            "role": role,
-            "content": "x",
-        }
-        more: dict[str, Value] = {
-            "tool_call_id": "1",
-            "source": "agent",
-            "audience": "person:" + ANN,
-            "trust": 1,
-            "created_at": NOON,
-        }
-        tx.insert("messages", {**values, **more})
+        tx.insert("messages", {
+            "id": number, "place_id": HALL.id, "person_id": ANN, "batch_id": turn.id, "role": role, "content": "x",
+            "tool_call_id": "1", "source": "agent", "audience": "person:" + ANN, "trust": 1, "created_at": NOON,
+        })  # fmt: skip
     for model in ("offline", "openai:gpt-5"):
         tx.insert("model_usage", {"person_id": ANN, "model": model, "input_tokens": 1, "output_tokens": 1, "at": NOON})
     known: dict[str, Value] = {"id": 1, "audience": GUILD, "trust": 1, "search_text": "tea"}
@@ -214,9 +188,7 @@ def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: 
     erase(tx)
     assert row_of(tx, waiting.id).payload == Extras(background=("Bob: hello",))
     assert row_of(tx, waiting.id).status is inbox.Status.RECEIVED
-    row = tx.one("SELECT profile FROM memory_blocks")
-    assert row is not None
-    assert row["profile"] == ""
+    assert [row["profile"] for row in tx.all("SELECT profile FROM memory_blocks")] == [""]
 
 
 def test_a_running_turn_of_the_person_can_write_nothing_back(tx: Tx) -> None:
@@ -288,16 +260,10 @@ def found_in(path: Path, word: str) -> bool:
     return word.encode().lower() in path.read_bytes().lower()
 
 
-def test_erasing_and_compacting_leaves_no_word_in_any_byte(tmp_path: Path) -> None:
-    path = tmp_path / "carina.db"
-    tx = opened(path, Kind.CONSTELLATION)
+def test_erasing_and_compacting_leaves_no_word_in_any_byte(tx: Tx, tmp_path: Path) -> None:
+    path, more = tmp_path / "carina.db", Extras(background=("a quetzalcoatl",))
     for number in range(1, 200):
-        taken(
-            tx,
-            number,
-            f"the quetzalcoatl number {number} is feathered",
-            payload=Extras(background=("a quetzalcoatl",)),
-        )
+        taken(tx, number, f"the quetzalcoatl number {number} is feathered", payload=more)
     taken(tx, 900, "a tortoise", person=BOB)
     words = byte_search.samples(tx, ANN)
     assert words
@@ -312,13 +278,10 @@ def test_erasing_and_compacting_leaves_no_word_in_any_byte(tmp_path: Path) -> No
     assert not any(found_in(each, "quetzal") for each in tmp_path.iterdir())
     assert found_in(path, "tortoise")
     assert searched.files >= 1
-    tx._raw.close()
 
 
-def test_what_agents_made_of_the_persons_words_is_in_no_byte_and_that_of_others_is(tmp_path: Path) -> None:
+def test_what_agents_made_of_the_persons_words_is_in_no_byte_and_that_of_others_is(tx: Tx, tmp_path: Path) -> None:
     """In words of the agent's own: in a block of text, in fields, in what it said and in its calls."""
-    path = tmp_path / "carina.db"
-    tx = opened(path, Kind.CONSTELLATION)
     hers = begun(tx, taken(tx, 1, "they fired me"))
     his = begun(tx, taken(tx, 2, "they fired me as well", person=BOB), person=BOB)
     schema = MapSchema(fields=(Field(name="notes"), Field(name="seen", type=FieldType.LIST)))
@@ -341,28 +304,21 @@ def test_what_agents_made_of_the_persons_words_is_in_no_byte_and_that_of_others_
     assert (b"quetzal" in unpacked, b"tortoise" in unpacked) == (False, True)
     assert byte_search.search(tmp_path, ["unemployedtortoise"]).left
     assert "tortoise" in find_block(tx, STAR, "notes", Scope(GUILD)).content
-    tx._raw.close()
 
 
-def test_what_an_index_kept_of_rows_long_gone_goes_too_and_the_file_has_no_free_pages(tmp_path: Path) -> None:
+def test_what_an_index_kept_of_rows_long_gone_goes_too_and_the_file_has_no_free_pages(tx: Tx, tmp_path: Path) -> None:
     path = tmp_path / "carina.db"
-    tx = opened(path, Kind.CONSTELLATION)
     for number in range(1, 400):
         taken(tx, number, f"number {number} " * 20)
     for index in ("message_fts", "archival_fts", "block_fts"):
         tx.run(" ".join(["INSERT INTO", index, "(rowid, search_text) VALUES (12345, 'quetzalcoatl')"]))
-    size = tx.one("PRAGMA page_count")
-    assert size is not None
+    size = tx.number("PRAGMA page_count")
     assert empty_log(tx._raw)
     assert found_in(path, "quetzal")
     erase(tx)
     assert compact(tx._raw)
     assert not found_in(path, "quetzal")
-    pages, free = tx.one("PRAGMA page_count"), tx.one("PRAGMA freelist_count")
-    assert pages is not None
-    assert free is not None
-    assert (free[0], pages[0] < size[0]) == (0, True)
-    tx._raw.close()
+    assert (tx.number("PRAGMA freelist_count"), tx.number("PRAGMA page_count") < size) == (0, True)
 
 
 def test_samples_are_words_that_nobody_else_said(tx: Tx) -> None:

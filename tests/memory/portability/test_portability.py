@@ -56,6 +56,9 @@ WHOLE = Part()
 
 _UNDO = commit_point("test.undo")
 _ACTIVE = "SELECT count(*) FROM jobs WHERE status = 'active'"
+_LEFT = """SELECT (SELECT count(*) FROM messages) + (SELECT count(*) FROM archival_entries)
+    + (SELECT count(*) FROM agents WHERE status <> 'archived')"""
+"""What an undone import would have left."""
 
 
 class Killed(BaseException):
@@ -104,6 +107,10 @@ def car(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def check(file: Path, passphrase: str = "") -> None:
+    verify(opener(file, passphrase), 1, still)
+
+
 def root_of(car: Path) -> bytes:
     with car.open("rb") as file:
         return read_blocks(file)[0]
@@ -125,14 +132,12 @@ def import_whole(taken: Import, rename: str = "") -> Path:
 
 def count(path: Path, sql: str) -> int:
     with closing(connect(path, read_only=True)) as raw:
-        row = Rows(raw).one(sql)
-        return int(row[0]) if row is not None else 0
+        return Rows(raw).number(sql)
 
 
 def agent(home: Path, name: str) -> AgentId:
     with closing(connect(file_in(home), read_only=True)) as raw:
-        row = Rows(raw).one("SELECT id FROM agents WHERE name = ?", (name,))
-        assert row is not None
+        (row,) = Rows(raw).all("SELECT id FROM agents WHERE name = ?", (name,))
         return AgentId(row["id"])
 
 
@@ -204,82 +209,57 @@ def test_any_rows_survive_the_way(
     assert write(folder / "again", folder / "two.car", id="con_1").root == first.root
 
 
+def elsewhere(tmp_path: Path) -> Path:
+    """The file of an empty constellation that agents join."""
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    prepare(tmp_path / "data" / "constellations" / "con_other" / "carina.db", Kind.CONSTELLATION)
+    return file_in(tmp_path / "data")
+
+
+def join(taken: Import, target: Path, rename: str = "") -> None:
+    stage(taken)
+    join_constellation(taken, target, rename)
+
+
 @pytest.mark.parametrize("kind", ["agent", "group"])
-def test_agents_move_into_another_constellation(home: Path, tmp_path: Path, kind: str) -> None:
-    carina = agent(home, "Carina")
-    part = Part((carina,))
+async def test_agents_move_into_another_constellation_are_taken_back_and_move_anew(
+    home: Path, tmp_path: Path, kind: str
+) -> None:
+    part = Part((agent(home, "Carina"),))
     if kind == "group":
         with closing(connect(file_in(home), read_only=True)) as raw:
-            row = Rows(raw).one("SELECT id FROM agent_groups WHERE name = 'Team'")
-            assert row is not None
-        part = Part((carina, agent(home, "Anchor")), (row["id"],))
+            (row,) = Rows(raw).all("SELECT id FROM agent_groups WHERE name = 'Team'")
+        part = Part((agent(home, "Carina"), agent(home, "Anchor")), (row["id"],))
     first = write(home, tmp_path / "one.car", part, kind=kind)
-    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
-    prepare(target, Kind.CONSTELLATION)
-    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    target = elsewhere(tmp_path)
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    stage(taken)
-    join_constellation(taken, target, "")
-    assert is_joined(taken, target)
-    assert not taken.staging.exists()
-    assert count(target, "SELECT count(*) FROM messages") == first.manifest.tables["messages"].rows > 0
-    assert (
-        write(tmp_path / "data", tmp_path / "two.car", part, kind=kind, id=file_in(home).parent.name).root == first.root
-    )
-
-
-async def test_an_imported_agent_can_be_taken_back(home: Path, tmp_path: Path) -> None:
-    write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
-    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
-    prepare(target, Kind.CONSTELLATION)
-    taken = take(tmp_path / "one.car", tmp_path / "data")
-    stage(taken)
-    join_constellation(taken, target, "")
-    async with Database.open(target) as database:
-        assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
-        assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) == 0
-    assert count(target, "SELECT count(*) FROM messages") == count(target, "SELECT count(*) FROM archival_entries") == 0
-    assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 1
-    assert not is_joined(taken, target)
-
-
-@pytest.mark.parametrize("kind", ["agent", "group"])
-async def test_what_was_taken_back_is_imported_anew(home: Path, tmp_path: Path, kind: str) -> None:
-    with closing(connect(file_in(home), read_only=True)) as raw:
-        groups = tuple(row["id"] for row in Rows(raw).all("SELECT id FROM agent_groups WHERE name = 'Team'"))
-    both = Part((agent(home, "Carina"), agent(home, "Anchor")), groups)
-    part = Part((agent(home, "Carina"),)) if kind == "agent" else both
-    exported = write(home, tmp_path / "one.car", part, kind=kind)
-    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
-    prepare(target, Kind.CONSTELLATION)
-    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
-    taken = take(tmp_path / "one.car", tmp_path / "data")
-    for _again in range(2):
-        stage(taken)
-        join_constellation(taken, target, "")
+    for again in range(2):
+        join(taken, target)
         assert is_joined(taken, target)
-        assert count(target, "SELECT count(*) FROM messages") == exported.manifest.tables["messages"].rows > 0
+        assert not taken.staged.exists()
+        assert count(target, "SELECT count(*) FROM messages") == first.manifest.tables["messages"].rows > 0
         assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 0
+        if not again:
+            second = write(tmp_path / "data", tmp_path / "two.car", part, kind=kind, id=file_in(home).parent.name)
+            assert second.root == first.root
         async with Database.open(target) as database:
             assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
-        assert count(target, "SELECT count(*) FROM agents WHERE status <> 'archived'") == 0
-        assert count(target, "SELECT count(*) FROM messages") == 0
+            assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) == 0
+        assert count(target, _LEFT) == 0
+        assert not is_joined(taken, target)
 
 
 def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
     write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
-    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
-    prepare(target, Kind.CONSTELLATION)
+    target = elsewhere(tmp_path)
     with closing(connect(target)) as raw:
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
         Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    stage(taken)
     with pytest.raises(NameTaken, match="there is another agent carina here"):
-        join_constellation(taken, target, "")
+        join(taken, target)
     assert count(target, "SELECT count(*) FROM messages") == 0
-    stage(taken)
-    join_constellation(taken, target, "Visitor")
+    join(taken, target, "Visitor")
     assert count(target, "SELECT count(*) FROM agents WHERE name = 'Visitor'") == 1
 
 
@@ -318,14 +298,14 @@ def cut(size: int) -> Callable[[bytes], bytes]:
 def test_one_changed_bit_is_found_with_its_offset(car: Path, part: int) -> None:
     at = car.stat().st_size * part // 20
     with pytest.raises(CarError, match=r"at byte \d+"):
-        verify(opener(damaged(car, swapped(at)), ""), 1, still)
+        check(damaged(car, swapped(at)))
 
 
 @pytest.mark.parametrize("part", range(20))
 def test_a_file_that_is_cut_off_is_refused(car: Path, part: int) -> None:
     size = car.stat().st_size * part // 20
     with pytest.raises(CarError):
-        verify(opener(damaged(car, lambda data: data[:size]), ""), 1, still)
+        check(damaged(car, cut(size)))
 
 
 def blocks(car: Path) -> tuple[bytes, list[tuple[bytes, bytes]]]:
@@ -355,7 +335,7 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
     ):
         file = put_together(tmp_path / "wrong.car", root, wrong)
         with pytest.raises(CarError, match=why):
-            verify(opener(file, ""), 1, still)
+            check(file)
 
 
 @pytest.mark.parametrize(
@@ -375,21 +355,21 @@ def test_foreign_and_newer_files_are_refused(tmp_path: Path, content: Any, why: 
     data = encoded(content)
     file = put_together(tmp_path / "foreign.car", cid_of(data), [(cid_of(data), data)])
     with pytest.raises(CarError, match=why):
-        verify(opener(file, ""), 1, still)
+        check(file)
 
 
 @pytest.mark.parametrize("data", [b"", b"hello world", b"\xff" * 40, b"\x80" * 40, b"PK\x03\x04" + bytes(100)])
 def test_what_is_no_car_file_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "no.car").write_bytes(data)
     with pytest.raises(CarError):
-        verify(opener(tmp_path / "no.car", ""), 1, still)
+        check(tmp_path / "no.car")
 
 
 def test_a_block_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     root, data = cid_of(b""), bytes(MOST_BYTES + 1)
     put_together(tmp_path / "large.car", root, [(cid_of(data), data)])
     with pytest.raises(CarError, match="there is no whole block"):
-        verify(opener(tmp_path / "large.car", ""), 1, still)
+        check(tmp_path / "large.car")
 
 
 def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: str = "budgets") -> Path:
@@ -434,12 +414,12 @@ def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tm
         take(tmp_path / "sealed.car", tmp_path / "data")
     for size in (20, 100_000, len(sealed) - 1):
         with pytest.raises(CarError):
-            verify(opener(damaged(tmp_path / "sealed.car", cut(size)), "hunter2"), 1, still)
+            check(damaged(tmp_path / "sealed.car", cut(size)), "hunter2")
     piece = (1 << 16) + 16
     mixed = sealed[: 39 + piece] + sealed[39 + 2 * piece : 39 + 3 * piece] + sealed[39 + piece :]
     (tmp_path / "mixed.car").write_bytes(mixed)
     with pytest.raises(CarError, match="damaged or cut off"):  # pieces in another order
-        verify(opener(tmp_path / "mixed.car", "hunter2"), 1, still)
+        check(tmp_path / "mixed.car", "hunter2")
 
 
 # ---------------------------------------------------------------------------------- interruptions
@@ -512,12 +492,9 @@ def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car:
 
 
 def test_who_was_erased_here_stays_erased(home: Path, car: Path, tmp_path: Path) -> None:
+    sql = "SELECT person_id FROM messages WHERE role = 'user' AND person_id IS NOT NULL"
     with closing(connect(file_in(home), read_only=True)) as raw:
-        row = Rows(raw).one(
-            "SELECT person_id AS p, count(*) FROM messages WHERE role = 'user' AND person_id IS NOT NULL GROUP BY 1"
-        )
-        assert row is not None
-    person = PersonId(row["p"])
+        person = PersonId(Rows(raw).all(sql)[0]["person_id"])
     (tmp_path / "data").mkdir()
     erasure_ledger.note(tmp_path / "data", Entry(ErasureId(77), person, person, "2026-11-24T00:00:00.000000Z"))
     taken = take(car, tmp_path / "data")
@@ -605,7 +582,7 @@ def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(
     found = [encoded(about), part, rows]
     put_together(tmp_path / "huge.car", cid_of(encoded({})), [(cid_of(each), each) for each in found])
     with pytest.raises(CarError, match="no table can hold"):
-        verify(opener(tmp_path / "huge.car", ""), 1, still)
+        check(tmp_path / "huge.car")
 
 
 def test_work_under_way_is_not_done_in_both_places(home: Path, tmp_path: Path) -> None:
