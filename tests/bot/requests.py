@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.broker import Ruling
-from bot.agents.permissions.policy import Approver, Caution
+from bot.agents.permissions.broker import Ruling, Terms
+from bot.agents.permissions.policy import Approver, Caution, People
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal
@@ -16,10 +16,10 @@ from memory.people.audience import Scope, Trust
 from memory.requests import Kind, Request, Verdict
 from memory.store.clock import utc_now
 from memory.store.database import Tx
-from memory.store.ids import AgentId, GroupId, RequestId, TurnId
+from memory.store.ids import AgentId, GroupId, PlaceId, RequestId, TurnId
 from sources.terminal import PERSON, PLACE
-from tests.bot.parts import BOB, OLGA, ScriptedModel, call, says
-from tests.bot.stage import Service, Setting
+from tests.bot.parts import BOB, OLGA, ScriptedModel, call, said, says
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place
 
 OWNER = Approver(OLGA.id, "Olga", door="button")
 STRANGER = Approver(BOB.id, "Bob", door="button")
@@ -58,15 +58,23 @@ async def waiting(service: Service) -> int:
     return int((await service.column("SELECT id FROM permission_requests WHERE status = 'waiting'"))[-1])
 
 
+async def rung(service: Service) -> int:
+    """Somebody asks for the bell; the request that waits then."""
+    await service.heard(said("ring the bell", 1))
+    return await waiting(service)
+
+
 async def answer(service: Service, request: int, verdict: Verdict = Verdict.ONCE, who: Approver = OWNER) -> Ruling:
     ruling = await service.approvals.answer(request, who, verdict)
     await service.settled()
     return ruling
 
 
-def ringing(*more: Any) -> Setting:
-    model = ScriptedModel(says("", ring()), says("It waits for Olga."), says("Rung."), *more)
-    return Setting(model=model, tools=[Bell()])
+def ringing(people: People | None = None, *places: PlaceId, **arguments: Any) -> Setting:
+    """A bell that needs a yes: of these people, asked in the owner's messages or else in these places."""
+    model = ScriptedModel(says("", ring(**arguments)), says("It waits for Olga."), says("Rung."))
+    terms = None if people is None else Terms(people, (OWNERS_PLACE.id, *places), private_place)
+    return Setting(model=model, tools=[Bell()], terms=terms)
 
 
 async def status(app: App) -> ServiceStatus:

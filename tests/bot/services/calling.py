@@ -6,12 +6,16 @@ from typing import Any
 from bot.agents.permissions.policy import Approver, People
 from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.registry import Clocks, Guard, Registry
+from memory.agents import Agent
 from memory.people.audience import Scope, Trust, person_audience
-from memory.store.ids import PersonId, PlaceId
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId, PlaceId
 from sources.terminal import PERSON
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 PEOPLE = People((PERSON,))
+SETUP = commit_point("tests.services")
+ADA, BEA = (Agent(AgentId(f"agt_{each}"), name, "", "offline", "x", ()) for each, name in ((1, "Ada"), (2, "Bea")))
 
 
 def somebody(person: PersonId, trust: Trust = Trust.STRANGER) -> Caller:

@@ -75,12 +75,16 @@ class Folders:
         return Sentence(text=f"{arguments.folder.name}: {','.join(arguments.tags)}")
 
 
+def offer(monkeypatch: pytest.MonkeyPatch, service: Any) -> None:
+    """The service alone is there, and what is generated was written anew."""
+    monkeypatch.setattr(generate, "LOCAL", ())
+    monkeypatch.setattr(generate, "services", lambda: (service,))
+    monkeypatch.setattr(generate, "titles", lambda: service.titles)
+
+
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """The service is there, and what is generated was written anew."""
-    monkeypatch.setattr(generate, "LOCAL", ())
-    monkeypatch.setattr(generate, "services", lambda: (Greetings,))
-    monkeypatch.setattr(generate, "titles", lambda: Greetings.titles)
+    offer(monkeypatch, Greetings)
     return registry(Greetings())
 
 
@@ -140,8 +144,7 @@ class Cards:
 def test_a_group_does_its_default_and_old_names_work(
     monkeypatch: pytest.MonkeyPatch, words: list[str], done: tuple[str, dict[str, Any]]
 ) -> None:
-    monkeypatch.setattr(generate, "services", lambda: (Cards,))
-    monkeypatch.setattr(generate, "titles", lambda: Cards.titles)
+    offer(monkeypatch, Cards)
     asked: list[Any] = []
     made = Commands(generate.found(), lambda told, given, _view: asked.append((told.name, given)))
     made.main(words, "carina", standalone_mode=False)
@@ -227,9 +230,7 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
         return [Reply("done") if view.sure else Reply(confirm="Remove them?")]
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(generate, "LOCAL", ())
-    monkeypatch.setattr(generate, "services", lambda: (Folders,))
-    monkeypatch.setattr(generate, "titles", lambda: Folders.titles)
+    offer(monkeypatch, Folders)
     monkeypatch.setattr(main, "manifest", generate.found)
     monkeypatch.setattr(main, "_replies", replies)
     monkeypatch.setattr(streams, "is_interactive", lambda: attended)

@@ -1,5 +1,6 @@
 """A call that needs a yes: asked, answered, run once, in the place it came from; the real service around it."""
 
+import functools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ import pytest
 
 from bot.agents.context.quotes import say
 from bot.agents.events import ToolCallCompleted
-from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING, Terms
+from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING
 from bot.agents.permissions.policy import Approver, Caution, People, role_identity
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
+from bot.services.caller import owner_at_terminal
 from bot.services.people.permits import Permits
 from memory import requests
 from memory.people.audience import Trust
@@ -23,6 +25,7 @@ from memory.requests import Verdict
 from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
 from memory.store.records import replace
+from memory.store.sqlite import driver
 from sources.base import ANSWERED, Delivery, DeliveryFailed
 from tests.bot.parts import (
     ANN,
@@ -40,9 +43,9 @@ from tests.bot.parts import (
     said,
     says,
 )
-from tests.bot.requests import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
+from tests.bot.requests import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, rung, strokes, waiting
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 EVA = person("Eva")
 
@@ -113,8 +116,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
 
 
 async def test_the_arguments_are_those_that_were_approved(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    request = await waiting(service)
+    request = await rung(service)
     changed = json.dumps({"times": 99})
     await service.write(lambda tx: tx.run("UPDATE permission_requests SET arguments = ?", (changed,)))
     await answer(service, request)
@@ -123,16 +125,14 @@ async def test_the_arguments_are_those_that_were_approved(service: Service) -> N
 
 
 async def test_a_no_is_told_and_nothing_runs(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    await answer(service, await waiting(service), Verdict.DENY)
+    await answer(service, await rung(service), Verdict.DENY)
     assert await strokes(service) == 0
     assert "Denied by" in str(service.model.requests[-1].messages[-1])
     assert len(service.platform.texts()) == 2
 
 
 async def test_nobody_else_answers(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    request = await waiting(service)
+    request = await rung(service)
     for who in (STRANGER, Approver(ANN.id, "Ann"), Approver(PersonId(""), "nobody")):
         ruling = await answer(service, request, who=who)
         assert not ruling.counted
@@ -144,12 +144,8 @@ async def test_nobody_else_answers(service: Service) -> None:
 
 
 async def test_the_first_answer_is_final(tmp_path: Path) -> None:
-    people = People((OLGA.id,), (EVA.id,))
-    setting = ringing()
-    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+    async with running(tmp_path, ringing(People((OLGA.id,), (EVA.id,)))) as service:
+        request = await rung(service)
         await answer(service, request)
         late = await answer(service, request, Verdict.DENY, Approver(EVA.id, "Eva"))
         assert not late.counted
@@ -159,12 +155,10 @@ async def test_the_first_answer_is_final(tmp_path: Path) -> None:
 
 
 async def test_who_has_two_accounts_says_yes_once(tmp_path: Path) -> None:
-    setting, both = ringing(), frozenset({EVA.id, BOB.id})
+    both = frozenset({EVA.id, BOB.id})
     people = People((OLGA.id,), (EVA.id, BOB.id), quorum=2, links=dict.fromkeys(both, both))
-    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+    async with running(tmp_path, ringing(people)) as service:
+        request = await rung(service)
         assert (await answer(service, request, who=Approver(EVA.id))).counted
         again = await answer(service, request, who=Approver(BOB.id))
         assert (again.counted, await strokes(service)) == (False, 0)
@@ -173,12 +167,10 @@ async def test_who_has_two_accounts_says_yes_once(tmp_path: Path) -> None:
 
 
 async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
-    setting = ringing()
-    setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
+    setting = ringing(People((OLGA.id,), (EVA.id, BOB.id), quorum=2))
     setting.languages = {OLGA.id: "de"}
     async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+        request = await rung(service)
         first = await answer(service, request, Verdict.ALWAYS)
         assert "more people need to" in first.words
         assert not (await answer(service, request)).counted  # the same person twice is one person
@@ -195,11 +187,8 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
 
 
 async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> None:
-    setting = ringing()
-    setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+    async with running(tmp_path, ringing(People((OLGA.id,), (EVA.id, BOB.id), quorum=2))) as service:
+        request = await rung(service)
         assert "more people need to" in (await answer(service, request)).words
         taken_back = await answer(service, request, Verdict.DENY)
         assert taken_back.counted
@@ -209,11 +198,8 @@ async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> 
 
 
 async def test_a_role_counts_in_its_own_guild_only(tmp_path: Path) -> None:
-    setting = ringing()
-    setting.terms = Terms(People((OLGA.id,), (role_identity(1, 7),)), (OWNERS_PLACE.id,), private_place)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+    async with running(tmp_path, ringing(People((OLGA.id,), (role_identity(1, 7),)))) as service:
+        request = await rung(service)
         elsewhere = Approver(EVA.id, "Eva", frozenset({role_identity(2, 7)}))
         assert not (await answer(service, request, who=elsewhere)).counted
         here = Approver(EVA.id, "Eva", frozenset({role_identity(1, 7)}))
@@ -222,10 +208,8 @@ async def test_a_role_counts_in_its_own_guild_only(tmp_path: Path) -> None:
 
 
 async def test_a_grant_holds_for_what_it_is_bound_to_until_it_ends(tmp_path: Path) -> None:
-    setting = ringing()
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        await answer(service, await waiting(service), Verdict.HOUR)
+    async with running(tmp_path, ringing()) as service:
+        await answer(service, await rung(service), Verdict.HOUR)
         calls = [ring("again", times=1, note="other words"), ring("more", times=2)]
         service.model.replies.extend([says("", calls[0]), says("Again."), says("", calls[1]), says("Waits.")])
         await service.heard(said("again", 2))
@@ -252,8 +236,7 @@ async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
     setting = ringing()
     setting.model = ScriptedModel(says("", call("bell")), says("It waits for Olga."), says("Rung."))
     async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        await answer(service, await waiting(service), Verdict.ALWAYS)
+        await answer(service, await rung(service), Verdict.ALWAYS)
         service.model.replies.extend([says("", call("bell", "again")), says("Again.")])
         await service.heard(said("again", 2))
         assert await strokes(service) == 2
@@ -263,17 +246,14 @@ async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
 
 
 async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
-    setting = ringing()
-    setting.model = ScriptedModel(says("", ring(times=1, note="softly")), says("It waits for Olga."), says("Rung."))
-    async with running(tmp_path, setting) as service:
+    async with running(tmp_path, ringing(times=1, note="softly")) as service:
         await service.heard(said("ring the bell", 1))
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
         assert "*Always* allow every call of `bell` with times `1`, and any note." in card.text
 
 
 async def test_always_holds_until_it_is_revoked(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    await answer(service, await waiting(service), Verdict.ALWAYS)
+    await answer(service, await rung(service), Verdict.ALWAYS)
     service.clock.forward(400 * 86_400)
     service.model.replies.extend([says("", ring("later")), says("Again.")])
     await service.heard(said("again", 2))
@@ -289,8 +269,7 @@ async def test_always_holds_until_it_is_revoked(service: Service) -> None:
 
 
 async def test_expiry_is_a_denial(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    request = await waiting(service)
+    request = await rung(service)
     service.clock.forward(25 * 3600)
     late = await answer(service, request)
     assert not late.counted
@@ -317,8 +296,7 @@ async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:
     first = ringing()
     first.clock, first.platform = clock, platform
     async with running(tmp_path, first) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+        request = await rung(service)
         service.crash()
     clock.forward(7_200)
     again = Setting(model=ScriptedModel(says("Rung.")), tools=[Bell()], clock=clock, platform=platform)
@@ -384,9 +362,7 @@ async def test_the_owner_does_not_read_what_comes_from_somebodys_messages(tmp_pa
 
 
 async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: Path) -> None:
-    setting = ringing()
-    setting.terms = Terms(People((OLGA.id,)), (OWNERS_PLACE.id, private("office").id), private_place)
-    async with running(tmp_path, setting) as service:
+    async with running(tmp_path, ringing(People((OLGA.id,)), private("office").id)) as service:
         service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
         await service.heard(said("ring the bell", 1))
         (card,) = service.platform.texts(private("office").id)
@@ -396,8 +372,7 @@ async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: 
 
 
 async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    request = await waiting(service)
+    request = await rung(service)
     for _ in range(6):
         (card,) = [post for post in service.platform.posts if post.buttons]
         service.platform.posts.remove(card)
@@ -451,8 +426,7 @@ async def test_when_nobody_can_be_asked_the_agent_is_told(service: Service) -> N
 
 
 async def test_a_turn_that_begins_again_takes_its_question_back(service: Service) -> None:
-    await service.heard(said("ring the bell", 1))
-    request = await waiting(service)
+    request = await rung(service)
     await service.write(lambda tx: service.approvals.broker.withdraw(tx, _turn(tx), service.clock()))
     late = await answer(service, request)
     assert "withdrawn" in late.words
@@ -524,3 +498,16 @@ async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
         assert service.platform.texts() == ["It waits.", "Hello Bob.", "Rung.", "Bye."]
         for each in service.model.requests:
             check_calls(each)
+
+
+async def test_the_record_of_questions_answers_and_uses_stays_as_it_was_written(service: Service) -> None:
+    await answer(service, await rung(service), Verdict.ALWAYS)
+    permits = registry(Permits(service.approvals, make_tools({})))
+    record = (await permits.call("permits.audit", owner_at_terminal(), {})).data()
+    events = [line["event"] for line in reversed(record)]
+    assert events == ["asked", "answered", "granted", "used"]
+    for statement in ("DELETE FROM permission_audit", "UPDATE permission_audit SET event = 'other'"):
+        with pytest.raises(driver.IntegrityError, match="append only"):
+            await service.write(functools.partial(Tx.run, sql=statement))
+    with pytest.raises(CallError, match="no operation"):
+        await permits.call("permits.audit", somebody(ANN.id), {})

@@ -1,54 +1,35 @@
 """Long-term entries of several agents, as people see them: all of them, also those of agents that are archived."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.memory.archive import Archive
 from bot.services.memory.facts import Facts
 from bot.services.results import Plain
-from memory.agents import Agent, seed_agent, set_status
+from memory.agents import Agent, set_status
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import turns
 from memory.queue.turns import Turn
-from memory.store.constellation import Constellations
-from memory.store.database import Database, Tx
-from memory.store.faults import commit_point
-from memory.store.ids import AgentId, PlaceId, TurnId
+from memory.store.database import Database
+from memory.store.ids import PlaceId, TurnId
 from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, NOON, MovableClock, ScriptedModel, call, direct, said, says
 from tests.bot.plain import search
-from tests.bot.services.calling import registry, somebody
+from tests.bot.services.calling import ADA, BEA, PEOPLE, SETUP, registry, somebody
 from tests.bot.stage import Setting, running
 from texts import reading
-
-SETUP = commit_point("test_archive.setup")
-ADA, BEE = (Agent(AgentId(f"agt_{name.lower()}"), name, "", "", "", ()) for name in ("Ada", "Bee"))
-
-
-@asynccontextmanager
-async def archive(folder: Path) -> AsyncIterator["Entries"]:
-    async with Constellations.open(folder, MovableClock()) as constellations:
-        constellation = (await constellations.ensure("home", PERSON)).id
-        async with constellations.use(constellation) as database:
-            for agent in (ADA, BEE):
-                await database.write(SETUP, partial(_seed, agent))
-            yield Entries(database)
 
 
 class Entries:
     """Calls of the owner, with their results as data."""
 
     def __init__(self, database: Database) -> None:
-        self.database, store = database, (database, People((PERSON,)), MovableClock())
+        self.database, store = database, (database, PEOPLE, MovableClock())
         self._registry = registry(Archive(*store), search(*store))
 
     async def call(self, name: str, *, sure: bool = False, shown: str = "", **given: Any) -> Any:
@@ -62,70 +43,67 @@ class Entries:
         return (await self._registry.call(name, owner_at_terminal(), given)).terminal(Plain("UTC", NOON))
 
 
-def _seed(agent: Agent, tx: Tx) -> None:
-    seed_agent(tx, agent, NOON)
+@pytest.fixture
+def of(database: Database) -> Entries:
+    return Entries(database)
 
 
 async def put_away(of: Entries, agent: Agent) -> None:
     await of.database.write(SETUP, lambda tx: set_status(tx, agent.id, "archived", NOON))
 
 
-async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: Path) -> None:
-    async with archive(tmp_path) as of:
-        told = {"label": "stork", "agent": "Ada", "category": "birds/storks", "tag": ["bird"]}
-        first = await of.add("The stork is back.", **told)
-        assert (first["already"], first["not_taken"]) == (False, [])
-        anew = {"label": "heron", "agent": "Ada", "category": "pond", "tag": ["white"]}
-        again = await of.add("The stork is back!", **anew)
-        assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
-        left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
-        assert again["not_taken"] == left
-        said = "Kept by Ada as stork. I already knew that; it is stronger now. Not carried over: "
-        words = await of.told("archival.add", text="The stork is back!", **anew)
-        assert words == f"{said}{left[0]}; {left[1]}."
+async def test_words_that_are_kept_already_say_what_was_not_taken_on(of: Entries) -> None:
+    told = {"label": "stork", "agent": "Ada", "category": "birds/storks", "tag": ["bird"]}
+    first = await of.add("The stork is back.", **told)
+    assert (first["already"], first["not_taken"]) == (False, [])
+    anew = {"label": "heron", "agent": "Ada", "category": "pond", "tag": ["white"]}
+    again = await of.add("The stork is back!", **anew)
+    assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
+    left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
+    assert again["not_taken"] == left
+    said = "Kept by Ada as stork. I already knew that; it is stronger now. Not carried over: "
+    words = await of.told("archival.add", text="The stork is back!", **anew)
+    assert words == f"{said}{left[0]}; {left[1]}."
 
 
-async def test_a_label_that_two_agents_use_is_not_guessed(tmp_path: Path) -> None:
-    async with archive(tmp_path) as of:
-        kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bee")]
-        for ask in ("archival.show", "archival.delete"):
-            with pytest.raises(UserError, match=f"Choose one by its ID: {kept[0]} of Ada, {kept[1]} of Bee"):
-                await of.call(ask, entry="key")
-        await of.call("archival.delete", entry="key", agent="Bee")
-        assert (await of.call("archival.show", entry="key"))["id"] == kept[0]
+async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
+    kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bea")]
+    for ask in ("archival.show", "archival.delete"):
+        with pytest.raises(UserError, match=f"Choose one by its ID: {kept[0]} of Ada, {kept[1]} of Bea"):
+            await of.call(ask, entry="key")
+    await of.call("archival.delete", entry="key", agent="Bea")
+    assert (await of.call("archival.show", entry="key"))["id"] == kept[0]
 
 
-async def test_what_is_added_is_kept_by_the_agent_that_answered_last(tmp_path: Path) -> None:
-    turn = Turn(TurnId(1), BEE.id, None, PlaceId("terminal:local"), PERSON, Scope(OWNER), Trust.OWNER, (), 0, NOON)
-    async with archive(tmp_path) as of:
-        assert (await of.add("The stork is back."))["agent"] == "Ada"
-        await of.database.write(SETUP, lambda tx: turns.begin(tx, turn))
-        await of.database.write(
-            SETUP, lambda tx: turns.begin(tx, replace(turn, id=TurnId(2), parent=turn.id, agent=ADA.id))
-        )
-        assert (await of.add("The crane is back."))["agent"] == "Bee"
-        await put_away(of, BEE)
-        assert (await of.add("The heron is back."))["agent"] == "Ada"
-        with pytest.raises(UserError, match=r"Bee is archived\. `carina agent restore` restores it"):
-            await of.add("The owl is back.", agent="Bee")
-        await put_away(of, ADA)
-        with pytest.raises(UserError, match="Every agent is archived"):
-            await of.add("The owl is back.")
-        assert len(await of.call("archival.list")) == 3
+async def test_what_is_added_is_kept_by_the_agent_that_answered_last(of: Entries) -> None:
+    turn = Turn(TurnId(1), BEA.id, None, PlaceId("terminal:local"), PERSON, Scope(OWNER), Trust.OWNER, (), 0, NOON)
+    assert (await of.add("The stork is back."))["agent"] == "Ada"
+    await of.database.write(SETUP, lambda tx: turns.begin(tx, turn))
+    await of.database.write(
+        SETUP, lambda tx: turns.begin(tx, replace(turn, id=TurnId(2), parent=turn.id, agent=ADA.id))
+    )
+    assert (await of.add("The crane is back."))["agent"] == "Bea"
+    await put_away(of, BEA)
+    assert (await of.add("The heron is back."))["agent"] == "Ada"
+    with pytest.raises(UserError, match=r"Bea is archived\. `carina agent restore` restores it"):
+        await of.add("The owl is back.", agent="Bea")
+    await put_away(of, ADA)
+    with pytest.raises(UserError, match="Every agent is archived"):
+        await of.add("The owl is back.")
+    assert len(await of.call("archival.list")) == 3
 
 
-async def test_only_what_was_shown_is_made_known_more_widely(tmp_path: Path) -> None:
-    async with archive(tmp_path) as of:
-        await of.add("The stork is back.", label="stork")
-        wider: Any = {"entry": "stork", "audience": "public"}
-        with pytest.raises(Unconfirmed) as asked:
-            await of.call("archival.widen", **wider)
-        sql = "UPDATE archival_entries SET content = 'The stork has the key under the mat.'"
-        await of.database.write(SETUP, lambda tx: tx.run(sql))
-        with pytest.raises(Unconfirmed, match="under the mat") as again:
-            await of.call("archival.widen", sure=True, shown=str(asked.value), **wider)
-        assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
-        assert (await of.call("archival.widen", sure=True, shown=str(again.value), **wider))["audience"] == "public"
+async def test_only_what_was_shown_is_made_known_more_widely(of: Entries) -> None:
+    await of.add("The stork is back.", label="stork")
+    wider: Any = {"entry": "stork", "audience": "public"}
+    with pytest.raises(Unconfirmed) as asked:
+        await of.call("archival.widen", **wider)
+    sql = "UPDATE archival_entries SET content = 'The stork has the key under the mat.'"
+    await of.database.write(SETUP, lambda tx: tx.run(sql))
+    with pytest.raises(Unconfirmed, match="under the mat") as again:
+        await of.call("archival.widen", sure=True, shown=str(asked.value), **wider)
+    assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
+    assert (await of.call("archival.widen", sure=True, shown=str(again.value), **wider))["audience"] == "public"
 
 
 async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from bot.agents.permissions.broker import Terms
 from bot.agents.permissions.policy import Approver, People
 from bot.services.people.permits import GrantRow, RequestRow
 from memory import agents, blocks, requests
@@ -16,8 +15,8 @@ from memory.store.database import Tx
 from memory.store.ids import PersonId
 from memory.store.records import replace
 from tests.bot.parts import BOB, HALL, OLGA, ScriptedModel, call, channel, person, said, says
-from tests.bot.requests import OWNER, answer, ringing, strokes, waiting
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running
+from tests.bot.requests import OWNER, answer, ringing, rung, strokes, waiting
+from tests.bot.stage import Service, Setting, running
 
 BLOCKS = """
 [[agents]]
@@ -87,12 +86,9 @@ async def test_a_stranger_makes_nobody_speak_elsewhere_without_a_yes(tmp_path: P
 
 
 async def test_the_owner_is_one_person_at_two_doors(tmp_path: Path) -> None:
-    setting = ringing()
     people = People((OLGA.id, PersonId("terminal:owner")), (BOB.id,), quorum=2)
-    setting.terms = Terms(people, (OWNERS_PLACE.id,), private_place)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
+    async with running(tmp_path, ringing(people)) as service:
+        request = await rung(service)
         await answer(service, request)
         again = await answer(service, request, who=Approver(PersonId("terminal:owner")))
         assert not again.counted

@@ -1,10 +1,8 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
 import dataclasses
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +10,7 @@ from bot.errors import UserError
 from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
 from bot.services.memory.block_settings import BlockSettings, ChangeBlock, CreateBlock
 from bot.services.memory.blocks import Blocks
-from memory import agents
-from memory.agents import Agent, AgentConfig, InitialBlock, change_agent
+from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
@@ -21,26 +18,13 @@ from memory.blocks.schemas import Field, LogSchema
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience
 from memory.store.database import Database
 from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
-from memory.store.faults import commit_point
-from memory.store.ids import AgentId, GuildId, PersonId, PlaceId
-from memory.store.migrations import Kind, prepare
+from memory.store.ids import GuildId, PersonId, PlaceId
 from memory.store.records import replace
-from tests.bot.services.calling import NOW, PEOPLE, somebody
+from tests.bot.services.calling import ADA, NOW, PEOPLE, SETUP, somebody
 from texts import error_text, speaking
 
-_SEED = commit_point("test.block_settings")
 GUILD = guild_audience(GuildId("discord:1"))
 OLGA = owner_at_terminal()
-ADA, BEA = (Agent(AgentId(f"agt_{each}"), name, "", "offline", "x", ()) for each, name in ((1, "Ada"), (2, "Bea")))
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    async with Database.open(tmp_path / "carina.db") as opened:
-        for each in (ADA, BEA):
-            await opened.write(_SEED, partial(agents.seed_agent, agent=each, now=NOW))
-        yield opened
 
 
 @pytest.fixture
@@ -139,11 +123,11 @@ async def test_a_name_that_means_something_else_is_refused(settings: BlockSettin
 async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, database: Database) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="Words"))
     await BlockSettings(database, PEOPLE, lambda: NOW).share(OLGA, label="plans", agent="Bea")
-    await database.write(_SEED, lambda tx: tx.run(
+    await database.write(SETUP, lambda tx: tx.run(
         """INSERT INTO agent_groups (id, name, pattern_type, pattern_config, created_at, updated_at)
            VALUES ('grp_1', 'Night', 'sleeptime', '{"block": "plans"}', 'x', 'x')"""
     ))  # fmt: skip
-    await database.write(_SEED, lambda tx: tx.run(
+    await database.write(SETUP, lambda tx: tx.run(
         """INSERT INTO permission_requests (id, scope, subject, agent_id, group_id, turn_id, call_id, tool, arguments,
              digest, covers, pattern, reason, place_id, audience, trust, approvers, status, created_at, expires_at)
            SELECT value + 1, 'memory_edit', 'agt_1/plans', 'agt_1', 'grp_1', value, 'c', 'context', '{}', x'00', '[]',
@@ -155,15 +139,15 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
     renaming = r"cannot be renamed: 1 waiting request to change it.*configuration of Night names it$"
     with pytest.raises(Refused, match=renaming):
         await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
-    await database.write(_SEED, lambda tx: tx.run("DELETE FROM agent_groups"))
-    await database.write(_SEED, lambda tx: tx.run("DELETE FROM permission_requests"))
-    await database.write(_SEED, lambda tx: tx.run(
+    await database.write(SETUP, lambda tx: tx.run("DELETE FROM agent_groups"))
+    await database.write(SETUP, lambda tx: tx.run("DELETE FROM permission_requests"))
+    await database.write(SETUP, lambda tx: tx.run(
         """INSERT INTO permission_grants (id, scope, subject, agent_id, pattern, audience, person_id, created_at)
            VALUES (1, 'memory_edit', 'agt_1/plans', 'agt_1', '{}', 'owner', 'p', 'x')"""
     ))  # fmt: skip
     with pytest.raises(Refused, match="a lasting permission to change it"):
         await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
-    await database.write(_SEED, lambda tx: tx.run("UPDATE permission_grants SET revoked_at = 'x'"))
+    await database.write(SETUP, lambda tx: tx.run("UPDATE permission_grants SET revoked_at = 'x'"))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
     with pytest.raises(Refused, match=r"cannot be deleted: shared with Bea: unshare it first$"):
         await settings.delete(replace(OLGA, sure=True), label="garden")
@@ -175,7 +159,7 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
 ) -> None:
     seed = InitialBlock("human", "Who speaks", "core", "", 90, "read_write", audience, pinned=False)
     ada = replace(ADA, config=AgentConfig(blocks=(seed,)))
-    await database.write(_SEED, lambda tx: change_agent(tx, ada, NOW))
+    await database.write(SETUP, lambda tx: change_agent(tx, ada, NOW))
     await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
     if again:
         with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada creates it again") as refused:
@@ -185,7 +169,7 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
         with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada creates it again"):
             await settings.change(OLGA, ChangeBlock(label="human", rename="people"))
         await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))
-        await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
+        await database.write(SETUP, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
     await settings.delete(replace(OLGA, sure=True), label="human")
 
 
@@ -193,7 +177,7 @@ async def test_a_log_of_ones_own_is_appended_by_people(database: Database, block
     schema = LogSchema(fields=(Field(name="event"),))
     for label, permission in (("days", Permission.READ_WRITE), ("tool_log", Permission.READ_ONLY)):
         new = NewBlock(ADA.id, label, "Days", OWNER, Trust.SYSTEM, BlockType.LOG, permission, schema=schema)
-        await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
+        await database.write(SETUP, partial(create_block, new=new, writer=SYSTEM, now=NOW))
     await blocks.append(OLGA, label="days", text="It rained.")
     assert "It rained." in await text_of(blocks, "days")
     with pytest.raises(BlockRefused, match="its entries cannot be changed"):
@@ -217,7 +201,7 @@ async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
     scope = replace(admin.scope, within=frozenset({GUILD}))
     admin = replace(admin, scope=scope, here=PlaceScope(PlaceId("discord:11"), Scope(GUILD)))
     new = NewBlock(ADA.id, "rules", "The rules", audience, Trust.SYSTEM, kind)
-    made = await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
+    made = await database.write(SETUP, partial(create_block, new=new, writer=SYSTEM, now=NOW))
     if not words:
         await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
         await settings.delete(replace(admin, sure=True), label="rules")
@@ -249,7 +233,7 @@ async def test_a_group_needs_the_blocks_that_its_configuration_names_and_no_othe
     settings: BlockSettings, database: Database, states: str, named: bool
 ) -> None:
     await settings.create(OLGA, CreateBlock(label="rounds", description="Words"))
-    await database.write(_SEED, lambda tx: tx.run(
+    await database.write(SETUP, lambda tx: tx.run(
         """INSERT INTO agent_groups (id, name, pattern_type, pattern_config, states, created_at, updated_at)
            VALUES ('grp_1', 'Night', 'round_robin', '{"rounds": 2}', ?, 'x', 'x')""", (states,),
     ))  # fmt: skip

@@ -1,14 +1,12 @@
 """Nights: what sleeptime agents did by themselves is told, and taken back as one but for what was changed since."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import Approver, People
+from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
 from bot.models.base import Answer, Request
 from bot.services.caller import Caller, PlaceScope, Via
@@ -22,8 +20,7 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.items import By
 from memory.people.audience import OWNER, Scope, Trust
-from memory.store.clock import Clock
-from memory.store.database import Database, Tx
+from memory.store.database import Tx
 from memory.store.ids import AgentId, PlaceId
 from memory.store.records import replace
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
@@ -72,64 +69,54 @@ EVENING = NOON.replace(hour=20)
 DEN = channel("den")
 SCOPE = Scope(OWNER)
 ANN_IN_DEN = replace(somebody(ANN.id), scope=Scope(DEN.audience))
+THAT = "2026-11-22"
 BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:olga"), SCOPE), Trust.OWNER)
 
 
-@dataclass
 class Dark:
-    """A service at night, and who asks about it."""
+    """A service at night, and who asks about it, with results as data."""
 
-    live: ScheduledService
-    nights: "Nights"
-    calls: list[Answer]
+    def __init__(self, live: ScheduledService, calls: list[Answer]) -> None:
+        self.live, self.service, self._calls = live, live.service, calls
+        people = self.service.approvals.people
+        store = self.service.database, people, self.service.clock
+        self.registry = registry(ChangeReport(*store, "UTC"), Blocks(*store), people=people)
 
     async def acts(self, *calls: Any) -> None:
         """Somebody says what wakes the agent of the night, which then does that."""
-        self.calls += [says("", each) for each in calls]
+        self._calls += [says("", each) for each in calls]
         await self.live.say("I lost track of it", DEN, ANN)
         await self.live.pass_by(minutes=25)
-        assert not self.calls, "the agent did what it was to do"
+        assert not self._calls, "the agent did what it was to do"
 
     async def bee(self) -> AgentId:
-        return AgentId((await self.live.service.column("SELECT id FROM agents WHERE name = 'Bee'"))[0])
+        return AgentId((await self.service.column("SELECT id FROM agents WHERE name = 'Bee'"))[0])
 
     async def keep(self, content: str, label: str | None = None) -> str:
         """An entry from before the night."""
-        bee, now = await self.bee(), self.live.service.clock()
+        bee, now = await self.bee(), self.service.clock()
         new = NewEntry(content, Origin(SCOPE, Trust.OWNER), label)
-        return (await self.live.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
+        return (await self.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
 
     async def entries(self) -> list[str]:
-        return await self.live.service.column("SELECT content FROM archival_entries ORDER BY n")
+        return await self.service.column("SELECT content FROM archival_entries ORDER BY n")
 
     async def block(self, label: str) -> str:
-        (text,) = await self.live.service.column("SELECT content FROM memory_blocks WHERE label = ?", label)
+        (text,) = await self.service.column("SELECT content FROM memory_blocks WHERE label = ?", label)
         return str(text)
 
+    async def report(self, caller: Caller = BY_OLGA, night: str = THAT) -> Any:
+        return (await self.registry.call("summary.night", caller, {"night": night})).data()
 
-class Nights:
-    """Calls about nights, with their results as data."""
-
-    def __init__(self, database: Database, people: People, clock: Clock) -> None:
-        self._registry = registry(ChangeReport(database, people, clock, "UTC"), people=people)
-
-    async def report(self, caller: Caller, night: str = "") -> Any:
-        return (await self._registry.call("summary.night", caller, {"night": night})).data()
-
-    async def whole(self, caller: Caller, night: str) -> Any:
-        found = await self._registry.call("summary.night", caller, {"night": night})
-        assert isinstance(found, Listing)
-        return found.rows
-
-    async def undo(self, caller: Caller, night: str = "", **only: Any) -> Any:
-        return (await self._registry.call("summary.undo-night", caller, {"night": night, **only})).data()
+    async def undo(self, caller: Caller = BY_OLGA, **only: Any) -> Any:
+        return (await self.registry.call("summary.undo-night", caller, {"night": THAT, **only})).data()
 
     async def known(self, caller: Caller) -> list[str]:
-        return [name for name, _ in await self._registry.suggest("summary.night", "night", caller, {})]
+        return [name for name, _ in await self.registry.suggest("summary.night", "night", caller, {})]
 
 
-@asynccontextmanager
-async def dark(folder: Path) -> AsyncIterator[Dark]:
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Dark]:
     calls: list[Answer] = []
 
     def talk(request: Request) -> Answer:
@@ -138,22 +125,10 @@ async def dark(folder: Path) -> AsyncIterator[Dark]:
         return calls.pop(0) if calls else says("")
 
     made = setting(SummaryModel(talk), EVENING, toml=NIGHT)
-    async with scheduled_service(folder, made, jobs=("sleeptime",)) as live:
-        service = live.service
-        store = service.database, service.approvals.people
+    async with scheduled_service(tmp_path, made, jobs=("sleeptime",)) as live:
         await live.say("good evening", direct(OLGA), OLGA)
         await live.pass_by(minutes=6)  # the first look only notes the time
-        yield Dark(live, Nights(*store, service.clock), calls)
-
-
-def states(done: list[dict[str, Any]]) -> dict[str, str]:
-    return {item["what"].partition(" ent_")[0]: item["state"] for item in done}
-
-
-@pytest.fixture
-async def at(tmp_path: Path) -> AsyncIterator[Dark]:
-    async with dark(tmp_path) as made:
-        yield made
+        yield Dark(live, calls)
 
 
 NOTE = call("context", "n", operation="append", label="notes", content="Tuesday: lost track twice.")
@@ -162,22 +137,22 @@ LEARNED = call("recall", "l", operation="insert", content="Ann loses track in th
 
 async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     await at.acts(NOTE, LEARNED)
-    (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
+    (turn,) = await at.report()
     assert (turn["agent"], turn["group"], turn["place"]) == ("Bee", "Night", "Olga's messages")
     assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
     assert turn["wrote"][0] == "wrote in block notes (1 change): Tuesday: lost track twice."
     assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
-    at.live.service.clock.now = NOON.replace(day=23, hour=9)
-    assert await at.nights.report(BY_OLGA) == [turn], "last night"
-    at.live.service.clock.now = NOON.replace(day=24, hour=13)
-    assert await at.nights.report(BY_OLGA) == []
-    assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
-    assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
-    (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
+    at.service.clock.now = NOON.replace(day=23, hour=9)
+    assert await at.report(night="") == [turn], "last night"
+    at.service.clock.now = NOON.replace(day=24, hour=13)
+    assert await at.report(night="") == []
+    assert await at.known(BY_OLGA) == ["2026-11-22"]
+    assert await at.known(ANN_IN_DEN) == [], "she may not know of it"
+    (hidden,) = await at.report(ANN_IN_DEN)
     assert hidden["text"] == "1 turn that you cannot see here"
     assert "Ann" not in str(hidden)
     with pytest.raises(UserError, match="is not a night"):
-        await at.nights.report(BY_OLGA, "yesterday")
+        await at.report(night="yesterday")
 
 
 async def test_a_night_is_undone_as_one(at: Dark) -> None:
@@ -194,25 +169,24 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     assert "lost track twice." in await at.block("notes")
     assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
     terminal = replace(BY_OLGA, via=Via.TERMINAL)
-    assert await at.nights.undo(terminal, "2026-11-22", turn=1) == []
+    assert await at.undo(terminal, turn=1) == []
     with pytest.raises(UserError, match="There is no agent 'Ann'"):
-        await at.nights.undo(terminal, "2026-11-22", agent="Ann")
-    (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
-    done = await at.nights.undo(terminal, "2026-11-22", agent="bee", turn=turn["turn"])
+        await at.undo(terminal, agent="Ann")
+    (turn,) = await at.report()
+    done = await at.undo(terminal, agent="bee", turn=turn["turn"])
     assert [item["state"] for item in done] == ["undone"] * 5
     after = await at.block("notes"), await at.block("state"), await at.entries()
     assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
     bee = await at.bee()
-    boat = await at.live.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
+    boat = await at.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
     assert boat.content == "Ann has a boat called Ada."
-    events = await at.live.service.column("SELECT words ->> 0 FROM activity_events WHERE event_type = 'notable'")
+    events = await at.service.column("SELECT words ->> 0 FROM activity_events WHERE event_type = 'notable'")
     assert events == ["undid 5 of 5 changes of the night that began 2026-11-22 12:00 UTC"]
-    told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
+    told = [row["text"] for row in await at.report()]
     assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
-    again = await at.nights.undo(BY_OLGA, "2026-11-22")
+    again = await at.undo()
     assert {item["state"] for item in again} == {"left"}
-    store = at.live.service.database, at.live.service.approvals.people
-    await registry(Blocks(*store, at.live.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
+    await at.registry.call("memory.undo", BY_OLGA, {"label": "notes"})
     assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
 
 
@@ -222,16 +196,18 @@ async def test_one_line_of_a_night_is_undone_alone(at: Dark) -> None:
     tired = call("context", "s", operation="set_field", label="state", field="mood", value="tired")
     await at.acts(NOTE, LEARNED, tired, call("recall", "a", operation="append", label="dog", content="It is Ben."))
     terminal = replace(BY_OLGA, via=Via.TERMINAL)
-    (turn,) = await at.nights.whole(BY_OLGA, "2026-11-22")
+    found = await at.registry.call("summary.night", BY_OLGA, {"night": THAT})
+    assert isinstance(found, Listing)
+    (turn,) = found.rows
     by_line = dict(zip(turn.wrote, turn.parts, strict=True))
     (line,) = (line for line in by_line if "block notes" in line)
     for part, state in ((by_line[line], ["undone"]), ("block elsewhere", []), (by_line[line], ["left"])):
-        done = await at.nights.undo(terminal, "2026-11-22", turn=turn.turn, part=part)
+        done = await at.undo(terminal, turn=turn.turn, part=part)
         assert [item["state"] for item in done] == state
     assert await at.block("notes") == before
     assert "tired" in await at.block("state")
     (line,) = (line for line in by_line if "loses track" in line)
-    await at.nights.undo(terminal, "2026-11-22", turn=turn.turn, part=by_line[line])
+    await at.undo(terminal, turn=turn.turn, part=by_line[line])
     assert await at.entries() == ["Ann has a dog.\nIt is Ben."]
 
 
@@ -244,15 +220,12 @@ async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
         call("recall", "a", operation="append", label="dog", content="It is called Ben."),
         call("recall", "d", operation="delete", label="boat"),
     )
-    store = at.live.service.database, at.live.service.approvals.people
     edit = {"label": "notes", "text": "Monday: busy and very late."}
-    await registry(Blocks(*store, at.live.service.clock)).call("memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit)
-    bee, now = await at.bee(), at.live.service.clock()
-    await at.live.service.write(
-        lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
-    )
+    await at.registry.call("memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit)
+    bee, now = await at.bee(), at.service.clock()
+    await at.service.write(lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now))
     await at.keep("Another boat.", "boat")
-    done = await at.nights.undo(BY_OLGA, "2026-11-22")
+    done = await at.undo()
     by_what = {item["what"]: item for item in done}
     assert by_what["block notes"]["state"] == "partly"
     assert "very" in await at.block("notes"), "what somebody wrote since stays"
@@ -279,7 +252,7 @@ TOLD = (
 
 
 async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None:
-    service = at.live.service
+    service = at.service
     ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
 
     def assign(tx: Tx) -> str:
@@ -290,7 +263,7 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None
     before = sorted(await service.column(TOLD))
     await at.acts(*ARRANGED, call("coord", "c", operation="complete", task=task))
     assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
-    done = await at.nights.undo(BY_OLGA, "2026-11-22")
+    done = await at.undo()
     assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
         ("change of task", "undone"),
         ("task", "undone"),
@@ -300,30 +273,30 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None
     ]
     assert sorted(await service.column(TOLD)) == before
     assert await service.column("SELECT status FROM tasks") == ["open"]
-    again = await at.nights.undo(BY_OLGA, "2026-11-22")
+    again = await at.undo()
     assert again == []
 
 
 async def test_what_was_arranged_at_night_and_done_since_stays_done(at: Dark) -> None:
-    service = at.live.service
+    service = at.service
     await at.acts(ARRANGED[0])
     (task,) = await service.read(lambda rows: tasks.shared(rows, SCOPE))
     by = By(SCOPE, Trust.OWNER, service.clock())
     await service.write(lambda tx: coordination.change(tx, by, task, {"status": Status.DONE}))
-    (item,) = await at.nights.undo(BY_OLGA, "2026-11-22")
+    (item,) = await at.undo()
     assert (item["state"], item["text"]) == ("left", "it is completed")
     assert await service.column("SELECT status FROM tasks") == ["done"]
-    (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
+    (hidden,) = await at.report(ANN_IN_DEN)
     assert "Ann" not in str(hidden)
 
 
 async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(at: Dark) -> None:
     await at.acts(NOTE)
     with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):
-        await at.nights.undo(somebody(BOB.id), "2026-11-22")
-    await at.live.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
+        await at.undo(somebody(BOB.id))
+    await at.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
     with pytest.raises(UserError, match="still working"):
-        await at.nights.undo(BY_OLGA, "2026-11-22")
+        await at.undo()
     assert "lost track twice." in await at.block("notes")
 
 
@@ -331,20 +304,20 @@ async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_
     entry = await at.keep("Ann has a dog.", "dog")
     await at.acts(call("recall", "a", operation="append", label="dog", content="It is called Ben."))
     kept = "SELECT before FROM archival_journal"
-    assert len(await at.live.service.column(kept)) == 1, "not what the owner kept by day"
+    assert len(await at.service.column(kept)) == 1, "not what the owner kept by day"
     bee = await at.bee()
-    await at.live.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
-    assert await at.live.service.column(kept) == []
+    await at.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
+    assert await at.service.column(kept) == []
 
 
 async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(at: Dark) -> None:
     number = await at.live.say("my dog is called Ben", DEN, BOB)
-    (message,) = await at.live.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
-    bee, now = await at.bee(), at.live.service.clock()
+    (message,) = await at.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
+    bee, now = await at.bee(), at.service.clock()
     origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
     new = NewEntry("Bob's dog is called Ben.", origin, "dog")
-    await at.live.service.write(lambda tx: archival.insert(tx, bee, new, now))
+    await at.service.write(lambda tx: archival.insert(tx, bee, new, now))
     await at.acts(call("recall", "d", operation="delete", label="dog"))
-    assert len(await at.live.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
-    await at.live.service.heard(deleted(number, DEN))
-    assert await at.live.service.column("SELECT before FROM archival_journal") == []
+    assert len(await at.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
+    await at.service.heard(deleted(number, DEN))
+    assert await at.service.column("SELECT before FROM archival_journal") == []

@@ -1,13 +1,11 @@
 """The emergency halt: now, for everything, over a restart, until it is released."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.registry import Registry
 from bot.services.results import Markdown
 from bot.services.system.halt import Halt
 from memory.people.audience import Trust
@@ -19,27 +17,21 @@ from tests.bot.stage import Service, Setting, running, until
 OWNER = owner_at_terminal()
 
 
-@dataclass(frozen=True)
 class Switch:
     """The halt of a service, called as an interface does."""
 
-    halted: Halt
-    registry: Registry
+    def __init__(self, service: Service) -> None:
+        self._halt = Halt(service.halt, service.router.release)
 
     @property
     def since(self) -> str:
-        return self.halted.since
+        return self._halt.since
 
-    async def halt(self, caller: Caller = OWNER) -> str:
-        return "\n".join((await self.registry.call("halt.now", caller, {})).lines(Markdown()))
+    async def halt(self, caller: Caller = OWNER, operation: str = "halt.now") -> str:
+        return "\n".join((await registry(self._halt).call(operation, caller, {})).lines(Markdown()))
 
     async def release(self, caller: Caller = OWNER) -> str:
-        return "\n".join((await self.registry.call("halt.release", caller, {})).lines(Markdown()))
-
-
-async def switch(service: Service) -> Switch:
-    halt = Halt(service.halt, service.router.release)
-    return Switch(halt, registry(halt))
+        return await self.halt(caller, "halt.release")
 
 
 async def stored(service: Service, count: int) -> None:
@@ -50,7 +42,7 @@ async def stored(service: Service, count: int) -> None:
 async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: Path) -> None:
     held = HeldReply(says("Too late."))
     async with running(tmp_path, Setting(model=ScriptedModel(held, says("Here I am.")))) as service:
-        halt = await switch(service)
+        halt = Switch(service)
         service.hear(said("hello", 1))
         await held.begun.wait()
         assert "Halted" in await halt.halt()
@@ -65,7 +57,7 @@ async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: P
 
 
 async def test_what_was_queued_is_not_sent(service: Service) -> None:
-    halt = await switch(service)
+    halt = Switch(service)
     await halt.halt()
     service.hear(said("hello", 1))
     await stored(service, 1)
@@ -76,22 +68,22 @@ async def test_what_was_queued_is_not_sent(service: Service) -> None:
 async def test_it_holds_over_a_restart(tmp_path: Path) -> None:
     platform = Platform(Setting().clock)
     async with running(tmp_path, Setting(platform=platform)) as service:
-        await (await switch(service)).halt()
+        await Switch(service).halt()
         service.hear(said("hello", 1))
         await stored(service, 1)
         service.crash()
     async with running(tmp_path, Setting(platform=platform)) as service:
-        halt = await switch(service)
+        halt = Switch(service)
         assert halt.since
         assert service.model.requests == []
         assert "Released" in await halt.release()
         await service.settled()
         assert platform.texts() == ["Yes."]
-        assert not (await switch(service)).since
+        assert not Switch(service).since
 
 
 async def test_nobody_else_halts_or_releases(service: Service) -> None:
-    halt = await switch(service)
+    halt = Switch(service)
     with pytest.raises(UserError, match="Only an admin"):
         await halt.halt(somebody(ANN.id))
     await halt.halt()
@@ -102,7 +94,7 @@ async def test_nobody_else_halts_or_releases(service: Service) -> None:
 
 @pytest.mark.parametrize("words", ["stop everything", "  Stop   EVERYTHING!! "])
 async def test_the_owners_phrase_halts_anywhere(service: Service, words: str) -> None:
-    halt = await switch(service)
+    halt = Switch(service)
     service.hear(said(words, 1, HALL, OLGA))
     await stored(service, 1)
     assert halt.since
@@ -112,7 +104,7 @@ async def test_the_owners_phrase_halts_anywhere(service: Service, words: str) ->
 
 @pytest.mark.parametrize("words", ["please do not stop everything", "stop", ""])
 async def test_other_words_do_not(service: Service, words: str) -> None:
-    halt = await switch(service)
+    halt = Switch(service)
     service.hear(said(words, 1, HALL, OLGA), said("stop everything", 2, speaker=person("Olga", Trust.APPROVED)))
     await stored(service, 2)
     assert not halt.since
@@ -139,7 +131,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_asked_again(service: Service) -> None:
-    halt = await switch(service)
+    halt = Switch(service)
     with Locked(service), pytest.raises(UserError, match="could not be saved"):
         await halt.halt()
     assert service.halt.halted
@@ -149,7 +141,7 @@ async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_ask
 
 
 async def test_a_release_that_cannot_be_stored_releases_nothing(service: Service) -> None:
-    halt = await switch(service)
+    halt = Switch(service)
     await halt.halt()
     since = halt.since
     with Locked(service), pytest.raises(UserError, match="still halted"):
@@ -162,7 +154,7 @@ async def test_a_release_that_cannot_be_stored_releases_nothing(service: Service
 
 async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(service: Service) -> None:
     """Otherwise a crash between the two would leave words that are answered instead of obeyed."""
-    halt = await switch(service)
+    halt = Switch(service)
     with Locked(service):
         service.hear(said("stop everything", 1, HALL, OLGA))
         assert service.halt.halted

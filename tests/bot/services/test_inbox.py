@@ -1,4 +1,7 @@
-"""The inbox by command: what arrived without words that its caller may not read, and what was given up tried again."""
+"""The inbox by command: what arrived without words that its caller may not read, and what was given up tried again.
+
+What was given up is said with a way to have it answered, for who asked and for the owner, also after a restart.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +12,15 @@ from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.runtime.turn_retries import GIVEN_UP
 from bot.services.caller import Caller, owner_at_terminal
+from bot.services.registry import Registry
 from bot.services.results import Markdown
 from bot.services.system.backups import Databases
-from bot.services.system.inbox import Inbox, Wake
+from bot.services.system.inbox import GivenUpMessages, Inbox, Wake
 from memory.store.clock import utc_now
-from memory.store.ids import GroupId, PlaceId, code
+from memory.store.ids import GroupId, PersonId, PlaceId, code
+from sources.base import ANSWERED, Place, Speaker
 from sources.terminal import PERSON
-from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, direct, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, deleted, direct, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 
@@ -55,8 +60,7 @@ async def test_what_went_wrong_with_another_persons_words_is_told_without_them(t
 
 
 async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Path) -> None:
-    model = ScriptedModel(*[ValueError("boom")] * 5, says("Now."))
-    async with running(tmp_path, Setting(model)) as service:
+    async with running(tmp_path, broken("Now.")) as service:
         await service.heard(said("hello", 1))
         (row,) = await call(service, "inbox.list", dead=True)
         again = await call(service, "inbox.retry", row=str(row["id"]))
@@ -71,7 +75,7 @@ async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Pa
 
 async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(tmp_path: Path) -> None:
     woken: list[tuple[PlaceId, GroupId]] = []
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=ValueError("boom")))) as service:
+    async with running(tmp_path, broken()) as service:
         await service.heard(said("hello", 1))
         (row,) = await call(service, "inbox.list", dead=True)
         await call(service, "inbox.retry", wake=lambda *each: woken.append(each), row=str(row["id"]))
@@ -84,10 +88,79 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
 
 
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=ValueError("boom")))) as service:
+    async with running(tmp_path, broken()) as service:
         await service.heard(said("hello", 1))
         offered = registry(Inbox(service.database, lambda *_each: None, utc_now), people=IN_CHARGE)
         (row,) = await offered.suggest("inbox.retry", "row", somebody(BOB.id), {})
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]
         assert "failed: ValueError" in listed
         assert row[0] not in listed
+
+
+# ------------------------------------------------------------------ by whoever wrote it
+
+
+def offered(service: Service, *, halted: bool = False) -> Registry:
+    """The operation, for people as they are here."""
+    people = service.approvals.people
+    unanswered = GivenUpMessages(service.database, people, service.clock, service.resume, lambda: halted)
+    return registry(unanswered, people=people)
+
+
+async def retried(service: Service, person: PersonId, number: str) -> str:
+    result = await offered(service).call("retry", somebody(person), {"message": number})
+    return result.lines(Markdown())[0]
+
+
+def broken(*more: str) -> Setting:
+    return Setting(ScriptedModel(*[ValueError("boom")] * 5, *map(says, more)))
+
+
+async def given_up(service: Service, place: Place = HALL) -> str:
+    """Ann says something that is given up; gives its number, as the button under the word to her has it."""
+    await service.heard(said("hello", 1, place))
+    (delivery,) = [each for each in service.platform.sends if each.place == place.id]
+    assert delivery.text == GIVEN_UP
+    assert delivery.buttons is not None
+    assert (delivery.buttons.kind, delivery.buttons.offers) == ("retry", ("retry",))
+    return str(delivery.buttons.request)
+
+
+@pytest.mark.parametrize("who", [ANN, OLGA])
+async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_restart(
+    tmp_path: Path, who: Speaker
+) -> None:
+    async with running(tmp_path, broken()) as service:
+        number = await given_up(service)
+        platform = service.platform
+    setting = Setting(ScriptedModel(says("Now.")), platform=platform)
+    async with running(tmp_path, setting) as service:
+        assert await retried(service, who.id, number) == "I am trying again now."
+        await service.settled()
+        assert platform.texts() == [GIVEN_UP, "Now."]
+        assert [post.buttons for post in platform.posts] == [ANSWERED, ANSWERED, None], "nothing is left to press"
+        assert await retried(service, who.id, number) == "That has been answered."
+
+
+@pytest.mark.parametrize("number", ["{}", "7", "x", "#9999999999999999999999999"])
+async def test_nobody_else_has_it_answered_or_learns_whether_there_is_one(tmp_path: Path, number: str) -> None:
+    async with running(tmp_path, broken()) as service:
+        theirs = await given_up(service)
+        with pytest.raises(UserError, match="You have no failed message that I could try again"):
+            await retried(service, BOB.id, number.format(theirs))
+        assert await service.column("SELECT status FROM inbox") == ["dead"]
+
+
+async def test_during_a_halt_nobody_is_told_that_it_is_tried_now(tmp_path: Path) -> None:
+    async with running(tmp_path, broken("Now.")) as service:
+        given = {"message": await given_up(service)}
+        result = await offered(service, halted=True).call("retry", somebody(ANN.id), given)
+        assert result.lines(Markdown()) == ["Everything is halted now. I will try again afterward."]
+
+
+async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:
+    async with running(tmp_path, broken("Now.")) as service:
+        number = await given_up(service)
+        await service.heard(deleted(1))
+        with pytest.raises(UserError, match="was deleted"):
+            await retried(service, ANN.id, number)

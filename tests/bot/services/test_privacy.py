@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -37,12 +38,12 @@ from memory.store.sqlite import connect
 from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.services.calling import NOW, registry, somebody
-from tests.bot.stage import SETUP, Service, Setting, running
+from tests.bot.stage import SETUP, Service, Setting, running, until
 from tests.bot.terminals import carina
 from tests.captured_logs import capture_logs
 
 WORD = "quetzalcoatl"
-DIRECT = direct(ANN)
+DIRECT, FAR = direct(ANN), channel("far", of="elsewhere")
 
 
 PLAIN = Plain("UTC", NOW)
@@ -74,17 +75,39 @@ def bytes_with(folder: Path, word: str) -> list[str]:
 
 async def lived(service: Service) -> None:
     """Ann talks in the hall and in her direct messages, and something is remembered of her; Bob is there too."""
-    service.model.replies.extend(
-        [
-            says("", call("recall", operation="insert", content=f"Ann's llama is {WORD}")),
-            says(f"I keep that: {WORD}."),
-            says(f"A secret {WORD}."),
-            says("Hello tortoise."),
-        ]
-    )
+    keep = call("recall", operation="insert", content=f"Ann's llama is {WORD}")
+    answers = says(f"I keep that: {WORD}."), says(f"A secret {WORD}."), says("Hello tortoise.")
+    service.model.replies.extend([says("", keep), *answers])
     await service.heard(said(f"my llama is called {WORD}", 1))
     await service.heard(said(f"a secret about {WORD}", 2, DIRECT))
     await service.heard(said("the tortoise sleeps", 3, speaker=BOB))
+
+
+async def begun(service: Service, answer: str, heard: Notification) -> HeldReply:
+    """Somebody is heard, and the model was asked; the reply is held."""
+    held = HeldReply(says(answer))
+    service.model.replies.append(held)
+    service.hear(heard)
+    await held.begun.wait()
+    return held
+
+
+async def ended(service: Service) -> None:
+    """Nothing is worked on any more, though the model never answers."""
+
+    async def idle() -> bool:
+        return not service.runtime.conversations
+
+    await until(idle, 5)
+
+
+@pytest.fixture
+async def working(service: Service) -> AsyncIterator[asyncio.Task[None]]:
+    """The task that carries out erasures, as in the program."""
+    worker = asyncio.create_task(service.privacy.eraser.run())
+    await asyncio.sleep(0)
+    yield worker
+    worker.cancel()
 
 
 async def messages_of(service: Service, constellation: ConstellationId | None = None) -> list[str]:
@@ -111,10 +134,9 @@ def test_every_store_has_words() -> None:
 
 
 async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
-    far = channel("far", of="elsewhere")
-    async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
+    async with running(tmp_path, Setting(more={"away": FAR.bindings})) as service:
         await lived(service)
-        await service.heard(said("and my axolotl", 4, far), said("a walrus", 5, far, BOB))
+        await service.heard(said("and my axolotl", 4, FAR), said("a walrus", 5, FAR, BOB))
         exported = json.loads(json.dumps(await asked(service, "export")))
         home, away = exported["constellations"]["home"], exported["constellations"]["away"]
         assert set(home) == {store.name for store in stores.STORES}
@@ -210,10 +232,9 @@ async def test_an_opt_out_outlives_a_restart_and_an_erasure(tmp_path: Path) -> N
 
 
 async def test_a_choice_holds_in_every_constellation(tmp_path: Path) -> None:
-    far = channel("far", of="elsewhere")
-    async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
+    async with running(tmp_path, Setting(more={"away": FAR.bindings})) as service:
         await told(service, "pause")
-        await service.heard(said("here", 1), said("there", 2, far))
+        await service.heard(said("here", 1), said("there", 2, FAR))
         assert [await messages_of(service, constellation) for constellation in service.ids] == [[], []]
 
 
@@ -229,10 +250,9 @@ def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Pat
 
 
 async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_path: Path) -> None:
-    far = channel("far", of="elsewhere")
-    async with running(tmp_path, Setting(more={"away": far.bindings})) as service:
+    async with running(tmp_path, Setting(more={"away": FAR.bindings})) as service:
         await lived(service)
-        await service.heard(said(f"my {WORD} is away", 4, far))
+        await service.heard(said(f"my {WORD} is away", 4, FAR))
         assert bytes_with(tmp_path, WORD)
         receipt = await asked(service, "erase")
         assert bytes_with(tmp_path, WORD) == []
@@ -287,15 +307,10 @@ async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebod
 
 
 async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(service: Service, tmp_path: Path) -> None:
-    held = HeldReply(says(f"so it is {WORD}"))
-    service.model.replies.append(held)
-    service.hear(said(f"my llama is called {WORD}", 1))
-    await held.begun.wait()
+    await begun(service, f"so it is {WORD}", said(f"my llama is called {WORD}", 1))
     receipt = await asked(service, "erase")
     assert receipt["stores"][0]["before"]["turns"] > 0
-    async with asyncio.timeout(5):  # though the model never answers
-        while service.runtime.conversations:
-            await asyncio.sleep(0.001)
+    await ended(service)
     assert service.platform.texts() == []
     assert bytes_with(tmp_path, WORD) == []
     assert await service.column("SELECT status FROM turns") == ["cancelled"]
@@ -305,26 +320,18 @@ async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(se
 
 
 async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(service: Service) -> None:
-    held = HeldReply(says("Never."))
-    service.model.replies.append(held)
-    service.hear(said(f"my llama is called {WORD}", 1))
-    await held.begun.wait()
+    await begun(service, "Never.", said(f"my llama is called {WORD}", 1))
     (turn,) = await service.column("SELECT id FROM turns")
     row = outbox.NewRow("k", HALL.id, "elsewhere", HALL.audience, turn=turn)
     await service.write(lambda tx: outbox.add(tx, row, service.clock()))
     await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
     await asked(service, "erase")
-    async with asyncio.timeout(5):
-        while service.runtime.conversations:
-            await asyncio.sleep(0.001)
+    await ended(service)
     assert len(service.model.requests) == 1
 
 
 async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(service: Service) -> None:
-    held = HeldReply(says(f"Ann said {WORD}"))
-    service.model.replies.append(held)
-    service.hear(said("what did she say?", 2, speaker=BOB))
-    await held.begun.wait()
+    await begun(service, f"Ann said {WORD}", said("what did she say?", 2, speaker=BOB))
     (turn,) = await service.column("SELECT id FROM turns")
     runner = TurnRunner(service.database, service.runtime.turn_deps, turn, TurnControl())
     material, _move, _more = await service.database.read(runner._look)
@@ -336,12 +343,9 @@ async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(
 
 
 async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(service: Service, tmp_path: Path) -> None:
-    held = HeldReply(says(f"Ann said {WORD}"))
     await service.heard(said(f"my llama is called {WORD}", 1))
-    service.model.replies.append(held)
     quoted = Quotation("Ann", f"my llama is called {WORD}", external_id="1")
-    service.hear(said("what did she say?", 2, speaker=BOB, quoted=quoted))
-    await held.begun.wait()
+    held = await begun(service, f"Ann said {WORD}", said("what did she say?", 2, speaker=BOB, quoted=quoted))
     await asked(service, "erase")
     held.free.set()
     await service.settled()
@@ -389,20 +393,6 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
 # ---------------------------------------------------------------------------------------- interruptions and failures
 
 
-async def test_an_erasure_that_was_begun_is_ended_at_the_next_start(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        registry = service.constellations.registry
-        await registry.write(SETUP, lambda tx: privacy.begin_erasure(tx, ANN.id, ANN.id, service.clock()))
-        service.crash()
-    assert bytes_with(tmp_path, WORD)
-    async with running(tmp_path) as service:
-        seen = await asked(service, "see")
-        assert [bool(each["done_at"]) for each in seen["erasures"]] == [True]
-        assert seen["erasures"][0]["words"] > 0
-        assert bytes_with(tmp_path, WORD) == []
-
-
 async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,14 +414,15 @@ async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
     async with running(tmp_path) as service:
         (receipt,) = (await asked(service, "see"))["erasures"]
         assert receipt["done_at"]
+        assert receipt["words"] > 0
         assert receipt["stores"][0]["before"]["archival"] == 1  # of before the failure
         assert "still here" not in await messages_of(service)
+        assert bytes_with(tmp_path, WORD) == []
 
 
+@pytest.mark.usefixtures("working")
 async def test_who_goes_away_while_it_runs_does_not_stop_it(service: Service, tmp_path: Path) -> None:
     await lived(service)
-    worker = asyncio.create_task(service.privacy.eraser.run())
-    await asyncio.sleep(0)
     asking = asyncio.create_task(asked(service, "erase"))
     while not await service.constellations.registry.read(privacy.open_erasures):
         await asyncio.sleep(0.001)
@@ -440,36 +431,21 @@ async def test_who_goes_away_while_it_runs_does_not_stop_it(service: Service, tm
         while await service.constellations.registry.read(privacy.open_erasures):
             await asyncio.sleep(0.01)
     assert bytes_with(tmp_path, WORD) == []
-    worker.cancel()
 
 
+@pytest.mark.usefixtures("working")
 async def test_the_same_person_twice_at_once_is_one_erasure(service: Service) -> None:
     await lived(service)
-    worker = asyncio.create_task(service.privacy.eraser.run())
-    await asyncio.sleep(0)
     first, second = await asyncio.gather(*(asked(service, "erase") for _ in range(2)))
     assert first == second
-    worker.cancel()
 
 
-async def test_who_waits_when_the_service_stops_is_told(service: Service) -> None:
-    eraser = service.privacy.eraser
-    worker = asyncio.create_task(eraser.run())
-    await asyncio.sleep(0)
+async def test_who_waits_when_the_service_stops_is_told(service: Service, working: asyncio.Task[None]) -> None:
     waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    eraser._waiting[ErasureId(1)] = [waiting]
-    worker.cancel()
+    service.privacy.eraser._waiting[ErasureId(1)] = [waiting]
+    working.cancel()
     with pytest.raises(UserError, match="continues when it starts again"):
         await waiting
-
-
-async def test_choices_are_durable_before_they_are_answered(service: Service) -> None:
-    await told(service, "pause")
-    other = Choices(service.constellations, service.clock, lambda person: (person,))
-    await other.load()
-    assert other.ignored(ANN.id)
-    assert not other.ignored(BOB.id)
-    assert not other.ignored(None)
 
 
 async def test_a_choice_applies_although_nothing_can_be_read_after_it(

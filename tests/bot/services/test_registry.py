@@ -100,10 +100,7 @@ def test_every_group_says_what_it_is_for() -> None:
 
 
 async def test_nobody_calls_what_they_may_not() -> None:
-    class Never:
-        pass
-
-    stands = registry(Never())
+    stands = registry()
     for name, declared in OPERATIONS.items():
         stands.operations = {name: declared}
         if declared.needs.least is not Rank.PERSON and Via.DISCORD in declared.via:
@@ -243,38 +240,27 @@ async def test_a_yes_holds_for_the_question_that_was_asked() -> None:
     assert done == Sentence(text="Removed x")
 
 
+def service_with(*names: str, told: Options) -> type:
+    """A service with operations of these names."""
+    made = type("Made", (), {})
+    for name in names:
+
+        async def show(_self: object, _caller: Caller) -> str:
+            return ""
+
+        setattr(made, name.replace(".", "_"), operation(name, "Show something", Action.HELP, told)(show))
+    return made
+
+
 def test_two_operations_do_not_share_a_name() -> None:
-    class Second:
-        @operation("echo.say", "Say something else", Action.HELP)
-        async def say(self, _caller: Caller, arguments: Say) -> Sentence:
-            return Sentence(text=arguments.words)
-
     with pytest.raises(ValueError, match="two operations are called echo"):
-        operations_of([Echo, Second])
+        operations_of([Echo, service_with("echo.say", told=Options())])
 
 
-class Bare:
-    @operation("show", "Show something", Action.HELP, Options(default=True))
-    async def show(self, _caller: Caller, arguments: Say) -> Sentence:
-        return Sentence(text=arguments.words)
-
-
-class Both:
-    """A group with two defaults."""
-
-    @operation("cards.show", "Show something", Action.HELP, Options(default=True))
-    async def show(self, _caller: Caller, arguments: Say) -> Sentence:
-        return Sentence(text=arguments.words)
-
-    @operation("cards.list", "List something", Action.HELP, Options(default=True))
-    async def listed(self, _caller: Caller, arguments: Say) -> Sentence:
-        return Sentence(text=arguments.words)
-
-
-@pytest.mark.parametrize("service", [Bare, Both])
-def test_a_default_belongs_to_a_group_that_has_no_other(service: type) -> None:
+@pytest.mark.parametrize("names", [["show"], ["cards.show", "cards.list"]])
+def test_a_default_belongs_to_a_group_that_has_no_other(names: list[str]) -> None:
     with pytest.raises(ValueError, match="a default belongs to a group, which has one"):
-        operations_of([service])
+        operations_of([service_with(*names, told=Options(default=True))])
 
 
 def test_an_argument_without_words_cannot_be_declared() -> None:

@@ -1,44 +1,29 @@
 """Whatever somebody looks for is words: of quotes, operators, 20,000 words, NUL, halves of characters, any script."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-
 import pytest
 
-from bot.agents.permissions.policy import People
 from bot.services.agents.task_lists import TaskLists
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archive import Archive
 from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain
-from memory.agents import Agent, seed_agent
-from memory.store.constellation import Constellations
-from memory.store.faults import commit_point
-from memory.store.ids import AgentId
-from sources.terminal import PERSON
+from memory.store.database import Database
 from tests.bot.parts import NOON, MovableClock
 from tests.bot.plain import search
-from tests.bot.services.calling import registry
+from tests.bot.services.calling import PEOPLE, registry
 
-SETUP = commit_point("test_search_texts.setup")
 STORK, CRANE, FLAMINGO = "The stork is back.", "鶴が湖に戻ってきました", "A flamingo 🦩 on the lawn"
 MANY = " ".join(f"word{number}" for number in range(20_000))
 
 
-@asynccontextmanager
-async def archive(folder: Path) -> AsyncIterator[Registry]:
-    async with Constellations.open(folder, MovableClock()) as constellations:
-        constellation = (await constellations.ensure("home", PERSON)).id
-        star = Agent(AgentId("agt_star"), "Star", "", "", "", ())
-        async with constellations.use(constellation) as database:
-            await database.write(SETUP, lambda tx: seed_agent(tx, star, NOON))
-            store = database, People((PERSON,)), MovableClock()
-            made = registry(Archive(*store), TaskLists(*store, "UTC"), search(*store))
-            for text in (STORK, CRANE, FLAMINGO):
-                await made.call("archival.add", owner_at_terminal(), {"text": text})
-            yield made
+@pytest.fixture
+async def made(database: Database) -> Registry:
+    store = database, PEOPLE, MovableClock()
+    found = registry(Archive(*store), TaskLists(*store, "UTC"), search(*store))
+    for text in (STORK, CRANE, FLAMINGO):
+        await found.call("archival.add", owner_at_terminal(), {"text": text})
+    return found
 
 
 async def texts(made: Registry, text: str) -> list[str]:
@@ -73,16 +58,14 @@ async def texts(made: Registry, text: str) -> list[str]:
         ("   \n", [FLAMINGO, CRANE, STORK]),
     ],
 )
-async def test_it_finds_what_has_the_words_and_nothing_else(tmp_path: Path, text: str, wanted: list[str]) -> None:
-    async with archive(tmp_path) as made:
-        assert sorted(await texts(made, text)) == sorted(wanted)
-        assert await texts(made, "stork") == [STORK], "and it goes on"
+async def test_it_finds_what_has_the_words_and_nothing_else(made: Registry, text: str, wanted: list[str]) -> None:
+    assert sorted(await texts(made, text)) == sorted(wanted)
+    assert await texts(made, "stork") == [STORK], "and it goes on"
 
 
-async def test_a_task_is_found_without_a_domain_and_says_its_state(tmp_path: Path) -> None:
-    async with archive(tmp_path) as made:
-        await made.call("tasks.add", owner_at_terminal(), {"title": "feed the heron"})
-        for state, words in (("open", "task, "), ("in_progress", "task in progress, ")):
-            await made.call("tasks.change", owner_at_terminal(), {"task": "heron", "state": state})
-            found = await made.call("search", owner_at_terminal(), {"text": "heron"})
-            assert words in found.terminal(Plain("UTC", NOON))
+async def test_a_task_is_found_without_a_domain_and_says_its_state(made: Registry) -> None:
+    await made.call("tasks.add", owner_at_terminal(), {"title": "feed the heron"})
+    for state, words in (("open", "task, "), ("in_progress", "task in progress, ")):
+        await made.call("tasks.change", owner_at_terminal(), {"task": "heron", "state": state})
+        found = await made.call("search", owner_at_terminal(), {"text": "heron"})
+        assert words in found.terminal(Plain("UTC", NOON))

@@ -1,7 +1,6 @@
 """Sources by command: what cannot be read, or told, is refused when it is added; pauses say what comes true."""
 
-from collections.abc import AsyncIterator, Collection, Iterable
-from pathlib import Path
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -14,22 +13,17 @@ from bot.services.people.places import AccountSettings, Places
 from bot.services.registry import Registry
 from bot.services.system.jobs import JobRow, Schedule
 from bot.services.system.sources import SourceSettings
-from memory import agents, data_sources, jobs
-from memory.agents import Agent
+from memory import data_sources, jobs
 from memory.store.database import Database
 from memory.store.errors import DatabaseBusy
-from memory.store.faults import commit_point
-from memory.store.ids import AgentId, GroupId
-from memory.store.migrations import Kind, prepare
+from memory.store.ids import GroupId
 from memory.store.records import replace
 from sources.terminal import PERSON
 from sources.web.fetch import Reader
 from tests.bot.services.calling import NOW, PEOPLE, registry
 
 OLGA = owner_at_terminal()
-IRIS = Agent(AgentId("agt_1"), "Iris", "", "offline", "x", ())
 FEED = "https://example.org/feed.xml"
-_SEED = commit_point("test.sources")
 
 
 async def resolve(host: str, _port: int) -> Iterable[str]:
@@ -46,14 +40,6 @@ def settings(database: Database, private_hosts: Collection[str] = ()) -> SourceS
 
 def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:
     return registry(settings(database, private_hosts))
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    async with Database.open(tmp_path / "carina.db") as opened:
-        await opened.write(_SEED, lambda tx: agents.seed_agent(tx, IRIS, NOW))
-        yield opened
 
 
 @pytest.mark.parametrize("kind", ["feed", "calendar"])
@@ -77,7 +63,7 @@ async def test_a_template_with_a_field_that_there_is_not_is_refused(database: Da
         await called.call("source.add", OLGA, {"name": "news", "feed": FEED, "template": template})
     await called.call("source.add", OLGA, {"name": "news", "feed": FEED, "template": "{count} of {source}: {items}"})
     with pytest.raises(CallError, match=r"template: it can have .*not \{"):
-        await called.call("source.subscribe", OLGA, {"source": "news", "agent": "Iris", "template": template})
+        await called.call("source.subscribe", OLGA, {"source": "news", "agent": "Ada", "template": template})
 
 
 async def test_the_checks_of_a_source_are_listed_by_its_name(database: Database) -> None:

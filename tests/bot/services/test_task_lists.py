@@ -1,13 +1,10 @@
 """Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.services.agents.task_lists import TaskLists
 from bot.services.caller import Caller, owner_at_terminal
@@ -17,12 +14,9 @@ from memory.agenda.tasks import NewTask
 from memory.erasure import stores
 from memory.people.audience import PUBLIC, Audience, Scope, Trust, person_audience
 from memory.store.database import Database, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import PersonId
-from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
-from sources.terminal import PERSON
-from tests.bot.services.calling import NOW, registry, somebody
+from tests.bot.services.calling import NOW, PEOPLE, SETUP, registry, somebody
 
 OLGA, ANN = owner_at_terminal(), somebody(PersonId("discord:ann"))
 INK = Plain("UTC", NOW)
@@ -32,7 +26,7 @@ class Harness:
     """Calls operations as an interface does."""
 
     def __init__(self, database: Database) -> None:
-        self._registry = registry(TaskLists(database, People((PERSON,)), lambda: NOW, "UTC"))
+        self._registry = registry(TaskLists(database, PEOPLE, lambda: NOW, "UTC"))
 
     async def __call__(self, operation: str, caller: Caller = OLGA, /, **given: Any) -> Result:
         (found,) = [each async for each in self._registry.results(operation, caller, given)]
@@ -41,13 +35,6 @@ class Harness:
     async def tree(self, caller: Caller = OLGA) -> list[str]:
         listed = (await self("tasks.list", caller)).terminal(INK)
         return [line.partition(" #")[0] for line in listed.splitlines()]
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    async with Database.open(tmp_path / "carina.db") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -112,7 +99,7 @@ async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by
     scope = Scope(person_audience(ANN.person), frozenset({guild}))
     ann = replace(ANN, scope=scope, alone=replace(ANN.alone, scope=scope))
     new = NewTask("see somebody", ANN.person, guild, Trust.STRANGER)
-    task = await database.write(commit_point("tests.task_lists"), lambda tx: tasks.add(tx, new, NOW))
+    task = await database.write(SETUP, lambda tx: tasks.add(tx, new, NOW))
 
     async def seen_there() -> list[str]:
         return [
@@ -189,7 +176,7 @@ async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_char
         new = NewTask("open the garden", None, PUBLIC, Trust.OWNER, shared=True)
         tasks.add(tx, new, NOW)
 
-    await database.write(commit_point("test.share"), share)
+    await database.write(SETUP, share)
     added = await desk("tasks.add", title="mow", under="open the garden", priority="high", due="tomorrow at 9")
     due = f"due {INK.time(NOW.replace(hour=9, minute=0) + timedelta(days=1))}"
     assert added.lines(INK) == [f"Added: mow – high priority; {due}; for anyone"]

@@ -17,7 +17,7 @@ from memory.knowledge.summaries import Compaction
 from memory.people.audience import OWNER, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.store.database import Tx
-from memory.store.ids import AgentId, MessageId, PersonId, text_mark
+from memory.store.ids import AgentId, MessageId, text_mark
 from memory.store.records import replace
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
@@ -28,38 +28,20 @@ QUAGGA = "Ann keeps a quagga in the barn."
 
 
 class Answers:
-    """Calls of people in a place, each of whom alone sees the answer."""
+    """Calls of people in a place, each of whom alone sees the answer: `forget` calls "why.forget"."""
 
-    def __init__(self, service: Service, people: People) -> None:
+    def __init__(self, service: Service) -> None:
+        people = People((OLGA.id,))
         self._registry = registry(Why(service.database, people, service.clock), people=people)
 
-    async def _call(self, name: str, asker: Caller, **given: str) -> Any:
-        return await self._registry.call(name, asker, given)
+    async def explained(self, asker: Caller, message: str = "") -> Explanation:
+        return cast("Explanation", await self._registry.call("why", asker, {"message": message} if message else {}))
 
-    async def newest(self, asker: Caller) -> Explanation:
-        return cast("Explanation", await self._call("why", asker))
+    async def __call__(self, what: str, asker: Caller, identifier: str, **given: str) -> Any:
+        return await self._registry.call(f"why.{what}", asker, {"id": identifier, **given})
 
-    async def of_message(self, asker: Caller, message: str) -> Explanation:
-        return cast("Explanation", await self._call("why", asker, message=message))
-
-    async def memory(self, asker: Caller, kind: str, identifier: str) -> Any:
-        return await self._call("why.memory", asker, kind=kind, id=identifier)
-
-    async def to_correct(self, asker: Caller, identifier: str) -> Any:
-        return await self._call("why.form", asker, id=identifier)
-
-    async def forget(self, asker: Caller, kind: str, identifier: str) -> str:
-        return str((await self._call("why.forget", asker, kind=kind, id=identifier)).text)
-
-    async def narrow(self, asker: Caller, kind: str, identifier: str) -> str:
-        return str((await self._call("why.narrow", asker, kind=kind, id=identifier)).text)
-
-    async def correct(self, asker: Caller, identifier: str, seen: str, text: str) -> str:
-        return str((await self._call("why.correct", asker, id=identifier, seen=seen, text=text)).text)
-
-
-def why_of(service: Service, *more: PersonId) -> Answers:
-    return Answers(service, People((*more, OLGA.id)))
+    async def told(self, what: str, asker: Caller, identifier: str, **given: str) -> str:
+        return str((await self(what, asker, identifier, **given)).text)
 
 
 def curious(speaker: Speaker = ANN, place: Place = HALL) -> Caller:
@@ -98,7 +80,7 @@ async def told(service: Service, place: Place = HALL, speaker: Speaker = ANN) ->
 
 async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     await told(service)
-    explained = await why_of(service).newest(curious())
+    explained = await Answers(service).explained(curious())
     text = text_of(explained)
     assert text.startswith("In view for this answer, besides the conversation here:\n1. ")
     assert f"> {QUAGGA}" in text
@@ -112,7 +94,7 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert ("entry", tuple(Change)) in kinds
     assert ("message", (Change.FORGET, Change.NARROW)) in kinds
     post = service.platform.posts[-1]
-    assert await why_of(service).of_message(curious(), post.external_id) == explained
+    assert await Answers(service).explained(curious(), post.external_id) == explained
 
 
 async def test_a_search_that_found_nothing_is_told(tmp_path: Path) -> None:
@@ -128,23 +110,23 @@ async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> N
     home = direct(ANN)
     await told(service, home)
     answer = service.platform.posts[-1].external_id
-    why = why_of(service)
-    assert QUAGGA in text_of(await why.of_message(curious(place=home), answer))
+    why = Answers(service)
+    assert QUAGGA in text_of(await why.explained(curious(place=home), answer))
     for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
         with pytest.raises(UserError, match="no answer with this link or ID here"):
-            await why.of_message(asker, answer)
+            await why.explained(asker, answer)
         with pytest.raises(UserError, match="I have not given an answer here"):
-            await why.newest(asker)
+            await why.explained(asker)
     with pytest.raises(UserError, match="no answer with this link or ID here"):
-        await why.of_message(curious(place=home), "101")
+        await why.explained(curious(place=home), "101")
 
 
 async def test_a_message_whose_id_is_not_stored_yet_is_waited_for(service: Service) -> None:
     await told(service)
-    post, why = service.platform.posts[-1].external_id, why_of(service)
+    post, why = service.platform.posts[-1].external_id, Answers(service)
     hide = "UPDATE outbox SET status = 'sending', external_id = NULL WHERE external_id = ?"
     await service.write(lambda tx: tx.run(hide, (post,)))
-    asking = asyncio.create_task(why.of_message(curious(), post))
+    asking = asyncio.create_task(why.explained(curious(), post))
     await asyncio.sleep(0.05)
     found = "UPDATE outbox SET status = 'sent', external_id = ? WHERE status = 'sending'"
     await service.write(lambda tx: tx.run(found, (post,)))
@@ -157,25 +139,25 @@ async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
         await service.heard(said("tell me in private", 1))
         passed = next(post for post in service.platform.posts if post.text == "psst")
         with pytest.raises(UserError, match="it is not an answer"):
-            await why_of(service).of_message(curious(place=direct(ANN)), passed.external_id)
+            await Answers(service).explained(curious(place=direct(ANN)), passed.external_id)
 
 
 async def test_what_the_asker_may_not_know_is_only_counted(service: Service) -> None:
     entry = await told(service)
-    await why_of(service).narrow(curious(), "entry", entry)
-    text = text_of(await why_of(service).newest(curious(BOB)))
+    await Answers(service).told("narrow", curious(), entry, kind="entry")
+    text = text_of(await Answers(service).explained(curious(BOB)))
     assert "quagga" not in text
     assert "that you cannot see here." in text
     with pytest.raises(UserError, match="cannot see this memory here"):
-        await why_of(service).memory(curious(BOB), "entry", entry)
+        await Answers(service)("memory", curious(BOB), entry, kind="entry")
 
 
 async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone(service: Service) -> None:
-    why, entry = why_of(service), await told(service)
-    assert (await why.forget(curious(), "entry", entry)).startswith("Forgotten. ")
+    why, entry = Answers(service), await told(service)
+    assert (await why.told("forget", curious(), entry, kind="entry")).startswith("Forgotten. ")
     with pytest.raises(UserError, match="may already be forgotten"):
-        await why.forget(curious(), "entry", entry)
-    text = text_of(await why.newest(curious()))
+        await why.told("forget", curious(), entry, kind="entry")
+    text = text_of(await why.explained(curious()))
     assert "that are forgotten now" in text
     assert "quagga" not in text.replace("where is my quagga?", "")
     kept = await service.column("SELECT content || coalesce(tool_args, '') FROM messages WHERE id < ?", 2**62)
@@ -183,49 +165,53 @@ async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone
 
 
 async def test_a_message_is_forgotten_with_what_came_from_it(service: Service) -> None:
-    why = why_of(service)
+    why = Answers(service)
     await told(service)
-    explained = await why.newest(curious())
+    explained = await why.explained(curious())
     message = next(memory for memory in explained.changeable if memory.kind == "message" and memory.said)
     with pytest.raises(UserError, match="You cannot have this forgotten"):
-        await why.forget(curious(BOB), "message", message.id)
-    assert "with what came from it: 1 entry" in await why.forget(curious(), "message", message.id)
+        await why.told("forget", curious(BOB), message.id, kind="message")
+    assert "with what came from it: 1 entry" in await why.told("forget", curious(), message.id, kind="message")
     assert await service.column("SELECT id FROM archival_entries") == []
-    assert "3 memories that are forgotten now" in text_of(await why.newest(curious()))
+    assert "3 memories that are forgotten now" in text_of(await why.explained(curious()))
     with pytest.raises(UserError, match="may already be forgotten"):
-        await why.forget(curious(), "message", message.id)
+        await why.told("forget", curious(), message.id, kind="message")
 
 
 async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None:
     async with running(tmp_path, keeping(label="pet")) as service:
-        why, entry = why_of(service), await told(service)
-        seen = (await why.to_correct(curious(), entry)).text
+        why, entry = Answers(service), await told(service)
+        seen = await why.told("form", curious(), entry)
         stranger = replace(curious(), trust=Trust.STRANGER)
-        assert (await why.correct(stranger, entry, text_mark(seen), " It is an okapi. ")).startswith("Corrected.")
+        assert (await why.told("correct", stranger, entry, seen=text_mark(seen), text=" It is an okapi. ")).startswith(
+            "Corrected."
+        )
         (row,) = await service.rows("SELECT * FROM archival_entries")
         assert (row["content"], row["trust"], row["label"]) == ("It is an okapi.", Trust.STRANGER, "pet")
         assert row["audience"] == HALL.audience
-        assert "already says that" in await why.correct(stranger, entry, text_mark(seen), "It is an okapi.")
-        late = await why.correct(stranger, entry, text_mark(seen), "It is a heron.")
+        assert "already says that" in await why.told(
+            "correct", stranger, entry, seen=text_mark(seen), text="It is an okapi."
+        )
+        late = await why.told("correct", stranger, entry, seen=text_mark(seen), text="It is a heron.")
         assert "changed after you opened the form" in late
         assert "It is an okapi." in late
-        assert (await why.correct(curious(OLGA), entry, text_mark("It is an okapi."), "A horse.")).startswith(
-            "Corrected."
-        )
+        assert (
+            await why.told("correct", curious(OLGA), entry, seen=text_mark("It is an okapi."), text="A horse.")
+        ).startswith("Corrected.")
         assert await service.column("SELECT trust FROM archival_entries") == [Trust.OWNER]
         assert await service.column("SELECT person_id FROM archival_entries") == [ANN.id]
         for wrong in ("", "  ", "x" * 30_001):
             with pytest.raises(UserError, match="cannot be stored"):
-                await why.correct(curious(), entry, text_mark("A horse."), wrong)
+                await why.told("correct", curious(), entry, seen=text_mark("A horse."), text=wrong)
 
 
 async def test_only_in_dm_is_for_whose_words_they_are(service: Service) -> None:
-    why, entry = why_of(service), await told(service)
+    why, entry = Answers(service), await told(service)
     for asker in (curious(BOB), curious(OLGA)):
         with pytest.raises(UserError, match="Only the person who said this"):
-            await why.narrow(asker, "entry", entry)
-    assert "only in our direct messages" in await why.narrow(curious(), "entry", entry)
-    assert "already use it" in await why.narrow(curious(), "entry", entry)
+            await why.told("narrow", asker, entry, kind="entry")
+    assert "only in our direct messages" in await why.told("narrow", curious(), entry, kind="entry")
+    assert "already use it" in await why.told("narrow", curious(), entry, kind="entry")
     assert await service.column("SELECT audience FROM archival_entries") == [person_audience(ANN.id)]
     model = service.model
     model.replies.clear()
@@ -239,21 +225,21 @@ async def test_only_in_dm_is_for_whose_words_they_are(service: Service) -> None:
 
 async def test_the_owners_own_words_are_kept_to_the_owners_places(service: Service) -> None:
     entry = await told(service, HALL, OLGA)
-    assert "only in your own places" in await why_of(service).narrow(curious(OLGA), "entry", entry)
+    assert "only in your own places" in await Answers(service).told("narrow", curious(OLGA), entry, kind="entry")
     assert await service.column("SELECT audience FROM archival_entries") == [OWNER]
 
 
 async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(service: Service) -> None:
-    why, entry = why_of(service), await told(service)
-    for_bob = await why.newest(curious(BOB))
+    why, entry = Answers(service), await told(service)
+    for_bob = await why.explained(curious(BOB))
     assert for_bob.changeable == ()
     with pytest.raises(UserError, match="You cannot have this forgotten"):
-        await why.forget(curious(BOB), "entry", entry)
+        await why.told("forget", curious(BOB), entry, kind="entry")
     with pytest.raises(UserError, match="You cannot correct this"):
-        await why.correct(curious(BOB), entry, text_mark(QUAGGA), "mine")
-    await why.narrow(curious(), "entry", entry)
+        await why.told("correct", curious(BOB), entry, seen=text_mark(QUAGGA), text="mine")
+    await why.told("narrow", curious(), entry, kind="entry")
     with pytest.raises(UserError, match="cannot see this memory here"):
-        await why.forget(curious(OLGA), "entry", entry)
+        await why.told("forget", curious(OLGA), entry, kind="entry")
     assert await service.column("SELECT content FROM archival_entries") == [QUAGGA]
 
 
@@ -261,10 +247,10 @@ async def test_blocks_and_answers_of_ours_are_not_rewritten(service: Service) ->
     await told(service)
     (block, *_) = await service.column("SELECT id FROM memory_blocks")
     with pytest.raises(UserError, match="cannot see this memory here"):
-        await why_of(service).forget(curious(OLGA), "block", block)
+        await Answers(service).told("forget", curious(OLGA), block, kind="block")
     ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
     with pytest.raises(UserError, match="cannot be limited to direct messages"):
-        await why_of(service).narrow(curious(), "message", str(ours))
+        await Answers(service).told("narrow", curious(), str(ours), kind="message")
 
 
 async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_words_went(tmp_path: Path) -> None:
@@ -291,13 +277,13 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
         ((found, _ok),) = results(service.model.requests[-1])[-1:]
         assert "the summary of a conversation, hall): A quagga was kept (I keep animals)" in found
         assert "alone" not in found, "what was told in short of their direct messages"
-        explained = await why_of(service).newest(curious())
+        explained = await Answers(service).explained(curious())
         text = text_of(explained)
         assert "Summary (conversation), from Sun, Nov 22, 2026, 12:00 (just now)" in text
         assert "> A quagga was kept (I keep animals)" in text
         assert [memory.kind for memory in explained.changeable if memory.kind == "summary"] == []
         await service.heard(deleted(101))
-        text = text_of(await why_of(service).newest(curious()))
+        text = text_of(await Answers(service).explained(curious()))
         assert "quagga" not in text
         assert "1 memory that is forgotten now." in text
         await service.heard(said("and now?", 104))
