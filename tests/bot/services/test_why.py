@@ -101,7 +101,7 @@ async def test_a_search_that_found_nothing_is_told(tmp_path: Path) -> None:
     looks = says("", call("search", "s", query="okapi"), call("recall", "k", operation="insert", content=QUAGGA))
     async with running(tmp_path, Setting(model=ScriptedModel(looks, says("I do not know.")))) as service:
         await service.heard(said("where is my quagga?", 101, HALL, ANN))
-        explained = await why_of(service).newest(curious())
+        explained = await Answers(service).explained(curious())
     assert explained.vain == 1
     assert text_of(explained).endswith("Tools used: search, recall.\n1 search found nothing.")
 
