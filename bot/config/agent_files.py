@@ -6,7 +6,7 @@ The tables are those of `carina.toml`, so they can be copied between the files.
 import importlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 from pydantic import BaseModel, ValidationError
@@ -17,21 +17,11 @@ from bot.config.tables import Agent, FileSettings, Group
 from bot.errors import ConfigError
 from texts import _
 
-T = TypeVar("T", bound=BaseModel)
-
 
 class Exchange(Struct, frozen=True):
     """The content of such a file."""
 
     agents: tuple[Agent, ...]
-    groups: tuple[Group, ...]
-
-
-class _Agents(BaseModel):
-    agents: tuple[Agent, ...]
-
-
-class _Groups(BaseModel):
     groups: tuple[Group, ...]
 
 
@@ -54,12 +44,12 @@ def read_exchange(text: str, name: str, *, needed: bool = True) -> Exchange:
 
 def read_agent(data: Mapping[str, Any]) -> Agent:
     """One agent's table. Raises ConfigError."""
-    return _read(_Agents, {"agents": [dict(data)]}).agents[0]
+    return _read({"agents": [dict(data)]}).agents[0]
 
 
 def read_group(data: Mapping[str, Any]) -> Group:
     """One group's table. Raises ConfigError."""
-    return _read(_Groups, {"groups": [dict(data)]}).groups[0]
+    return _read({"groups": [dict(data)]}).groups[0]
 
 
 def problem_with(section: type[BaseModel], **values: Any) -> str:
@@ -84,11 +74,11 @@ def write_exchange(agents: Sequence[Mapping[str, Any]] = (), groups: Sequence[Ma
     return str(importlib.import_module("tomlkit").dumps(said))  # imported only to write such a file
 
 
-def _read(model: type[T], data: dict[str, Any]) -> T:
+def _read(data: dict[str, Any]) -> FileSettings:
     try:
-        return model.model_validate(data)
+        return FileSettings.model_validate(data)
     except ValidationError as error:
-        raise _wrong(file_problems(error, data, model)) from error
+        raise _wrong(file_problems(error, data, FileSettings)) from error
 
 
 def _wrong(problems: Sequence[str]) -> ConfigError:

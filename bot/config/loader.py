@@ -30,7 +30,7 @@ from bot.config.problems import (
     unmet,
     unset,
 )
-from bot.config.tables import Admins, Agent, Approvals, FileSettings, Group
+from bot.config.tables import Agent, FileSettings, Group
 from bot.config.values import (
     KEY_OF_PROVIDER,
     OFFLINE,
@@ -46,18 +46,6 @@ from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.search.embedding import Choice
 from texts import _, gettext_lazy, gettext_noop
-
-
-def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: str) -> Iterator[str]:
-    """The problem if a quorum exceeds the number of approvers; a role may have enough. `owner` is one of them."""
-    people = 1 + len(admins.persons - {owner})
-    if approvals.quorum > people and not any(admins.roles.values()):
-        wanted = _(
-            "at most {people}, as many as you and discord.admins are; otherwise, nothing could be approved",
-            people=people,
-        )
-        yield unmet(f"{file}: approvals.quorum", str(approvals.quorum), wanted)
-
 
 _LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
 
@@ -261,9 +249,9 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
             *_check_pairs(config),
             *_check_embedding(config),
             *_check_replica(config),
-            *_check_mcp(config),
+            *server_problems(path.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds),
+            *_check_approvals(config),
         ]
-        problems += approval_problems(path.name, config.approvals, config.discord.admins, config.discord_owner)
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
@@ -284,15 +272,13 @@ def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
 
 
 def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], problems: list[str]) -> Environment | None:
-    names = _NAMES
-
     def where(name: str) -> str:
         return _("{name} (environment)", name=name) if environ.get(name) else f"{name} (.env)"
 
-    unknown = [name for name in sorted(given.keys() - set(names)) if name.startswith("CARINA_")]
-    problems += [_("{key}: unknown setting; {hint}", key=where(name), hint=nearest(name, names)) for name in unknown]
+    unknown = [name for name in sorted(given.keys() - set(_NAMES)) if name.startswith("CARINA_")]
+    problems += [_("{key}: unknown setting; {hint}", key=where(name), hint=nearest(name, _NAMES)) for name in unknown]
     try:
-        return Environment.model_validate({name: given[name] for name in names if name in given})
+        return Environment.model_validate({name: given[name] for name in _NAMES if name in given})
     except ValidationError as error:
         problems += [environment_problem(item, where(str(item["loc"][0]))) for item in error.errors()]
         return None
@@ -444,5 +430,13 @@ def _check_embedding(config: Config) -> Iterator[str]:
         yield unset("EMBEDDING_API_KEY", wanted)
 
 
-def _check_mcp(config: Config) -> Iterator[str]:
-    yield from server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
+def _check_approvals(config: Config) -> Iterator[str]:
+    """A quorum needs as many approvers; a role may have enough."""
+    quorum, admins = config.approvals.quorum, config.discord.admins
+    people = 1 + len(admins.persons - {config.discord_owner})
+    if quorum > people and not any(admins.roles.values()):
+        wanted = _(
+            "at most {people}, as many as you and discord.admins are; otherwise, nothing could be approved",
+            people=people,
+        )
+        yield unmet(f"{config.file.name}: approvals.quorum", str(quorum), wanted)
