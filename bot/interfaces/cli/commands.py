@@ -1,4 +1,7 @@
-"""The command line, built from `operations.json`: no service is loaded to parse a command or to print help."""
+"""The commands of the command line, and their help, built from `operations.json`: no service is loaded for either.
+
+The words of a command's help are declared where the command is, with `@operation` in bot/services.
+"""
 
 import difflib
 import sys

@@ -131,17 +131,21 @@ def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> 
     return notifications.is_admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
 
 
-def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:
+_DOORS = {discord.InteractionType.component: "button", discord.InteractionType.modal_submit: "form"}
+
+
+def approver_of(interaction: discord.Interaction[Any]) -> Approver:
     """Who it is, with the roles that count here: those in this guild, as Discord says with the interaction itself."""
     user, guild = interaction.user, interaction.guild_id
     roles = user.roles if isinstance(user, discord.Member) and guild is not None else ()
     identities = frozenset(role_identity(guild or 0, role.id) for role in roles)
+    door = _DOORS.get(interaction.type, "command")
     return Approver(person_id(user.id), flatten(user.display_name), identities, door)
 
 
-async def caller_of(interaction: Interaction, settings: DiscordSettings, door: str = "command") -> Caller:
+async def caller_of(interaction: Interaction, settings: DiscordSettings) -> Caller:
     """An answer is seen by them alone; what they write down is known where they are answered alone."""
-    approver, scope = approver_of(interaction, door), await _scope_of(interaction, settings)
+    approver, scope = approver_of(interaction), await _scope_of(interaction, settings)
     own = OWNER if interaction.user.id == settings.owner_id else person_audience(approver.person)
     here = None
     if interaction.channel_id is not None and interaction.guild is not None:

@@ -12,10 +12,19 @@ from discord import app_commands
 from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
-from bot.interfaces.discord.buttons import OpenForm, OpenQuestion, Questions, hear_button, hear_choice
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.responses import Interaction, Tree, defer, suggests, tell, text_file, without_secrets
-from bot.interfaces.discord.responses import shown as shown_text
+from bot.interfaces.discord.components import OpenForm, hear_button, hear_choice, open_form
+from bot.interfaces.discord.questions import OpenQuestion, Questions
+from bot.interfaces.discord.responses import (
+    Interaction,
+    Tree,
+    change,
+    defer,
+    suggests,
+    tell,
+    text_file,
+    without_secrets,
+)
 from bot.interfaces.discord.row_actions import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
@@ -23,8 +32,7 @@ from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.discord.cards import LONGEST, NO, PLAIN, CardStyle, Tone, container, paged
-from sources.discord.outcomes import REFUSED
+from sources.discord.cards import NO, PLAIN, CardStyle, Tone, paged
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from texts import _, error_sentence
@@ -135,9 +143,9 @@ class Commands(Struct, frozen=True):
                 suggests(command, each.name, self._suggest(declared, each.name))
         return command
 
-    async def answer(self, interaction: Interaction, name: str, given: Mapping[str, Any], *, shown: str = "") -> None:
-        """Do it, and say what came of it or ask whether it is meant; `shown` is the question that was answered."""
-        words, more = await self._result(interaction, name, given, shown)
+    async def answer(self, interaction: Interaction, name: str, given: Mapping[str, Any], **said: Any) -> None:
+        """Do it, and say what came of it or ask whether it is meant; `said` are fields of the caller."""
+        words, more = await self._result(interaction, name, given, **said)
         await tell(interaction, words, **more)
 
     async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:
@@ -148,18 +156,14 @@ class Commands(Struct, frozen=True):
         many = {each.name for each in declared.parameters if each.kind == "many"}
         given = {key: each if key in many else each[0] for key, each in parse_qs(named["given"]).items()}
         words, more = await self._result(interaction, declared.name, given, number=int(named["page"]))
-        view = container(shown_text(interaction, words)[:LONGEST], more.get("looks", PLAIN))
-        try:
-            await interaction.edit_original_response(view=view, attachments=[])
-        except REFUSED as why:
-            _log.warning("interaction_unanswered", reason=str(why), hint="the page can be turned again")
+        await change(interaction, words, more.get("looks", PLAIN))
 
     async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         """Show what was chosen, with a button for each thing that can be done with it."""
         declared = self.registry.operations.get(named["name"])
         if declared is None or not await defer(interaction):
             return
-        caller = await caller_of(interaction, self.settings, "button")
+        caller = await caller_of(interaction, self.settings)
         words, buttons = await step_buttons(self.registry, caller, declared, chosen)
         gone = _("It is no longer in the list.")
         await tell(interaction, _INK.text(words) if buttons else gone, looks=CardStyle(items=buttons))
@@ -177,9 +181,9 @@ class Commands(Struct, frozen=True):
             await self.answer(interaction, declared.name, given)
 
     async def _result(
-        self, interaction: Interaction, name: str, given: Mapping[str, Any], shown: str = "", number: int = 1
+        self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int = 1, **said: Any
     ) -> tuple[str, dict[str, Any]]:
-        caller = replace(await caller_of(interaction, self.settings), sure=bool(shown), shown=shown)
+        caller = replace(await caller_of(interaction, self.settings), **said)
         declared = self.registry.operations[name]
         try:
             found = [each async for each in self.registry.results(name, caller, given)]
@@ -189,6 +193,9 @@ class Commands(Struct, frozen=True):
             words, more = _INK.text(asked.question), {"looks": CardStyle(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
             words, more = error_sentence(error), {"looks": NO}
+            if interaction.type is discord.InteractionType.modal_submit and given.get("text"):
+                # A form that was sent is gone.
+                words = _("{refused}\n\nThis is what you wrote:\n{given}", refused=words, given=given["text"])
         return words, {"file_name": declared.file_name, **more}
 
     async def _said(
@@ -244,17 +251,6 @@ class Commands(Struct, frozen=True):
             return await self.registry.suggest(declared.name, argument, caller, dict(iter(interaction.namespace)))
 
         return known
-
-
-async def open_form(interaction: Interaction, form: OpenForm, given: Mapping[str, Any]) -> None:
-    """A form has to be the first answer, so what it needs is read before anything is said."""
-    try:
-        await interaction.response.send_modal(await form.make(interaction, given))
-    except UserError as error:
-        if await defer(interaction):
-            await tell(interaction, error_sentence(error), looks=NO)
-    except REFUSED as why:
-        _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
 
 
 def _listed(declared: Operation, given: Mapping[str, Any]) -> dict[str, list[str]]:

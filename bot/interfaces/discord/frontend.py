@@ -9,12 +9,13 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.buttons import OpenForm, install_approvals, operation_buttons
+from bot.interfaces.discord.buttons import install_approvals, install_operations
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
+from bot.interfaces.discord.components import OpenForm
 from bot.interfaces.discord.help import install_help
-from bot.interfaces.discord.memory_forms import block_form, entry_form, hear_block_forms, hear_entry_form
+from bot.interfaces.discord.memory_forms import block_form, entry_form, hear_memory_forms
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import install_settings
 from bot.interfaces.discord.why import ITEMS, install_why
@@ -126,9 +127,8 @@ def _install(
     forms = {"archival.add": OpenForm(entry_form), "memory.edit": block_form(registry, settings)}
     commands = Commands(registry, titles(), settings, forms, ITEMS)
     commands.install(tree)
-    hear_entry_form(tree, commands)
-    hear_block_forms(tree, registry, settings)
-    tree.client.add_dynamic_items(*operation_buttons(registry, settings, served.shared.configured))
+    hear_memory_forms(tree, commands)
+    install_operations(tree, commands, served.shared.configured)
     install_why(tree, commands)
     install_settings(tree, commands)
     install_chat(tree, served, settings)

@@ -6,10 +6,9 @@ The help of a single command is written where the command is: the text of its `@
 import re
 from contextlib import suppress
 
-import discord
 from discord import app_commands
 
-from bot.interfaces.discord.buttons import hear_choice
+from bot.interfaces.discord.components import hear_choice, select
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
 from sources.discord.cards import CardStyle, container
 from sources.discord.outcomes import REFUSED
@@ -65,11 +64,8 @@ def install_help(tree: Tree) -> None:
 def _help(page: int) -> tuple[str, CardStyle]:
     """One page, with a menu of all; what is bold on a page is its title."""
     told = [_(each) for each in _HELP]
-    options = [
-        discord.SelectOption(label=each.split("**")[1], value=str(at), default=at == page)
-        for at, each in enumerate(told)
-    ]
-    return told[page], CardStyle(items=[discord.ui.Select(custom_id="carina:help", options=options)])
+    titles = ((str(at), each.split("**")[1]) for at, each in enumerate(told))
+    return told[page], CardStyle(items=select("carina:help", titles, chosen=str(page)))
 
 
 async def _turn_help(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:

@@ -11,17 +11,17 @@ from typing import Any, cast
 import discord
 
 from bot.errors import UserError
-from bot.interfaces.discord.buttons import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.responses import Interaction, Tree, answer, defer, without_secrets
+from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, hear_form, modal
+from bot.interfaces.discord.responses import Interaction, Tree, without_secrets
 from bot.services.memory.block_results import FormContents
 from bot.services.registry import Registry
-from bot.services.results import Markdown
 from sources.discord.settings import DiscordSettings
 from texts import _
 
 _EDITED = re.compile(r"carina:memory:edit:(?P<seen>\d{1,9}):(?:(?P<field>[0-9a-f]{8}):)?(?P<label>\w{1,60})")
+_ENTRY = re.compile("carina:archival:add")
 
 
 def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
@@ -35,24 +35,19 @@ def block_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
     return OpenForm(opened, ("label", "field"))
 
 
-def hear_block_forms(tree: Tree, registry: Registry, settings: DiscordSettings) -> None:
-    """Store what is sent; a refusal gives back what was written, since a form that was sent is gone."""
+def hear_memory_forms(tree: Tree, commands: Commands) -> None:
+    """Store what is sent."""
 
-    async def written(interaction: Interaction, given: Mapping[str, Any]) -> str:
-        try:
-            result = await registry.call("memory.edit", await caller_of(interaction, settings, "form"), given)
-        except UserError as refused:
-            raise UserError(
-                "{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=given["text"]
-            ) from refused
-        return "\n".join(result.lines(Markdown()))
+    async def edited(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        given = {**named.groupdict(default=""), "text": fields.get("text", "")}
+        await commands.answer(interaction, "memory.edit", given)
 
-    async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        if await defer(interaction):
-            given = {**named.groupdict(default=""), "text": fields.get("text", "")}
-            await answer(interaction, written(interaction, given), file_name="memory.md")
+    async def added(interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
+        given = {name: fields.get(name, "") for name in ("text", "label")}
+        await commands.answer(interaction, "archival.add", given)
 
-    hear_form(tree, _EDITED, sent)
+    hear_form(tree, _EDITED, edited)
+    hear_form(tree, _ENTRY, added)
 
 
 def _too_long(size: int, field: str) -> str:
@@ -79,16 +74,7 @@ async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> di
     text = Entry("text", _("What to keep, in full sentences"), required=True, lines=True)
     return modal(
         _("Add a long-term memory entry"),
-        "carina:archival:add",
+        _ENTRY.pattern,
         text,
         Entry("label", _("A short name (optional)"), 100),
     )
-
-
-def hear_entry_form(tree: Tree, commands: Commands) -> None:
-    async def sent(interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
-        if await defer(interaction):
-            given = {name: fields.get(name, "") for name in ("text", "label")}
-            await commands.answer(interaction, "archival.add", given)
-
-    hear_form(tree, re.compile("carina:archival:add"), sent)

@@ -10,10 +10,10 @@ from discord import app_commands
 
 from bot.errors import UserError
 from memory.store.logs import Log
-from sources.discord.cards import DONE, LONGEST, NO, PLAIN, CardStyle, container
+from sources.discord.cards import LONGEST, PLAIN, CardStyle, container
 from sources.discord.outcomes import REFUSED
 from sources.outgoing import outgoing
-from texts import _, error_sentence
+from texts import _
 
 Interaction: TypeAlias = discord.Interaction[Any]
 Tree: TypeAlias = app_commands.CommandTree[Any]
@@ -97,6 +97,16 @@ async def tell(
         _log.warning("interaction_unanswered", reason=str(why), hint="changes made so far stay")
 
 
+async def change(interaction: Interaction, text: str, looks: CardStyle) -> None:
+    """Show something else in the answer under which something was pressed, or where that is gone in a new one."""
+    try:
+        await interaction.edit_original_response(
+            view=container(shown(interaction, text)[:LONGEST], looks), attachments=[]
+        )
+    except REFUSED:
+        await tell(interaction, text, looks=looks)
+
+
 def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands.Choice[str]]:
     """What Discord offers while somebody types: of pairs of value and words, those that fit, as many as it takes."""
     fitting = [(value, words) for value, words in found if typed.casefold() in f"{value} {words}".casefold()]
@@ -113,12 +123,3 @@ def suggests(command: app_commands.Command[Any, ..., None], option: str, find: S
             return []
 
     command.autocomplete(option)(choices)
-
-
-async def answer(interaction: Interaction, work: Awaitable[str], *, file_name: str = "answer.md") -> None:
-    """Tell what came of something, or why it may not or cannot be; to be given what was not begun yet."""
-    try:
-        words, looks = await work, DONE
-    except UserError as error:
-        words, looks = error_sentence(error), NO
-    await tell(interaction, words, file_name=file_name, looks=looks)

@@ -12,15 +12,14 @@ from urllib.parse import urlencode
 import discord
 
 from bot.errors import CallError, UserError
+from bot.interfaces.discord.components import LONGEST_ID, select
 from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Row
 from bot.services.slash_names import BUTTONS, names_of
-from sources.text import one_line
 from texts import _
 
-_LONGEST_ID, _OPTIONS, _STEPS = 100, 25, 10  # characters of an id, choices of a menu, buttons under what was chosen
-_LABEL, _OPTION_LABEL = 80, 100
+_STEPS, _LABEL = 10, 80  # buttons under what was chosen, and characters of one
 _TAKES_AWAY = ("cancel", "delete", "drop", "forget", "refuse", "remove")  # what operations end with that do
 _NAME = r"(?P<name>[a-z.-]{1,40})"
 PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
@@ -57,15 +56,8 @@ async def menu(
     if not (steps := await registry.permitted(steps_of(registry.operations, declared), caller)):
         return []
     there = {value: words for each in (await _suggested(registry, caller, steps)).values() for value, words in each}
-    found = [
-        discord.SelectOption(label=one_line(words, _OPTION_LABEL) or value, value=value)
-        for value, words in there.items()
-        if value in listed and 0 < len(value) <= _LONGEST_ID
-    ]
-    if not found:
-        return []
-    identifier = f"carina:pick:{declared.name}"
-    return [discord.ui.Select[Any](custom_id=identifier, placeholder=_("Choose one"), options=found[:_OPTIONS])]
+    shown = ((value, words) for value, words in there.items() if value in listed)
+    return select(f"carina:pick:{declared.name}", shown, _("Choose one"))
 
 
 def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -> list[discord.ui.Button[Any]]:
@@ -74,7 +66,7 @@ def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -
     found = list[discord.ui.Button[Any]]()
     for label, to in (("◀", number - 1), ("▶", number + 1)):
         identifier = f"carina:page:{to}:{name}:{told}"
-        if len(identifier) > _LONGEST_ID:
+        if len(identifier) > LONGEST_ID:
             return []
         found.append(discord.ui.Button(label=label, custom_id=identifier, disabled=not 1 <= to <= count))
     return found
@@ -94,7 +86,7 @@ async def step_buttons(
             style=discord.ButtonStyle.danger if each.words[-1] in _TAKES_AWAY else discord.ButtonStyle.secondary,
         )
         for each in steps[:_STEPS]
-        if each.name in offered and len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
+        if each.name in offered and len(f"carina:step:{each.name}:{chosen}") <= LONGEST_ID
     ]
     return next(iter(offered.values()), ""), buttons
 

@@ -13,21 +13,28 @@ from discord import app_commands
 from msgspec import Struct
 
 from bot.errors import CallError, UserError
-from bot.interfaces.discord.buttons import Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.responses import Interaction, Tree, defer, shown, tell
+from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.components import (
+    Entry,
+    OpenForm,
+    hear_button,
+    hear_choice,
+    hear_form,
+    modal,
+    open_form,
+    select,
+)
+from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell
 from bot.interfaces.discord.row_actions import menu
 from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
 from memory.store.records import replace
-from sources.discord.cards import DONE, LONGEST, NO, PLAIN, CardStyle, container
-from sources.discord.outcomes import REFUSED
+from sources.discord.cards import DONE, NO, PLAIN, CardStyle
 from texts import _, error_sentence, gettext_noop
 
-_OPTIONS, _LABEL = 25, 100  # of a menu, and characters of one
 _FORM = "carina:quiet"
 _PAGE = re.compile(r"carina:settings:page")
 _CLOCKS = re.compile(r"carina:settings:clocks")
@@ -74,7 +81,7 @@ class SettingsPages(Struct, frozen=True):
         self, interaction: Interaction, name: str, done: str = "", looks: CardStyle = PLAIN
     ) -> tuple[str, CardStyle]:
         """A page in words, with its menus; `done` is what came of a choice on it."""
-        caller = await caller_of(interaction, self.commands.settings, "button")
+        caller = await caller_of(interaction, self.commands.settings)
         registry, page, lines = self.commands.registry, PAGES[name], [done] if done else []
         items = await self._turning(caller, name)
         for each, argument in page.shows.items():
@@ -94,12 +101,12 @@ class SettingsPages(Struct, frozen=True):
 
     async def _turning(self, caller: Caller, name: str) -> list[discord.ui.Item[Any]]:
         """The menu of the pages on which they may change anything."""
-        options = list[discord.SelectOption]()
+        found = list[tuple[str, str]]()
         for each, page in PAGES.items():
             needed = [self._setting(name, argument) for name, argument in page.shows.items()]
             if each in ("you", name) or await self.commands.registry.permitted(needed, caller):
-                options.append(discord.SelectOption(label=_(page.title), value=each, default=each == name))
-        return [discord.ui.Select(custom_id="carina:settings:page", options=options)] if len(options) > 1 else []
+                found.append((each, _(page.title)))
+        return select("carina:settings:page", found, chosen=name) if len(found) > 1 else []
 
     def _setting(self, name: str, argument: str) -> Operation:
         """An operation with the right that setting its argument takes; what only lists is for those in charge."""
@@ -115,17 +122,12 @@ class SettingsPages(Struct, frozen=True):
         found = list(zip(told.choices, told.choice_labels, strict=True))
         if told.suggests:
             found = list(await self.commands.registry.suggest(declared.name, argument, caller, {}))
-        options = [
-            discord.SelectOption(label=_(label)[:_LABEL], value=value) for value, label in found[:_OPTIONS] if value
-        ]
-        if not options:
-            return []
-        identifier, title = f"carina:set:{declared.name}:{argument}", _(HEADINGS.get(declared.name, told.help))
-        return [discord.ui.Select(custom_id=identifier, placeholder=title, options=options)]
+        title = _(HEADINGS.get(declared.name, told.help))
+        return select(f"carina:set:{declared.name}:{argument}", ((value, _(label)) for value, label in found), title)
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
         if chosen in PAGES and await defer(interaction, quietly=True):
-            await self._show(interaction, *await self.page(interaction, chosen))
+            await change(interaction, *await self.page(interaction, chosen))
 
     async def set(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         """Do what was chosen, and show the page as it is then."""
@@ -133,28 +135,21 @@ class SettingsPages(Struct, frozen=True):
         place = next((each for each, page in PAGES.items() if page.shows.get(name) == argument), "")
         if not place or not await defer(interaction, quietly=True):
             return
-        caller = await caller_of(interaction, self.commands.settings, "button")
+        caller = await caller_of(interaction, self.commands.settings)
         try:
             done, looks = "", DONE
             await self.commands.registry.call(name, caller, {argument: chosen})
         except (UserError, CallError) as error:
             done, looks = error_sentence(error), NO
-        await self._show(interaction, *await self.page(interaction, place, done, looks))
+        await change(interaction, *await self.page(interaction, place, done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
         await open_form(interaction, OpenForm(_clocks_form), {})
 
     async def clocks_sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
         """Keep what was written; what was left empty stays."""
-        if await defer(interaction):
-            given = {name: value for name, value in fields.items() if value.strip()}
-            await self.commands.answer(interaction, "quiet", given)
-
-    async def _show(self, interaction: Interaction, words: str, looks: CardStyle) -> None:
-        try:
-            await interaction.edit_original_response(view=container(shown(interaction, words)[:LONGEST], looks))
-        except REFUSED:
-            await tell(interaction, words, looks=looks)
+        given = {name: value for name, value in fields.items() if value.strip()}
+        await self.commands.answer(interaction, "quiet", given)
 
 
 async def _clocks_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:

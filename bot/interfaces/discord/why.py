@@ -13,12 +13,21 @@ from discord import app_commands
 
 from bot.agents.permissions.policy import Change
 from bot.errors import UserError
-from bot.interfaces.discord.buttons import LONGEST_FIELD, Entry, OpenForm, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.commands import Commands, open_form
+from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.components import (
+    LONGEST_FIELD,
+    Entry,
+    OpenForm,
+    hear_button,
+    hear_choice,
+    hear_form,
+    modal,
+    open_form,
+    select,
+)
 from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, without_secrets
 from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
-from sources.text import one_line
 from texts import _, gettext_noop, number_text
 
 MENU = gettext_noop("Why did you say this?")
@@ -27,8 +36,6 @@ _ID = r"[a-z0-9_]{1,40}"
 _BUTTON = re.compile(rf"carina:why:(?P<change>[a-z]{{1,10}}):(?P<kind>entry|message):(?P<id>{_ID})")
 _PICK = re.compile(PICK)
 _FORM = re.compile(rf"carina:why:correct:(?P<id>{_ID}):(?P<seen>[0-9a-f]{{12}})")
-
-_OPTIONS = 25  # that Discord takes in one select menu
 
 _LOOKS = {
     Change.FORGET: ("Forget", discord.ButtonStyle.danger),
@@ -45,8 +52,7 @@ def install_why(tree: Tree, commands: Commands) -> None:
             await commands.answer(interaction, "why", {"message": str(message.id)})
 
     async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        if await defer(interaction):
-            await commands.answer(interaction, "why.correct", {**named.groupdict(), "text": fields.get("text", "")})
+        await commands.answer(interaction, "why.correct", {**named.groupdict(), "text": fields.get("text", "")})
 
     tree.add_command(app_commands.ContextMenu(name=MENU, callback=menu))
 
@@ -89,17 +95,13 @@ def _offers(memory: MemoryRow) -> list[discord.ui.Item[Any]]:
 
 
 def _choice(memories: Sequence[MemoryRow]) -> list[discord.ui.Item[Any]]:
-    options = [
-        discord.SelectOption(label=one_line(memory.text, 90), value=f"{memory.kind}:{memory.id}")
-        for memory in memories[:_OPTIONS]
-    ]
-    select = discord.ui.Select[Any](custom_id=PICK, placeholder=_("Choose a memory to change"), options=options)
-    return [select] if options else []
+    options = ((f"{memory.kind}:{memory.id}", memory.text) for memory in memories)
+    return select(PICK, options, _("Choose a memory to change"))
 
 
 def _form(commands: Commands) -> OpenForm:
     async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
-        caller = await caller_of(interaction, commands.settings, "button")
+        caller = await caller_of(interaction, commands.settings)
         found = cast("Correctable", await commands.registry.call("why.form", caller, given))
         if len(found.text) > LONGEST_FIELD:
             size = _(

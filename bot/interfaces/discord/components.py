@@ -1,0 +1,173 @@
+"""Discord's components: forms, and hearing buttons, menus and forms by their ids, also after a restart.
+
+They serve whom a command would. What a press or a form does is written where it belongs: see `buttons.py`,
+`row_actions.py`, `settings_pages.py`, `memory_forms.py` and `why.py`.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import discord
+from msgspec import Struct
+
+from bot.errors import UserError
+from bot.interfaces.discord.responses import Interaction, Tree, defer, tell
+from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.logs import Log
+from sources.discord.cards import NO
+from sources.discord.client import BROKEN, answer_anyhow, not_stored
+from sources.discord.outcomes import REFUSED
+from sources.text import one_line
+from texts import error_sentence
+
+_log = Log(__name__)
+
+Buttons: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Button[Any]]]
+Pressed: TypeAlias = Callable[[Interaction, re.Match[str]], Awaitable[None]]
+"""Takes a button that was pressed: what its id says."""
+Choices: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Select[Any]]]
+Chosen: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
+"""Takes what was chosen from a menu: what the menu's id says, and the value."""
+Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
+"""Takes a form that was sent: what its id says, and what was written into each of its fields."""
+
+LONGEST_FIELD, LONGEST_ID = 4_000, 100
+"""Characters that Discord takes in one field and in one id."""
+_OPTIONS, _LABEL = 25, 100  # of a menu, and characters of one
+
+
+class OpenForm(Struct, frozen=True):
+    """A form that a command opens instead of doing something; who hears the form calls an operation."""
+
+    make: Callable[[Interaction, Mapping[str, Any]], Awaitable[discord.ui.Modal]]
+    """Takes the options that were given. Raises UserError with words for who asked."""
+    options: tuple[str, ...] = ()
+    """The arguments of the operation that are options of the command; the form asks for the others."""
+
+
+class Entry(Struct, frozen=True):
+    name: str
+    label: str
+    longest: int = LONGEST_FIELD
+    text: str = ""
+    """What it opens with."""
+    required: bool = False
+    lines: bool = False
+    """It takes several lines."""
+
+
+async def open_form(interaction: Interaction, form: OpenForm, given: Mapping[str, Any]) -> None:
+    """A form has to be the first answer, so what it needs is read before anything is said."""
+    try:
+        await interaction.response.send_modal(await form.make(interaction, given))
+    except UserError as error:
+        if await defer(interaction):
+            await tell(interaction, error_sentence(error), looks=NO)
+    except REFUSED as why:
+        _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
+
+
+def modal(title: str, identifier: str, *entries: Entry) -> discord.ui.Modal:
+    """A form, which is heard by its id, also after a restart."""
+    form = discord.ui.Modal(title=title, custom_id=identifier, timeout=None)
+    for each in entries:
+        style = discord.TextStyle.long if each.lines else discord.TextStyle.short
+        field = discord.ui.TextInput[Any](
+            custom_id=each.name,
+            style=style,
+            default=each.text or None,
+            required=each.required,
+            max_length=each.longest,
+        )
+        form.add_item(discord.ui.Label(text=each.label, component=field))
+    form.stop()  # discord.py need not keep it
+    return form
+
+
+def select(
+    identifier: str, options: Iterable[tuple[str, str]], title: str = "", chosen: str = ""
+) -> list[discord.ui.Item[Any]]:
+    """A menu of values with their words, as many as Discord takes; nothing where there are none."""
+    found = [
+        discord.SelectOption(label=one_line(words, _LABEL) or value, value=value, default=value == chosen)
+        for value, words in options
+        if 0 < len(value) <= LONGEST_ID
+    ]
+    shown = discord.ui.Select[Any](custom_id=identifier, placeholder=title or None, options=found[:_OPTIONS])
+    return [shown] if found else []
+
+
+def hear_form(tree: Tree, pattern: re.Pattern[str], sent: Sent) -> None:
+    """Have every form with such an id heard; whoever is not answered otherwise is not answered here either.
+
+    An answer is promised before `sent` is called.
+    """
+    before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
+
+    async def on_interaction(interaction: Interaction) -> None:
+        if before is not None:  # a client has one handler; other forms are heard there
+            await before(interaction)
+        if interaction.type is not discord.InteractionType.modal_submit:
+            return
+        data: Mapping[str, Any] = dict(interaction.data or {})
+        named = pattern.fullmatch(str(data.get("custom_id", "")))
+        if named is not None and await tree.interaction_check(interaction) and await defer(interaction):
+            await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
+
+    tree.client.event(on_interaction)
+
+
+def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    for frame in components:
+        for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
+            if "value" in part:
+                yield str(part.get("custom_id")), str(part["value"] or "")
+
+
+async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
+    """Do it, or say that the database takes no writes, or that it went wrong, as for commands."""
+    try:
+        await work
+    except (DatabaseBusy, DatabaseFull) as why:
+        await tell(interaction, not_stored(why))
+    except Exception:  # discord.py would log it, but leave whoever sent it waiting
+        _log.exception("interaction_failed")
+        await answer_anyhow(interaction, BROKEN)
+
+
+def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
+    return _heard(pattern, discord.ui.Button, lambda interaction, named, _item: work(interaction, named))
+
+
+def hear_choice(pattern: re.Pattern[str], work: Chosen) -> Choices:
+    return _heard(
+        pattern, discord.ui.Select, lambda interaction, named, item: work(interaction, named, (item.values or [""])[0])
+    )
+
+
+def _heard(
+    pattern: re.Pattern[str], kind: type, work: Callable[[Interaction, re.Match[str], Any], Awaitable[None]]
+) -> type[discord.ui.DynamicItem[Any]]:
+    class Heard(discord.ui.DynamicItem[Any], template=pattern):
+        """Answers whom a command would: whoever is shut out is told so."""
+
+        def __init__(self, named: re.Match[str], shown: discord.ui.Item[Any]) -> None:
+            super().__init__(shown)
+            self.named = named
+
+        @classmethod
+        async def from_custom_id(
+            cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
+        ) -> "Heard":
+            if not isinstance(item, kind):
+                raise TypeError(f"a {kind.__name__} has the id {match[0]}, not {type(item).__name__}")
+            return cls(match, item)
+
+        async def callback(self, interaction: Interaction) -> Any:
+            await _stored(interaction, work(interaction, self.named, self.item))
+
+        async def interaction_check(self, interaction: Interaction, /) -> bool:
+            return bool(await interaction.client.tree.interaction_check(interaction))
+
+    return Heard

@@ -1,0 +1,81 @@
+"""The question before what cannot be undone: what Yes and No do. Only who asked answers it, once."""
+
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import discord
+from msgspec import Struct
+
+from bot.interfaces.discord.components import Buttons, hear_button
+from bot.interfaces.discord.responses import Interaction, defer, tell
+from texts import _, gettext_noop
+
+_ID = re.compile(r"carina:sure:(?P<name>[a-z._-]+):(?P<answer>yes|no):(?P<token>[0-9a-f]+)")
+_SECONDS = 900.0
+_MOST = 1_000
+_OVER = gettext_noop("This question was already answered or has expired, so nothing was done. Use the command again.")
+
+
+Confirmed: TypeAlias = Callable[..., Awaitable[None]]
+"""Does an operation for somebody who is sure: the interaction, its name, what was given, and fields of the caller."""
+
+
+class OpenQuestion(Struct, frozen=True):
+    """What would be done for whom, and what they are asked before."""
+
+    person: int
+    name: str
+    given: Mapping[str, Any]
+    question: str
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Those that stand. Each is answered once, by who asked for it."""
+
+    clock: Callable[[], float] = time.monotonic
+    _open: dict[str, tuple[float, OpenQuestion]] = field(default_factory=dict, init=False)
+
+    def ask(self, asked: OpenQuestion) -> list[discord.ui.Button[Any]]:
+        now, token = self.clock(), secrets.token_hex(8)
+        for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
+            del self._open[old]
+        if len(self._open) >= _MOST:
+            del self._open[next(iter(self._open))]
+        self._open[token] = now + _SECONDS, asked
+        buttons = list[discord.ui.Button[Any]]()
+        for said, label, style in (
+            ("yes", _("Yes, do it"), discord.ButtonStyle.danger),
+            ("no", _("No"), discord.ButtonStyle.secondary),
+        ):
+            custom_id = f"carina:sure:{asked.name}:{said}:{token}"
+            buttons.append(discord.ui.Button(label=label, style=style, custom_id=custom_id))
+        return buttons
+
+    def take(self, token: str, person: int) -> OpenQuestion | None:
+        """What was asked, where it stands still; from now on it does not."""
+        until, asked = self._open.get(token, (0.0, None))
+        if asked is None or asked.person != person or until <= self.clock():
+            return None
+        del self._open[token]
+        return asked
+
+    def button(self, confirmed: Confirmed) -> Buttons:
+        """What hears the buttons; who may do it is decided anew."""
+
+        async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
+            if not await defer(interaction):
+                return
+            asked = self.take(named["token"], interaction.user.id)
+            if asked is None:
+                await tell(interaction, _(_OVER))
+            elif named["answer"] == "no":
+                await tell(interaction, _("Nothing was done."))
+            else:
+                await confirmed(interaction, asked.name, asked.given, sure=True, shown=asked.question)
+
+        return hear_button(_ID, pressed)
