@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.fork_server import NUMBER
 
@@ -65,6 +66,25 @@ class Process:
         self._status.close()
 
 
+class Done(subprocess.CompletedProcess[str]):
+    """A command that has ended."""
+
+    def said(self) -> str:
+        """What it printed; it did what was asked, and had nothing else to say."""
+        assert (self.returncode, self.stderr) == (0, "")
+        return self.stdout
+
+    def data(self) -> Any:
+        """What it printed as JSON."""
+        return json.loads(self.said())
+
+    def refused(self, *words: str, code: int = 1) -> None:
+        """It printed nothing, and said why."""
+        assert (self.returncode, self.stdout) == (code, ""), self.stderr
+        assert [each for each in words if each not in self.stderr] == []
+        assert "Traceback" not in self.stderr
+
+
 class Read(Process):
     """A command that is read while it runs: `await start(...)`."""
 
@@ -97,16 +117,16 @@ async def _reader() -> tuple[asyncio.StreamReader, int]:
 @contextlib.contextmanager
 def _command(
     arguments: tuple[str, ...], environment: Mapping[str, str], folder: Path, said: str | None
-) -> Iterator[tuple[Process, Callable[[], subprocess.CompletedProcess[str]]]]:
+) -> Iterator[tuple[Process, Callable[[], Done]]]:
     """A command whose input is there at once, and what it wrote once it has ended."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
         given = _input(said)
         process = Process(arguments, environment, folder, (given, out.fileno(), error.fileno()))
         os.close(given)
 
-        def finished() -> subprocess.CompletedProcess[str]:
+        def finished() -> Done:
             texts = [os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode() for file in (out, error)]
-            return subprocess.CompletedProcess(arguments, process.wait(), *texts)
+            return Done(arguments, process.wait(), *texts)
 
         try:
             yield process, finished
@@ -121,7 +141,7 @@ def run(
     folder: Path,
     said: str | None = None,
     seconds: float = START_SECONDS,
-) -> subprocess.CompletedProcess[str]:
+) -> Done:
     """Run a command to its end. Raises TimeoutError."""
     with _command(arguments, environment, folder, said) as (process, finished):
         process.wait(seconds)
@@ -130,7 +150,7 @@ def run(
 
 async def run_beside(
     arguments: tuple[str, ...], environment: Mapping[str, str], folder: Path, seconds: float = START_SECONDS
-) -> subprocess.CompletedProcess[str]:
+) -> Done:
     """Likewise, while the loop of the test goes on."""
     with _command(arguments, environment, folder, None) as (process, finished):
         async with asyncio.timeout(seconds):

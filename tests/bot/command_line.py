@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import TypeAlias
 
 import pytest
@@ -12,8 +11,9 @@ from bot import logs
 from bot.config import load_config
 from bot.interfaces.cli import local_operations, main
 from tests.captured_logs import capture_logs
+from tests.processes import Done
 
-Here: TypeAlias = Callable[[str], CompletedProcess[str]]
+Here: TypeAlias = Callable[[str], Done]
 
 
 def front_door(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
@@ -23,11 +23,11 @@ def front_door(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr(main, "data_folder", lambda _cwd: folder / "data")
     monkeypatch.setattr(logs, "setup_logs", lambda *_given, **_named: None)  # they are the whole process's
 
-    def run(command: str) -> CompletedProcess[str]:
+    def run(command: str) -> Done:
         capsys.readouterr()
         with capture_logs():
             code = main.run(command.split())
         written = capsys.readouterr()
-        return CompletedProcess(command, code, written.out, written.err)
+        return Done(command, code, written.out, written.err)
 
     return run

@@ -5,7 +5,6 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pyte
 
-from tests.processes import ROOT, START_SECONDS, Process, run
+from tests.processes import ROOT, START_SECONDS, Done, Process, run
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -22,7 +21,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none", **more}
 
 
-def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) -> Done:
     """Run a command to its end."""
     return run(arguments, environment(folder, **more), folder, said, START_SECONDS)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.processes import START_SECONDS
 from tests.service.live_service import SCRIPTED
 from tests.service.live_service import until as until_true
 from tests.service.program import Service
@@ -30,14 +29,6 @@ class Skies:
         self.service.file.write_text(
             f"{toml}\n[schedule]\nsummaries = false\nzone = 'UTC'\n[bluesky]\nbatch_seconds = 0\n{bluesky}\n", "utf-8"
         )
-
-    async def start(self) -> None:
-        await self.service.launch()
-        await self.ready()
-
-    async def ready(self) -> None:
-        """Until it has read what there is once."""
-        await self.service.logged("ready", front_end="bluesky", within=START_SECONDS)
 
     def mention(self, text: str, by: User | None = None, **more: Any) -> Post:
         who = by or self.ana
@@ -66,10 +57,12 @@ async def skies(folder: Path) -> AsyncIterator[Skies]:
             "BLUESKY_SERVICE": server.url,
             "BLUESKY_POLL_SECONDS": "0.1",
         }
-        made = Skies(server, model, Service(folder, environment), bot, ana)
+        made = Skies(server, model, Service(folder, environment, "bluesky"), bot, ana)
         made.configure()
         try:
             yield made
+            if made.service.is_running:
+                await made.service.stop()
         finally:
             await made.service.close()
         assert made.service.unexpected() == []

@@ -22,7 +22,6 @@ def running(name: str, discord: str = NO_MERGING, toml: str = "", *, scripted: b
             made.configure(discord, toml)
             await made.service.start()
             yield made
-            await made.service.stop()
 
     return service
 

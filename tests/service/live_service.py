@@ -73,7 +73,10 @@ class Live:
 
 @contextlib.asynccontextmanager
 async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator[Live]:
-    """Both servers and the program with default settings, bursts apart; with the offline model, or the scripted one."""
+    """Both servers and the program with default settings, bursts apart; with the offline model, or the scripted one.
+
+    It is not started yet; if it runs at the end of the block, it must stop in order.
+    """
     async with DiscordServer.start(find_openapi()) as server, ModelServer.start() as model:
         server.settings.granted_privileged = {"members", "message_content"}
         server.settings.answer_seconds = ANSWER_SECONDS
@@ -93,6 +96,8 @@ async def live_service(folder: Path, *, scripted: bool = False) -> AsyncIterator
         made.configure()
         try:
             yield made
+            if service.is_running:
+                await service.stop()
         finally:
             await service.close()
         assert service.unexpected() == []

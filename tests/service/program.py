@@ -5,7 +5,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,17 @@ from tests.processes import ROOT, START_SECONDS, Read, run_beside, start
 from tests.wire import PATIENCE
 
 STOP_SECONDS = 30.0
+KILLED = -signal.SIGKILL
 
 
 class Service:
     """One data folder, with at most one process on it at a time."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], front_end: str = "discord") -> None:
         self.home = folder / "data"
         self.file = folder / "carina.toml"
         self.environment = dict(environment)
+        self.front_end = front_end
         self.lines: list[str] = []
         """What all processes wrote to standard error, in order."""
         self.events: list[dict[str, Any]] = []
@@ -34,9 +37,9 @@ class Service:
         self._news = asyncio.Condition()
 
     async def start(self) -> None:
-        """Start it and wait until Discord is connected."""
+        """Start it and wait until its front end is connected."""
         await self.launch()
-        await self.logged("ready", front_end="discord", within=START_SECONDS)
+        await self.logged("ready", front_end=self.front_end, within=START_SECONDS)
 
     async def launch(self, *arguments: str) -> None:
         """Start the process without waiting for anything."""
@@ -81,6 +84,29 @@ class Service:
         self._running.kill()
         await self.ended()
 
+    async def restart(self, *, kill: bool = False) -> None:
+        """Stop it, or kill it, and start it again."""
+        await (self.kill() if kill else self.stop())
+        await self.start()
+
+    @asynccontextmanager
+    async def dying(self, fault: str) -> AsyncIterator[Callable[[Coroutine[Any, Any, object]], object]]:
+        """Start it anew, to die at that fault point in this block; after the block it can be started as usual.
+
+        What is given to the function that the block gets is done meanwhile, and perhaps never answered.
+        """
+        if self.is_running:
+            await self.stop()
+        self.environment["CARINA_FAULT"] = fault
+        await self.start()
+        doing: list[asyncio.Task[object]] = []
+        yield lambda coming: doing.append(asyncio.ensure_future(coming))
+        assert await self.ended() == KILLED
+        for task in doing:
+            task.cancel()
+        await asyncio.gather(*doing, return_exceptions=True)
+        del self.environment["CARINA_FAULT"]
+
     async def ended(self, within: float = START_SECONDS) -> int:
         """Wait for its end; gives the exit code."""
         process, reading = self._running, self._reading
@@ -98,6 +124,26 @@ class Service:
         """Another command on the same folder: exit code, standard output, standard error."""
         done = await run_beside(arguments, self._variables(), ROOT, within)
         return done.returncode, done.stdout, done.stderr
+
+    async def said(self, *arguments: str) -> str:
+        """What a command that works prints."""
+        code, out, error = await self.run(*arguments)
+        assert code == 0, error
+        return out
+
+    async def data(self, *arguments: str) -> Any:
+        """The same as data."""
+        return json.loads(await self.said(*arguments, "--json"))
+
+    async def refused(self, *arguments: str) -> str:
+        """Why a command does nothing."""
+        code, out, error = await self.run(*arguments)
+        assert (code, out) == (1, "")
+        return error
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
 
     @property
     def text(self) -> str:

@@ -90,8 +90,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     assert "**Ana** wants to talk to me." in card.text
     assert f"shares {t.guild.name}" in card.text
     assert SECRET not in card.text
-    await t.service.kill()
-    await t.service.start()
+    await t.service.restart(kill=True)
     refused(await bea.press(as_seen(card, t.general), "Allow"), "Only the owner may")
     assert "is now allowed and has been told" in (await t.olga.press(card, "Allow")).text
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
@@ -121,12 +120,10 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
 
 async def test_being_let_in_lasts_and_can_be_taken_back(t: Live) -> None:
     code = await told(t, t.ana)
-    await t.service.kill()
-    await t.service.start()  # the code survives it
+    await t.service.restart(kill=True)  # the code survives it
     await t.olga.command("owner pair approve", {"code": code})
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-    await t.service.kill()
-    await t.service.start()
+    await t.service.restart(kill=True)
     t.model.script(Answer("Still here."))
     assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
     assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
@@ -162,8 +159,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     own = await t.ana.command("privacy see")
     assert own.ephemeral
     assert "about you" in own.text
-    await t.service.stop()
-    await t.service.start()
+    await t.service.restart()
     assert "is allowed" in (await t.olga.command("owner people allow", {"person": t.ana})).text
     t.model.script(Answer("Here I am."), Answer("Here too."))
     assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
@@ -219,7 +215,6 @@ async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_nee
         t.model.script(Answer("Hello Bea."))
         assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
         assert t.ana.direct.from_bot == []
-        await t.service.stop()
 
 
 async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(t: Live) -> None:
@@ -231,8 +226,7 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(t: Li
     await t.olga.command("owner pair approve", {"code": await told(t, t.ana)})
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
-    question = (await t.ana.command("privacy erase")).message
-    assert question is not None
+    question = (await t.ana.command("privacy erase")).shown
     assert "left: none" in (await t.ana.press(question, "Yes, do it")).text
     await told(t, t.ana)
 
@@ -241,11 +235,8 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(t: Li
 async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: str) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         t.configure(PAIR)
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await t.ana.dm("let me in")
-        assert await t.service.ended() != 0
-        del t.service.environment["CARINA_FAULT"]
+        async with t.service.dying(fault):
+            await t.ana.dm("let me in")
         await t.service.start()
         if fault.endswith("before"):
             await t.ana.dm("let me in")
@@ -254,7 +245,6 @@ async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: 
         assert found is not None
         assert "is now allowed" in (await t.olga.command("owner pair approve", {"code": found[1]})).text
         assert len([m for m in t.ana.direct.from_bot if CODE.search(m.text)]) == 1
-        await t.service.stop()
 
 
 async def test_two_who_approve_at_once_let_in_once(t: Live) -> None:

@@ -1,6 +1,5 @@
 """Mentions on Bluesky, also beside Discord: the program as a process, small servers over sockets, a scripted model."""
 
-import json
 import sqlite3
 import stat
 import time
@@ -37,8 +36,7 @@ def found(sky: Skies, statement: str, words: str) -> bool:
 async def test_a_mention_is_answered_once_in_its_thread(sky: Skies) -> None:
     began = sky.ana.post("what a day")
     sky.model.script(Answer("Hello @ana.test, see https://example.com/a."))
-    await sky.service.launch()
-    await sky.ready()
+    await sky.service.start()
     asked = sky.ana.post(f"@{sky.bot.handle} 👨‍👩‍👧 hi there", reply_to=began, mentions=(sky.bot,))
     answer = await sky.server.wait_for_post(sky.bot)
     assert answer.record["reply"] == {"root": began.reference, "parent": asked.reference}
@@ -46,9 +44,7 @@ async def test_a_mention_is_answered_once_in_its_thread(sky: Skies) -> None:
     kinds = [facet["features"][0]["$type"].partition("#")[2] for facet in answer.record["facets"]]
     assert kinds == ["mention", "link"]
     assert "what a day" in sky.model.requests[0].last_user
-    await sky.service.stop()
-    await sky.service.launch()
-    await sky.ready()
+    await sky.service.restart()
     sky.model.script(Answer("Again"))
     sky.ana.post("and now?", reply_to=answer)
     await sky.server.wait_for_post(sky.bot, 1)
@@ -60,15 +56,10 @@ async def test_a_mention_is_answered_once_in_its_thread(sky: Skies) -> None:
 
 async def test_a_crash_between_posting_and_storing_the_answer_posts_nothing_twice(sky: Skies) -> None:
     sky.model.script(Answer("Only once"))
-    sky.service.environment["CARINA_FAULT"] = "bluesky.write:after"
-    await sky.service.launch()
-    await sky.ready()
-    sky.mention("hello")
-    await sky.service.ended()
+    async with sky.service.dying("bluesky.write:after"):
+        sky.mention("hello")
     assert [post.text for post in sky.bot.posts] == ["Only once"]
-    del sky.service.environment["CARINA_FAULT"]
-    await sky.service.launch()
-    await sky.ready()
+    await sky.service.start()
     sky.model.script(Answer("Next"))
     sky.mention("and this?")
     await sky.server.wait_for_post(sky.bot, 1)
@@ -78,8 +69,7 @@ async def test_a_crash_between_posting_and_storing_the_answer_posts_nothing_twic
 
 async def test_a_post_that_is_deleted_while_it_is_answered_gets_no_answer_and_is_forgotten(sky: Skies) -> None:
     sky.model.script(Slow(20, Answer("too late")))
-    await sky.service.launch()
-    await sky.ready()
+    await sky.service.start()
     asked = sky.mention("my secret is 4711")
     (request,) = await sky.model.wait_for(1)
     asked.delete()
@@ -95,20 +85,15 @@ async def test_a_post_that_is_deleted_while_it_is_answered_gets_no_answer_and_is
 async def test_the_account_is_made_known_as_a_bot_once(sky: Skies) -> None:
     sky.configure(f'owner = "{sky.ana.did}"')
     sky.bot.records["app.bsky.actor.profile", "self"] = {"cid": "bafy", "value": {"displayName": "Carina"}}
-    code, out, _ = await sky.service.run("bluesky", "setup")
-    assert (code, "labeled as a bot" in out) == (0, True)
-    await sky.start()
-    code, out, _ = await sky.service.run("bluesky", "setup")
-    assert (code, "nothing to change" in out) == (0, True)
+    assert "labeled as a bot" in await sky.service.said("bluesky", "setup")
+    await sky.service.start()
+    assert "nothing to change" in await sky.service.said("bluesky", "setup")
     profile = sky.bot.records["app.bsky.actor.profile", "self"]["value"]
     assert profile["displayName"] == "Carina"
     assert profile["labels"]["values"] == [{"val": "bot"}]
     assert profile["description"].startswith("Automated account of @ana.test")
-    code, out, _ = await sky.service.run("bluesky", "status", "--json")
-    assert code == 0
-    assert json.loads(out)["labelled"] is True
-    code, out, _ = await sky.service.run("status")
-    assert "bluesky: connected as carina.test" in out
+    assert (await sky.service.data("bluesky", "status"))["labelled"] is True
+    assert "bluesky: connected as carina.test" in await sky.service.said("status")
     await sky.service.stop()
     assert sky.server.count("com.atproto.server.createSession") == 1
 
@@ -125,16 +110,14 @@ async def test_the_agent_likes_what_it_answers_and_asks_before_it_follows(sky: S
     like = Call("bluesky", {"operation": "like"})
     follow = Call("bluesky", {"operation": "follow"})
     sky.model.script(Calls(like, follow), Answer("Thank you!"))
-    await sky.start()
+    await sky.service.start()
     asked = sky.mention("you are great, follow me")
     await sky.server.wait_for_post(sky.bot)
     await sky.until(lambda: any(key[0] == "app.bsky.feed.like" for key in sky.bot.records))
     (liked,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.feed.like"]
     assert liked["subject"] == asked.reference
     assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
-    code, out, _ = await sky.service.run("permits", "list", "--json")
-    assert code == 0
-    (request,) = json.loads(out)["requests"]
+    (request,) = (await sky.service.data("permits", "list"))["requests"]
     sky.model.script(Answer(""))
     await sky.service.run("approve", str(request["id"]))
     await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
@@ -149,7 +132,7 @@ async def test_an_answer_that_is_too_long_is_said_shorter_by_the_model_once_then
     sky.configure("max_posts = 2")
     long = "This sentence says nothing at all. " * 40
     sky.model.script(Answer(long), Answer("In short: nothing."), Answer(long), Answer(long))
-    await sky.start()
+    await sky.service.start()
     sky.mention("tell me")
     assert (await sky.server.wait_for_post(sky.bot)).text == "In short: nothing."
     assert "at most about" in str(sky.model.requests[1].messages)
@@ -166,12 +149,11 @@ async def test_the_owner_talks_and_answers_questions_in_direct_messages(sky: Ski
     sky.configure(f'owner = "{sky.ana.did}"')
     bob = sky.server.user("bob.test", "Bob")
     sky.model.script(Answer("Only between us."))
-    await sky.start()
+    await sky.service.start()
     sky.server.chat.say(sky.ana, sky.bot, "my secret is 4711")
     await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana) == ["Only between us."])
     assert "my secret is 4711" in sky.model.requests[0].last_user
-    code, out, _ = await sky.service.run("bluesky", "status")
-    assert (code, "direct messages are served" in out) == (0, True)
+    assert "direct messages are served" in await sky.service.said("bluesky", "status")
     sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("I asked."), Answer(""))
     sky.mention("follow me", bob)
     await sky.server.wait_for_post(sky.bot)
@@ -186,8 +168,7 @@ async def test_the_owner_talks_and_answers_questions_in_direct_messages(sky: Ski
     await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
     told = f"Allowed once by bluesky:{sky.ana.did} (@ana.test), "
     await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith(f"✅ {told}"))
-    code, out, _ = await sky.service.run("permits", "audit", "--json")
-    (answered,) = [each for each in json.loads(out) if each["event"] == "answered"]
+    (answered,) = [each for each in await sky.service.data("permits", "audit") if each["event"] == "answered"]
     assert (answered["person_id"], answered["called"]) == (f"bluesky:{sky.ana.did}", "Ana")
     await sky.model.wait_for(4)
     assert not any("4711" in str(request.messages) for request in sky.model.requests[1:])
@@ -198,13 +179,10 @@ async def test_the_owner_talks_and_answers_questions_in_direct_messages(sky: Ski
 async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twice(sky: Skies) -> None:
     sky.configure(f'owner = "{sky.ana.did}"')
     sky.model.script(Answer("Only once"))
-    sky.service.environment["CARINA_FAULT"] = "bluesky.direct:after"
-    await sky.start()
-    sky.server.chat.say(sky.ana, sky.bot, "hello")
-    await sky.service.ended()
+    async with sky.service.dying("bluesky.direct:after"):
+        sky.server.chat.say(sky.ana, sky.bot, "hello")
     assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once"]
-    del sky.service.environment["CARINA_FAULT"]
-    await sky.start()
+    await sky.service.start()
     sky.model.script(Answer("Next"))
     sky.server.chat.say(sky.ana, sky.bot, "and this?")
     await sky.until(lambda: "Next" in sky.server.chat.texts(sky.bot, sky.ana))
@@ -213,7 +191,7 @@ async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twic
 
 
 async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses_turn(sky: Skies) -> None:
-    await sky.start()
+    await sky.service.start()
     shy = sky.server.user("shy.test", "Shy", labels=("!no-unauthenticated",))
     leaver = sky.server.user("leaver.test", "Leaver")
     for number, (who, word) in enumerate([(shy, "ELDERBERRY"), (leaver, "QUINCE"), (sky.ana, "MEDLAR")]):
@@ -248,7 +226,7 @@ async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses
 
 async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answer_goes_with_it(sky: Skies) -> None:
     sky.model.script(Answer("QUINCE it is."), Answer("MEDLAR stays."))
-    await sky.start()
+    await sky.service.start()
     asked = sky.mention("my word is QUINCE")
     await sky.server.wait_for_post(sky.bot)
     sky.mention("my word is MEDLAR")
@@ -258,12 +236,11 @@ async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answ
     await sky.until(lambda: not found(sky, SAID, "QUINCE"))
     assert [post.text for post in sky.bot.posts] == ["MEDLAR stays."]
     assert found(sky, SAID, "MEDLAR")
-    await sky.service.stop()
 
 
 async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(sky: Skies) -> None:
     sky.model.script(Answer("Well."))
-    await sky.start()
+    await sky.service.start()
     asked = sky.mention("my word is QUINCE")
     await sky.server.wait_for_post(sky.bot)
     del sky.server.posts[asked.uri]  # the record stays
@@ -277,28 +254,25 @@ async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(sky: Sk
 
 async def test_an_answer_that_its_person_wants_no_more_is_not_sent_and_nothing_failed(sky: Skies) -> None:
     sky.model.script(Answer("Hello."), Slow(3, Answer("too late")))
-    await sky.start()
+    await sky.service.start()
     sky.mention("hello")
     first = await sky.server.wait_for_post(sky.bot)
     sky.mention("and now?")
     await sky.model.wait_for(2)
     sky.ana.post("stop", reply_to=first)
     await sky.service.logged("delivery_withdrawn")
-    _, out, _ = await sky.service.run("outbox", "list", "--json")
-    assert json.loads(out) == []
-    _, out, _ = await sky.service.run("status")
-    assert "not delivered" not in out
+    assert await sky.service.data("outbox", "list") == []
+    assert "not delivered" not in await sky.service.said("status")
     await sky.service.stop()
     assert [post.text for post in sky.bot.posts] == ["Hello."]
 
 
 async def test_a_public_thread_is_told_nothing_of_approvals(sky: Skies) -> None:
     sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
-    await sky.start()
+    await sky.service.start()
     sky.mention("follow me")
     await sky.server.wait_for_post(sky.bot)
-    _, out, _ = await sky.service.run("permits", "list", "--json")
-    (request,) = json.loads(out)["requests"]
+    (request,) = (await sky.service.data("permits", "list"))["requests"]
     asked = len(sky.model.requests)
     result = str(sky.model.requests[-1].messages)
     assert str(request["id"]) not in result
@@ -317,7 +291,7 @@ async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once
         async with skies(folder) as sky:
             sky.configure(toml=apology)
             sky.model.default = lambda _: Fail(401)
-            await sky.start()
+            await sky.service.start()
             sky.mention("hello")
             sky.mention("are you there?")
             if said:
@@ -336,7 +310,7 @@ async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shippe
     del sky.service.environment["BLUESKY_POLL_SECONDS"]
     sky.service.file.write_text("[schedule]\nsummaries = false\nzone = 'UTC'\n", "utf-8")
     sky.model.script(*(Answer(f"answer {number}") for number in range(4)))
-    await sky.start()
+    await sky.service.start()
     sky.mention("good morning")  # the first turn of a process loads what all later ones have
     await sky.server.wait_for_post(sky.bot)
     above, waits = None, []
@@ -361,12 +335,12 @@ async def test_the_answer_to_a_deleted_post_stays_where_the_owner_wants_that(tmp
     async with skies(tmp_path) as sky:
         sky.configure("withdraw_answers = false")
         sky.model.script(Answer("Well."))
-        await sky.start()
+        await sky.service.start()
         asked = sky.mention("my word is QUINCE")
         await sky.server.wait_for_post(sky.bot)
         await sky.service.stop()
         asked.delete()  # while nobody looks
-        await sky.start()
+        await sky.service.start()
         await sky.until(lambda: not found(sky, SAID, "QUINCE"))
         await sky.service.stop()
         assert [post.text for post in sky.bot.posts] == ["Well."]

@@ -1,6 +1,5 @@
 """Two Discord servers that belong to two constellations of one service: nothing of one is seen in the other."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -23,9 +22,7 @@ class Two:
     deck: GuildChannel
 
     async def run(self, *words: str) -> Any:
-        code, out, error = await self.t.service.run(*words, "--json")
-        assert code == 0, error
-        return json.loads(out)
+        return await self.t.service.data(*words)
 
     async def say(self, place: GuildChannel, text: str, answer: str = "I see.") -> None:
         self.t.model.script(Answer(answer))
@@ -45,7 +42,6 @@ async def two(folder: Path) -> AsyncIterator[Two]:
         await made.run("constellation", "create", "boat")
         await made.run("constellation", "assign", f"discord:guild:{away.id}", "boat")
         yield made
-        await t.service.stop()
 
 
 async def test_commands_and_agents_of_one_server_show_nothing_of_the_other(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """`/admin coord`, `/memory activity` and their twins at the terminal; long conversations, over sockets."""
 
-import json
 from pathlib import Path
 
 from tests.service.approvals.approvals import refused, started
@@ -41,10 +40,9 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         assert "answered" not in shown
         refused(await t.olga.command("memory activity", {"agent": "Moon"}), "no agent 'Moon'")
         assert "mend the fence" in (await t.ana.command("memory activity", None, t.general)).text
-        _, out, _ = await t.service.run("activity", "--json", "--kind", "task_assigned")
-        (event,) = json.loads(out)
+        (event,) = await t.service.data("activity", "--kind", "task_assigned")
         assert (event["agent"], event["details"]["assignee"]) == ("Carina", "Anchor")
-        _, out, _ = await t.service.run("activity")
+        out = await t.service.said("activity")
         assert SECRET not in out
         assert "mend the fence" in out
 
@@ -57,8 +55,9 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         )
         note = {"note": "no loud music", "importance": "high"}
         assert "Noted for all" in (await t.olga.command("admin coord note", note, t.general)).text
-        code, out, _ = await t.service.run("coord", "handoff", "the owner is away", "--agent", "Carina")
-        assert (code, "Carina will read it in the next turn." in out) == (0, True)
+        assert "Carina will read it in the next turn." in await t.service.said(
+            "coord", "handoff", "the owner is away", "--agent", "Carina"
+        )
         t.model.script(Answer("I see."), Answer("I see that too."))
         await t.ask(t.ana, t.general, "<@bot> hello", within=45)
         public = str(t.model.requests[0].messages[-1]["content"])
@@ -67,7 +66,7 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         assert "the owner is away" not in public
         await t.ask(t.olga, t.olga.direct, "hello")
         assert "- the owner to Carina: the owner is away" in str(t.model.requests[1].messages[-1]["content"])
-        assert "- the owner to Carina: the owner is away" in (await t.service.run("coord", "status"))[1]
+        assert "- the owner to Carina: the owner is away" in await t.service.said("coord", "status")
         change, to = {"task": "sow peas", "state": "in_progress"}, {"task": "sow peas", "agent": "Anchor"}
         refused(await t.ana.command("tasks change", change, t.general), "There is no task 'sow peas'")
         refused(await t.ana.command("admin coord reassign", to), "Only an admin may assign tasks")
@@ -81,7 +80,9 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         )
         code, out, warned = await t.service.run("coord", "complete", "sow peas")
         assert (code, "Completed: sow peas" in out, "tasks done" in warned) == (0, True, True)
-        _, out, _ = await t.service.run("coord", "status", "--json")
-        assert {what for what, rows in json.loads(out).items() if rows} == {"agents", "handoffs", "notes"}
-    code, out, _ = await t.service.run("coord", "note", "said without a service", "--importance", "low")
-    assert (code, "Noted for all" in out) == (0, True)
+        assert {what for what, rows in (await t.service.data("coord", "status")).items() if rows} == {
+            "agents",
+            "handoffs",
+            "notes",
+        }
+    assert "Noted for all" in await t.service.said("coord", "note", "said without a service", "--importance", "low")

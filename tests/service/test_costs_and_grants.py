@@ -1,6 +1,5 @@
 """What models cost, budgets, and permissions that nobody had to ask for."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -34,8 +33,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
     assert "$" not in shown.text
     assert "Carina: 3 calls" in (await t.olga.command("admin cost", {"by": "agent"})).text
     assert "-" in (await t.olga.command("admin cost", {"by": "day", "days": 2})).text
-    _, out, _ = await t.service.run("cost", "--json")
-    (bill,) = json.loads(out)
+    (bill,) = await t.service.data("cost")
     tokens = rows(t, "SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
     assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
     assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
@@ -88,19 +86,16 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
 
 async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_messages(tmp_path: Path) -> None:
     async with asking_service(tmp_path) as t:
-        run, guild = t.service.run, f"guild:discord:{t.guild.id}"
-        code, out, _ = await run("permits", "grant", "Carina", "recall", guild, "--hours", "1", "--json")
-        assert code == 0
-        grant = json.loads(out)
+        guild = f"guild:discord:{t.guild.id}"
+        grant = await t.service.data("permits", "grant", "Carina", "recall", guild, "--hours", "1")
         assert (grant["subject"], grant["arguments"], grant["audience"]) == ("recall", {}, guild)
-        code, out, _ = await run("permits", "grant", "Carina", "block:human", "owner")
-        assert (code, out.startswith("Allowed: Carina: Carina/human (any arguments)")) == (0, True)
-        code, _, error = await run("permits", "grant", "Carina", "recall", f"person:discord:{t.ana.id}")
-        assert (code, "once at a time" in error) == (1, True)
-        code, _, error = await run("permits", "grant", "Carina", "recall", "everybody")
-        assert (code, "is not an audience" in error) == (1, True)
-        code, _, error = await run("permits", "grant", "Carina", "recall", guild, "--hours", "0")
-        assert (code, "more than 0" in error) == (1, True)
+        given = await t.service.said("permits", "grant", "Carina", "block:human", "owner")
+        assert given.startswith("Allowed: Carina: Carina/human (any arguments)")
+        assert "once at a time" in await t.service.refused(
+            "permits", "grant", "Carina", "recall", f"person:discord:{t.ana.id}"
+        )
+        assert "is not an audience" in await t.service.refused("permits", "grant", "Carina", "recall", "everybody")
+        assert "more than 0" in await t.service.refused("permits", "grant", "Carina", "recall", guild, "--hours", "0")
         content = "The heron is here."
         t.model.script(Calls(keep(content)), Answer("At once."))
         assert (await t.ask(t.ana, t.general, "<@bot> keep this")).text == "At once."
@@ -133,14 +128,12 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         shown = (await t.olga.command("admin cost")).text
         assert "everything together, today: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
         assert "each person, today: " in shown
-        code, out, _ = await t.service.run("budget", "list", "--json")
-        found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}
-        assert (code, found["constellation"]) == (0, (0, None, "by command"))
+        listed = await t.service.data("budget", "list")
+        found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in listed}
+        assert found["constellation"] == (0, None, "by command")
         assert found["person"][2] == "in the configuration"
-        code, out, _ = await t.service.run("budget", "clear", "constellation")
-        assert (code, "There is no such budget anymore" in out) == (0, True)
-        code, _, error = await t.service.run("budget", "clear", "constellation")
-        assert (code, "No command set this budget" in error) == (1, True)
+        assert "There is no such budget anymore" in await t.service.said("budget", "clear", "constellation")
+        assert "No command set this budget" in await t.service.refused("budget", "clear", "constellation")
         t.model.script(Answer("Two."))
         await t.ana.say(t.general, "<@bot> and now?")
         await t.asked(lambda request: "and now?" in request.last_user)
@@ -151,13 +144,10 @@ async def test_a_crash_between_reserving_and_settling_leaves_no_reservation(tmp_
     async with live_service(tmp_path, scripted=True) as t:
         t.configure(toml=FILE)
         t.model.default = lambda _request: Answer("Here.")
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await t.ana.say(t.general, "<@bot> hello")
-        assert await t.service.ended() < 0
+        async with t.service.dying(fault):
+            await t.ana.say(t.general, "<@bot> hello")
         if fault != "turn.answer:after":
             assert rows(t, "SELECT count(*) FROM budget_reservations") == [(1,)]
-        del t.service.environment["CARINA_FAULT"]
         await t.service.start()
         await until(lambda: any(post.text == "Here." for post in t.general.from_bot), what="the answer")
         await t.service.stop()

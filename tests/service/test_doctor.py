@@ -42,9 +42,8 @@ def _at_start(path: str) -> bool:
 
 
 async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         t.model.default = lambda _request: Answer("Yes.")
-        await t.service.start()
         found = await examined(t, 0)
         assert only(found, "Discord")[:2] == ("good", "the token belongs to carina, a member of 1 server")
         assert only(found, "Discord owner")[:2] == ("good", "olga is the owner")
@@ -56,12 +55,10 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
         assert only(found, "backups")[2] == "create one with `carina backup create`"
         assert [request.last_user for request in t.model.requests] == ["Are you there?"]
         assert all(request.method == "GET" for request in t.server.requests if not _at_start(request.path))
-        code, out, _ = await t.service.run("doctor")
-        assert code == 0
+        out = await t.service.said("doctor")
         assert "ok       Discord: the token belongs to carina" in out
         assert out.splitlines()[-1] == "0 problems, 1 to check."
         assert t.server.token not in out
-        await t.service.stop()
 
 
 async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -111,9 +108,7 @@ async def test_the_owner_has_it_examined_in_discord(t: Live) -> None:
 async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.general, "<@bot> remember that the key is under the mat")
-        code, out, error = await t.service.run("restart")
-        assert (code, error) == (0, "")
-        assert out.startswith("The service restarted at ")
+        assert (await t.service.said("restart")).startswith("The service restarted at ")
         await t.service.logged("ready", front_end="discord", count=2, within=START_SECONDS)
         answer = await t.ask(t.ana, t.general, "<@bot> where is the key?")
         assert "under the mat" in answer.text
@@ -133,8 +128,7 @@ async def test_it_starts_again_with_the_configuration_as_it_is_then(tmp_path: Pa
         assert all("I finish my current answers" in each.text for each in told[:-1])
         assert "persona" in told[-1].text
         await t.service.logged("ready", front_end="discord", count=3, within=START_SECONDS)
-        code, out, _ = await t.service.run("agent", "list", "--json")
-        assert "Vega" in [each["agent"] for each in json.loads(out)]
+        assert "Vega" in [each["agent"] for each in await t.service.data("agent", "list")]
 
 
 async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_makes_nothing(tmp_path: Path) -> None:
@@ -154,9 +148,7 @@ async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_m
 
 async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
-        code, _, error = await t.service.run("restart")
-        assert code == 1
-        assert "`carina run` starts it" in error
+        assert "`carina run` starts it" in await t.service.refused("restart")
 
 
 async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path: Path) -> None:
@@ -170,7 +162,7 @@ async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path:
         assert "Secrets are left out" in taken.text
         assert taken.message is not None
         (file,) = taken.message.attachments
-        written = t.server.world.files[file.id].data.decode()
+        written = file.data.decode()
         assert 'system_prompt = "[secret] is Carina."' in written
         assert t.server.token not in written
         await t.ask(t.olga, t.olga.direct, "hello")
@@ -178,4 +170,3 @@ async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path:
         form = await t.olga.command("memory edit", {"label": "keys"})
         assert form.modal is not None
         assert form.modal.inputs["text"]["value"] == "The key is [secret]."
-        await t.service.stop()

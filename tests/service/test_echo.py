@@ -36,9 +36,7 @@ async def test_on_bluesky_neither(tmp_path: Path) -> None:
         sky.model.default = lambda request: Answer(
             f"{repeated(request)}\nHello Ana.\n\n[now in x; your answer is heard by: y]"
         )
-        await sky.service.launch()
-        await sky.ready()
+        await sky.service.start()
         sky.mention("hello")
         answer = await sky.server.wait_for_post(sky.bot)
-        await sky.service.stop()
     assert answer.text == "Hello Ana."

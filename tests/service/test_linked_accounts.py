@@ -1,10 +1,7 @@
 """One person with several accounts: linked by codes from both sides, and what that opens, and closes again."""
 
-import asyncio
 import json
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,19 +9,11 @@ from tests.service.approvals.approvals import refused, rows
 from tests.service.live_service import Live, live_service
 from tests.service.memory.test_privacy import holding
 from tests.service.test_access import CODE
-from tests.wire.discord import Answered, Channel, Person
+from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Call, Calls
 
 SECRET = "Quetzalcoatl"
 FIND = Call("search", {"query": SECRET})
-
-
-async def dies(t: Live, doing: Coroutine[Any, Any, Answered]) -> None:
-    """Somebody does something at which the service dies."""
-    task = asyncio.create_task(doing)
-    assert await t.service.ended() != 0
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 def code_in(text: str) -> str:
@@ -75,24 +64,21 @@ async def test_linked_accounts_know_in_direct_messages_what_each_was_told(t: Liv
     assert SECRET in searched.text
     assert SECRET not in (await bea.command("search", {"text": SECRET})).text
 
-    await t.service.kill()
-    await t.service.start()
+    await t.service.restart(kill=True)
     assert f"<@{t.ana.id}>" in (await anna.command("my link list")).text
 
 
 async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         anna = t.member("Anna")
-        t.service.environment["CARINA_FAULT"] = "command.write:after:4"  # after three to link them
-        await t.service.start()
-        await told(t, t.ana, f"my llama is {SECRET}")
-        await linked(t.ana, anna)
-        t.model.script(Answer("Hello Anna."))
-        await t.ask(anna, anna.direct, "hello")  # her place knows of it now
+        async with t.service.dying("command.write:after:4") as doing:  # after three to link them
+            await told(t, t.ana, f"my llama is {SECRET}")
+            await linked(t.ana, anna)
+            t.model.script(Answer("Hello Anna."))
+            await t.ask(anna, anna.direct, "hello")  # her place knows of it now
+            assert "person:" in str(rows(t, "SELECT within FROM places"))
+            doing(t.ana.command("my link remove"))
         assert "person:" in str(rows(t, "SELECT within FROM places"))
-        await dies(t, t.ana.command("my link remove"))
-        assert "person:" in str(rows(t, "SELECT within FROM places"))
-        del t.service.environment["CARINA_FAULT"]
         await t.service.start()
         assert "person:" not in str(rows(t, "SELECT within FROM places"))
         assert not await found(t, anna, anna.direct)
@@ -102,7 +88,6 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
         assert await found(t, anna, anna.direct)
         assert "is unlinked" in (await anna.command("my link remove")).text
         assert "You have no linked accounts" in (await t.ana.command("my link list")).text
-        await t.service.stop()
 
 
 async def test_a_code_alone_links_nobody_and_guessing_ends(t: Live) -> None:
@@ -129,9 +114,8 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     seen = await anna.command("privacy see")
     assert f"<@{t.ana.id}>" in seen.text
     assert "- archival entries: 2 (things to remember)" in seen.text
-    exported = (await anna.command("privacy export")).message
-    assert exported is not None
-    data = t.server.world.files[exported.attachments[0].id].data.decode()
+    exported = (await anna.command("privacy export")).shown
+    data = exported.attachments[0].data.decode()
     assert (SECRET in data, "Gertrude" in data) == (True, True)
 
     await t.ana.command("privacy pause")
@@ -144,31 +128,25 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     t.model.script(Answer("Yes, Ana."))
     assert (await t.ask(t.ana, t.ana.direct, "and me?")).text == "Yes, Ana."
 
-    question = (await anna.command("privacy erase")).message
-    assert question is not None
+    question = (await anna.command("privacy erase")).shown
     erased = await anna.press(question, "Yes, do it")
     assert erased.text.count("Erased on") == 2
     assert "LEFT" not in erased.text
     assert (holding(t, SECRET), holding(t, "Gertrude")) == ([], [])
     assert "You have no linked accounts" in (await anna.command("my link list")).text
-    _, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
-    assert json.loads(out)["persons"] == [f"discord:{t.ana.id}"]
+    assert (await t.service.data("privacy", "see", f"discord:{t.ana.id}"))["persons"] == [f"discord:{t.ana.id}"]
 
 
 @pytest.mark.parametrize("fault", ["privacy.begin:after", "privacy.identities:after"])
 async def test_an_erasure_of_two_accounts_that_dies_is_ended_for_both(tmp_path: Path, fault: str) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         anna = t.member("Anna")
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await told(t, t.ana, f"my llama is {SECRET}")
-        await told(t, anna, f"her llama is {SECRET}")
-        await linked(t.ana, anna)
-        question = (await anna.command("privacy erase")).message
-        assert question is not None
-        await dies(t, anna.press(question, "Yes, do it"))
+        async with t.service.dying(fault) as doing:
+            await told(t, t.ana, f"my llama is {SECRET}")
+            await told(t, anna, f"her llama is {SECRET}")
+            await linked(t.ana, anna)
+            question = (await anna.command("privacy erase")).shown
+            doing(anna.press(question, "Yes, do it"))
         assert holding(t, SECRET)
-        del t.service.environment["CARINA_FAULT"]
         await t.service.start()
         assert holding(t, SECRET) == []
-        await t.service.stop()

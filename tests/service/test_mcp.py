@@ -1,10 +1,7 @@
 """The tools of an MCP server, over Discord: asked for on a card, run at most once whatever happens, its key kept."""
 
-import asyncio
 import contextlib
-import json
 import os
-import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -32,10 +29,10 @@ AGENT = '[[agents]]\nname = "Carina"\ntools = ["recall", "mcp:weather"]\n'
 
 
 @contextlib.asynccontextmanager
-async def weather_town(folder: Path, small: Small, *, fault: str = "") -> AsyncIterator[Live]:
+async def weather_town(folder: Path, small: Small) -> AsyncIterator[Live]:
     """The program running with an agent that may ask that server."""
     async with live_service(folder, scripted=True) as made:
-        made.service.environment |= {"WEATHER_KEY": KEY, **({"CARINA_FAULT": fault} if fault else {})}
+        made.service.environment["WEATHER_KEY"] = KEY
         made.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
         await made.service.start()
         await made.service.logged("mcp_connected", server="weather")
@@ -84,9 +81,7 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         assert record_of(t, request) == ["asked", "answered", "used"]
         assert "the MCP server weather" in t.model.requests[-1].results[-1]
 
-        code, out, _ = await t.service.run("status", "--json")
-        assert code == 0
-        assert json.loads(out)["mcp"] == {"weather": "connected, 1 tool"}
+        assert (await t.service.data("status"))["mcp"] == {"weather": "connected, 1 tool"}
         shown = await t.olga.command("admin status", {})
         assert "MCP server weather: connected, 1 tool" in shown.text
         assert KEY not in t.service.text
@@ -106,16 +101,13 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
 async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
     tmp_path: Path, small: Small, fault: str, calls: int, told: str
 ) -> None:
-    async with weather_town(tmp_path, small, fault=fault) as t:
-        card = await waiting(t)
-        t.model.default = lambda _: Answer(DONE)
-        pressing = asyncio.create_task(t.olga.press(card, "Allow once"))  # the process may be gone before it answers
-        process = small.process
-        assert await t.service.ended() == -signal.SIGKILL
-        pressing.cancel()
-        await asyncio.gather(pressing, return_exceptions=True)
+    async with weather_town(tmp_path, small) as t:
+        async with t.service.dying(fault) as doing:
+            card = await waiting(t)
+            t.model.default = lambda _: Answer(DONE)
+            process = small.process
+            doing(t.olga.press(card, "Allow once"))
         await until(lambda: not alive(process), what="the server's end")
-        del t.service.environment["CARINA_FAULT"]
         await t.service.start()
         await finished(t, card, t.general, DONE)
         assert len(small.called) == calls
@@ -128,17 +120,15 @@ async def test_one_that_cannot_be_started_stops_nothing_and_is_reported(tmp_path
     async with live_service(tmp_path, scripted=True) as t:
         t.service.environment["WEATHER_KEY"] = KEY
         t.configure(NO_MERGING, f"{AGENT}{small.stdio()}")
-        code, out, _ = await t.service.run("status")
-        assert (code, out.count("MCP server weather: configured")) == (0, 1)
+        assert (await t.service.said("status")).count("MCP server weather: configured") == 1
         await t.service.start()
         logged = await t.service.logged("mcp_not_connected", server="weather")
         assert logged["reason"] == "ended before it had answered"
         t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer("I could not ask."))
         assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?")).text == "I could not ask."
         assert "Nothing was called" in t.model.requests[-1].results[-1]
-        _, out, _ = await t.service.run("status")
-        assert "MCP server weather: not connected: it ended before it had answered" in out
+        told = "MCP server weather: not connected: it ended before it had answered"
+        assert told in await t.service.said("status")
         small.does()
         t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS))
         assert (await t.ask(t.ana, t.general, "<@bot> and now?")).text == WAITS
-        await t.service.stop()

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -113,8 +112,7 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
             ("terminal:local", "user", "Where is tea?"),
             ("terminal:local", "assistant", "The tea is in the tin."),
         ]
-        _, out, _ = await t.service.run("status", "--json")
-        assert json.loads(out)["unsent"] == 0
+        assert (await t.service.data("status"))["unsent"] == 0
 
 
 async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
@@ -137,39 +135,32 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
 
 
 async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
-        async with calling(t) as client:
-            await t.service.run("halt")
-            text, ok = await called(client, "route_to_group", group="Main", message="Hello")
-            assert not ok
-            assert "Everything has been halted since" in text
-            await t.service.run("halt", "release")
-            t.model.script(Slow(60, Answer("never")))
-            asked = asyncio.create_task(called(client, "route_to_group", group="Main", message="Hello"))
-            await t.model.wait_for(1)
-            await t.service.kill()
-            text, ok = await asked
-            assert not ok
-            assert "The service stopped. What it accepted is answered when it runs again." in text
-            text, ok = await called(client, "search_memory", query="Hello")
-            assert not ok
-            assert "`carina run`" in text
+    async with started(tmp_path) as t, calling(t) as client:
+        await t.service.run("halt")
+        text, ok = await called(client, "route_to_group", group="Main", message="Hello")
+        assert not ok
+        assert "Everything has been halted since" in text
+        await t.service.run("halt", "release")
+        t.model.script(Slow(60, Answer("never")))
+        asked = asyncio.create_task(called(client, "route_to_group", group="Main", message="Hello"))
+        await t.model.wait_for(1)
+        await t.service.kill()
+        text, ok = await asked
+        assert not ok
+        assert "The service stopped. What it accepted is answered when it runs again." in text
+        text, ok = await called(client, "search_memory", query="Hello")
+        assert not ok
+        assert "`carina run`" in text
 
 
 @pytest.mark.parametrize("fault", ["group_request.take:before", "group_request.take:after"])
 async def test_killed_as_the_answer_is_handed_over_nothing_is_lost(tmp_path: Path, fault: str) -> None:
     async with live_service(tmp_path, scripted=True) as t:
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
         t.model.script(Answer("It is in the tin."), Answer("And this."))
-        del t.service.environment["CARINA_FAULT"]
-        async with calling(t) as client:
+        async with t.service.dying(fault), calling(t) as client:
             _text, ok = await called(client, "route_to_group", group="Main", message="Where is tea?")
             assert not ok
-        await t.service.ended()
         await t.service.start()
-        _, out, _ = await t.service.run("chat", "--once", "Thanks")
+        out = await t.service.said("chat", "--once", "Thanks")
         assert ("It is in the tin." in out) is (fault == "group_request.take:before")
         assert rows(t, "SELECT count(*) FROM messages WHERE content = 'It is in the tin.'") == [(1,)]
-        await t.service.stop()

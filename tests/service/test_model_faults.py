@@ -1,10 +1,10 @@
 """A model that goes wrong: what people read then is honest, and the next turn is as any other."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.service.approvals.approvals import started
 from tests.service.conftest import IMPATIENT
 from tests.service.live_service import Live, live_service, one_day
 from tests.wire.discord import Channel
@@ -59,10 +59,8 @@ async def test_a_model_that_fails_once_is_asked_again(impatient: Live) -> None:
 
 
 async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_every_message(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure(toml=IMPATIENT)
+    async with started(tmp_path, toml=IMPATIENT) as t:
         t.model.default = lambda _: UNAUTHORIZED
-        await t.service.start()
         await one_day()
         stored = await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         assert "Elm Street" in stored.text
@@ -81,12 +79,10 @@ async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_eve
         assert "model openai:scripted: refused since " in shown
         assert "(HTTP 401 invalid_api_key). Set OPENAI_API_KEY to a key" in shown
         assert " The next attempt is in" in shown
-        code, out, _error = await t.service.run("status")
-        assert code == 0
+        out = await t.service.said("status")
         assert "model openai:scripted: refused since " in out
-        code, out, _error = await t.service.run("status", "--json")
-        (model,) = json.loads(out)["models"]
-        assert (code, model["model"], model["state"]) == (0, "openai:scripted", "refused")
+        (model,) = (await t.service.data("status"))["models"]
+        assert (model["model"], model["state"]) == ("openai:scripted", "refused")
         await t.service.stop()
         assert t.model.api_key not in t.service.text + shown + out
 
@@ -99,7 +95,6 @@ async def test_a_model_server_that_is_not_there_is_no_reason_to_be_silent(tmp_pa
         answer = await t.ask(t.olga, t.olga.direct, "what is the capital of Peru?")
         assert DOWN in answer.text
         assert UNREACHABLE in await status(t)
-        await t.service.stop()
 
 
 async def status(t: Live) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import pause_jobs, rows
-from tests.service.live_service import NO_MERGING, Live, first_of, live_service, until
+from tests.service.approvals.approvals import rows, started
+from tests.service.live_service import Live, first_of, until
 from tests.wire.model import Answer, Call, Calls, Request
 
 TOML = """\
@@ -22,30 +22,15 @@ JOB = "patrol:heartbeat"
 FIRE = "The kitchen is on fire."
 
 
-async def begun(t: Live) -> None:
-    """The program is up, and no job comes due meanwhile."""
-    t.configure(NO_MERGING, TOML)
-    await t.service.start()
-    pause_jobs(t)
-
-
-async def run_now(t: Live) -> None:
-    code, _out, error = await t.service.run("jobs", "run", JOB)
-    assert code == 0, error
-
-
 async def told(t: Live) -> str:
     """What the job says of its last run."""
-    code, out, error = await t.service.run("jobs", "list", "--json")
-    assert code == 0, error
-    return str(next(job["text"] for job in json.loads(out) if job["id"] == JOB))
+    return str(next(job["text"] for job in await t.service.data("jobs", "list") if job["id"] == JOB))
 
 
 async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await begun(t)
+    async with started(tmp_path, toml=TOML) as t:
         t.model.script(Answer("SILENT"))
-        await run_now(t)
+        await t.service.said("jobs", "run", JOB)
         await t.model.wait_for(1)
         await until(
             lambda: rows(t, "SELECT 1 FROM jobs WHERE id GLOB 'patrol:*' AND last_detail LIKE '[\"nothing to say\"%'"),
@@ -53,7 +38,7 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         )
         assert t.olga.direct.from_bot == []
         t.model.script(Answer(FIRE))
-        await run_now(t)
+        await t.service.said("jobs", "run", JOB)
         said = await t.olga.direct.wait_for_bot()
         assert said.text == FIRE
         assert await told(t) == "said something to the owner"
@@ -61,7 +46,7 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         await t.ask(t.olga, t.olga.direct, "call somebody")
         assert FIRE in str(t.model.requests[-1].body)
         t.model.script(Answer("I saw smoke."))
-        await run_now(t)
+        await t.service.said("jobs", "run", JOB)
         await t.olga.direct.wait_for_bot(lambda message: message.text == "I saw smoke.")
         t.model.script(Answer("Through the camera."))
         await t.ask(t.olga, t.olga.direct, "how?")
@@ -69,15 +54,13 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         assert ("assistant", "I saw smoke.") in shown[-3:-1], "it stands in the conversation, where it was said"
         assert "Is anything on fire?" not in str(t.model.requests[-1].body)
         assert t.general.from_bot == t.ana.direct.from_bot == []
-        await t.service.stop()
 
 
 async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_there(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await begun(t)
+    async with started(tmp_path, toml=TOML) as t:
         keep = Call("recall", {"operation": "insert", "content": "the stove was on"})
         t.model.script(Calls(keep), Answer("SILENT"), Answer("I wrote down that the stove was on."))
-        await run_now(t)
+        await t.service.said("jobs", "run", JOB)
         card = await t.olga.direct.wait_for_bot()
         assert "asks for your approval" in card.text
         assert rows(t, "SELECT count(*) FROM archival_entries") == [(0,)]
@@ -85,8 +68,6 @@ async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_the
         said = await t.olga.direct.wait_for_bot(after=card)
         assert said.text == "I wrote down that the stove was on."
         assert rows(t, "SELECT audience FROM archival_entries") == [("owner",)]
-        assert [request.problem for request in t.model.requests if request.problem] == []
-        await t.service.stop()
 
 
 @pytest.mark.parametrize(
@@ -105,15 +86,10 @@ async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> 
         kept = {"operation": "save", "key": "stove", "content": "it is on", "ttl_minutes": 60}
         return Calls(Call("working_memory", kept))
 
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path, toml=TOML) as t:
         t.model.default = go_round
-        await begun(t)
-        await t.service.stop()
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await t.service.run("jobs", "run", JOB)
-        await t.service.ended()
-        del t.service.environment["CARINA_FAULT"]
+        async with t.service.dying(fault):
+            await t.service.run("jobs", "run", JOB)
         await t.service.start()
         said = await t.olga.direct.wait_for_bot()
         assert said.text == FIRE
@@ -122,4 +98,3 @@ async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> 
         assert rows(t, "SELECT status FROM turns") == [("done",)]
         assert rows(t, "SELECT key FROM items WHERE kind = 'working'") == [("patrol/heartbeat/stove",)]
         assert [each.text for each in t.olga.direct.from_bot] == [FIRE]
-        await t.service.stop()

@@ -34,8 +34,7 @@ async def end(t: Live) -> float:
 
 
 async def test_it_says_when_it_is_ready_and_when_it_has_stopped(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         assert {event["front_end"] for event in t.service.logged_events("ready")} == {"terminal", "discord"}
         unset = {event["part"]: event["setting"] for event in t.service.logged_events("part_not_configured")}
         assert unset["language model"] == "CARINA_MODEL"
@@ -63,8 +62,7 @@ async def test_a_wrong_setting_is_named_and_the_exit_code_is_2(tmp_path: Path, t
 
 async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
-        code, _out, error = await t.service.run("run", "--log-json")
-        assert code == 1
+        error = await t.service.refused("run", "--log-json")
         assert "is already using the data folder" in error
         assert "Traceback" not in error
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text, "the first one goes on"
@@ -81,8 +79,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder.execute("BEGIN IMMEDIATE")
         said = await t.ana.say(t.general, "<@bot> where is my dentist?")
         await t.service.logged("waiting_for_database")
-        code, out, _error = await t.service.run("status")
-        assert code == 0
+        out = await t.service.said("status")
         assert "The database has not accepted writes since" in out
         assert "another program holds the database" in out
         assert "1 new message is only in memory" in out
@@ -94,17 +91,15 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder.close()
         answer = await t.general.wait_for_bot(after=said)
         assert "Elm Street" in answer.text
-        assert "has not accepted writes" not in (await t.service.run("status"))[1]
-        await t.service.stop()
+        assert "has not accepted writes" not in await t.service.said("status")
 
 
 @pytest.mark.slow
 async def test_sigterm_in_the_middle_of_a_turn_ends_in_bounded_time_and_it_is_answered_once_later(
     tmp_path: Path,
 ) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         t.model.script(Hang(), Answer("after the restart"))
-        await t.service.start()
         said = await t.ana.say(t.general, "<@bot> hello")
         await t.model.wait_for(1)
         await t.service.stop(within=25)
@@ -117,9 +112,8 @@ async def test_sigterm_in_the_middle_of_a_turn_ends_in_bounded_time_and_it_is_an
 
 
 async def test_sigterm_lets_a_turn_that_is_nearly_done_come_to_its_end(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         t.model.script(Slow(1, Answer("in time")))
-        await t.service.start()
         await t.ana.say(t.general, "<@bot> hello")
         await t.model.wait_for(1)
         await t.service.stop(within=15)
@@ -167,12 +161,10 @@ async def test_a_database_that_somebody_holds_does_not_hold_up_the_end(tmp_path:
             assert await end(t) < HELD_UP + 2 * usual
         await t.service.start()
         await t.general.wait_for_bot(lambda m: "K5" in m.text)
-        await t.service.stop()
 
 
 async def test_a_command_that_is_nearly_done_is_answered_before_it_stops(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         t.server.faults.delay("POST", "/webhooks/*", 2, times=1)
         asking = asyncio.create_task(t.olga.command("admin status"))
         await until(lambda: bool(t.server.faults.rules[0].hits))
@@ -203,7 +195,6 @@ async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path
         for channel in channels:
             await channel.wait_for_bot(lambda m: m.text == expected[-1], timeout=90)
         assert [[message.text for message in channel.from_bot] for channel in channels] == [expected] * 8
-        await t.service.stop()
 
 
 def databases(t: Live) -> list[Path]:
@@ -211,13 +202,11 @@ def databases(t: Live) -> list[Path]:
 
 
 async def test_a_process_killed_in_its_very_first_task_recovers_it_in_few_words(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         t.model.script(Hang(), Answer("The fence is drawn."))
-        await t.service.start()
         said = await t.ana.say(t.general, "<@bot> Draw the garden fence anew.")
         await t.model.wait_for(1)
-        await t.service.kill()
-        await t.service.start()
+        await t.service.restart(kill=True)
         answer = await t.general.wait_for_bot(after=said)
         await t.service.stop()
         assert answer.text == "The fence is drawn."

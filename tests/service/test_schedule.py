@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory.people.audience import Trust
-from tests.service.approvals.approvals import pause_jobs, rows, started
-from tests.service.live_service import Live, first_of, live_service
+from tests.service.approvals.approvals import rows, started
+from tests.service.live_service import Live, first_of
 from tests.wire import PATIENCE
 
 CALL = "⏰ call mum"
@@ -44,14 +44,12 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         assert [button["label"] for button in said.buttons] == ["Done"]
         assert statuses(t) == ["told"]
 
-        await t.service.kill()
-        await t.service.start()
+        await t.service.restart(kill=True)
         put_off = await t.ana.select(said, "Snooze", "1 hour")
         assert put_off.ephemeral
         assert "I will remind you again on" in put_off.text
         ((later,),) = rows(t, "SELECT id FROM jobs WHERE id GLOB '*:later'")
-        code, _out, error = await t.service.run("jobs", "run", later)
-        assert code == 0, error
+        await t.service.said("jobs", "run", later)
         again = await t.ana.direct.wait_for_bot(lambda m: m.text == CALL, after=said)
 
         reminder = again.buttons[0]["custom_id"].removeprefix("carina:reminder:done:")
@@ -73,13 +71,8 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
 )
 async def test_a_death_while_it_is_said_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> None:
     async with started(tmp_path, scripted=False) as t:
-        pause_jobs(t)
-        await t.service.stop()
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await t.ana.dm("remind me in 4 seconds to call mum")
-        await t.service.ended()  # perhaps before it has answered
-        del t.service.environment["CARINA_FAULT"]
+        async with t.service.dying(fault):
+            await t.ana.dm("remind me in 4 seconds to call mum")  # perhaps it is not answered any more
         await t.service.start()
         await t.ana.direct.wait_for_bot(lambda m: m.text.startswith(CALL))
         await t.ask(t.ana, t.ana.direct, "thanks")
@@ -102,20 +95,17 @@ async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_say
 
 
 async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await t.service.start()
+    async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.ana.direct, "remember that my dentist is on Quetzal Street")
         await t.ask(t.olga, t.olga.direct, "remember that my cat is called Tiger")
         made = await t.olga.command("owner backup create")
         assert "Created and verified" in made.text
         assert "Only the owner" in (await t.ana.command("owner backup create")).text
-        code, _out, error = await t.service.run("privacy", "erase", f"discord:{t.ana.id}", "--yes")
-        assert code == 0, error
+        await t.service.said("privacy", "erase", f"discord:{t.ana.id}", "--yes")
         await t.service.stop()
 
         (name,) = [path.name for path in (t.service.home / "backups").iterdir()]
-        code, out, error = await t.service.run("backup", "restore", name, "--yes")
-        assert code == 0, error
+        out = await t.service.said("backup", "restore", name, "--yes")
         assert "Repeated 1 requested erasure." in out
         assert rows(t, "SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
         assert rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []

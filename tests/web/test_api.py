@@ -17,6 +17,8 @@ import jsonschema
 import openai
 import pydantic_ai
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -112,15 +114,14 @@ _IGNORED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_what_would_be_ignored_is_refused(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program = await s.program("chat")
-        for given, parameter in _IGNORED:
-            body = {"model": "carina/Carina", "messages": [{"role": "user", "content": "hi"}], **given}
-            answer = await program.post("/v1/chat/completions", json=body)
-            assert (answer.status_code, answer.json()["error"]["param"]) == (400, parameter)
-            assert "pattern" not in answer.json()["error"]["message"]
-        assert await s.call("inbox.list") == []
+async def test_what_would_be_ignored_is_refused(s: Site) -> None:
+    program = await s.program("chat")
+    for given, parameter in _IGNORED:
+        body = {"model": "carina/Carina", "messages": [{"role": "user", "content": "hi"}], **given}
+        answer = await program.post("/v1/chat/completions", json=body)
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, parameter)
+        assert "pattern" not in answer.json()["error"]["message"]
+    assert await s.call("inbox.list") == []
 
 
 async def test_what_a_client_sets_for_its_answer_reaches_the_model_once(tmp_path: Path) -> None:
@@ -154,20 +155,19 @@ async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
         assert (await client.models.retrieve("carina/Carina")).id == "carina/Carina"
 
 
-async def test_the_same_key_says_it_once(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program = await s.program("chat")
-        body = {"model": "Carina", "messages": [{"role": "user", "content": "hello"}]}
-        answers = [
-            (await program.post("/v1/chat/completions", json=body, headers={"Idempotency-Key": "once"})).json()
-            for _ in range(2)
-        ]
-        assert answers[0]["choices"] == answers[1]["choices"]
-        assert len(await s.call("inbox.list")) == 1
-        other = {**body, "messages": [{"role": "user", "content": "good night"}]}
-        refused = await program.post("/v1/chat/completions", json=other, headers={"Idempotency-Key": "once"})
-        assert (refused.status_code, "another" in refused.text) == (422, True)
-        assert len(await s.call("inbox.list")) == 1
+async def test_the_same_key_says_it_once(s: Site) -> None:
+    program = await s.program("chat")
+    body = {"model": "Carina", "messages": [{"role": "user", "content": "hello"}]}
+    answers = [
+        (await program.post("/v1/chat/completions", json=body, headers={"Idempotency-Key": "once"})).json()
+        for _ in range(2)
+    ]
+    assert answers[0]["choices"] == answers[1]["choices"]
+    assert len(await s.call("inbox.list")) == 1
+    other = {**body, "messages": [{"role": "user", "content": "good night"}]}
+    refused = await program.post("/v1/chat/completions", json=other, headers={"Idempotency-Key": "once"})
+    assert (refused.status_code, "another" in refused.text) == (422, True)
+    assert len(await s.call("inbox.list")) == 1
 
 
 async def asked(program: httpx.AsyncClient, text: str, user: str = "", model: str = "Carina") -> str:
@@ -176,25 +176,24 @@ async def asked(program: httpx.AsyncClient, text: str, user: str = "", model: st
     return str(answer["choices"][0]["message"]["content"]) if "choices" in answer else str(answer["error"]["code"])
 
 
-async def test_users_of_a_program_are_people_of_their_own(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program, other = await s.program("chat"), await s.program("chat")
-        await asked(program, DENTIST, "ann")
-        await asked(program, "remember that my doctor is on Oak Street")
-        for who, user in ((program, "bob"), (program, ""), (other, "ann")):
-            assert "Elm Street" not in await asked(who, "where is my dentist?", user)
-        assert "Oak Street" not in await asked(program, "where is my doctor?", "ann")
-        assert "Elm Street" in await asked(program, "where is my dentist?", "ann")
-        keyed = {"Idempotency-Key": "same"}
-        body = {"model": "Carina", "messages": [{"role": "user", "content": "where is my dentist?"}]}
-        for user, knows in (("ann", True), ("bob", False)):
-            answer = await program.post("/v1/chat/completions", json={**body, "user": user}, headers=keyed)
-            assert ("Elm Street" in answer.text) == knows
-        kept = await s.call("privacy.see", person="api:chat-0/ann")
-        assert kept["stores"]["home"]["messages"]
-        said = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND audience LIKE 'person:api:%'"
-        persons = {row[0] for row in await s.app.services.database.read(lambda rows: rows.all(said))}
-        assert persons == {"api:chat-0/ann", "api:chat-0/bob", "api:chat-1/ann"}
+async def test_users_of_a_program_are_people_of_their_own(s: Site) -> None:
+    program, other = await s.program("chat"), await s.program("chat")
+    await asked(program, DENTIST, "ann")
+    await asked(program, "remember that my doctor is on Oak Street")
+    for who, user in ((program, "bob"), (program, ""), (other, "ann")):
+        assert "Elm Street" not in await asked(who, "where is my dentist?", user)
+    assert "Oak Street" not in await asked(program, "where is my doctor?", "ann")
+    assert "Elm Street" in await asked(program, "where is my dentist?", "ann")
+    keyed = {"Idempotency-Key": "same"}
+    body = {"model": "Carina", "messages": [{"role": "user", "content": "where is my dentist?"}]}
+    for user, knows in (("ann", True), ("bob", False)):
+        answer = await program.post("/v1/chat/completions", json={**body, "user": user}, headers=keyed)
+        assert ("Elm Street" in answer.text) == knows
+    kept = await s.call("privacy.see", person="api:chat-0/ann")
+    assert kept["stores"]["home"]["messages"]
+    said = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND audience LIKE 'person:api:%'"
+    persons = {row[0] for row in await s.app.services.database.read(lambda rows: rows.all(said))}
+    assert persons == {"api:chat-0/ann", "api:chat-0/bob", "api:chat-1/ann"}
 
 
 async def test_a_token_of_one_agent_talks_to_nobody_else(tmp_path: Path) -> None:
@@ -230,54 +229,50 @@ async def test_what_waits_for_an_agent_is_answered_when_one_joins_the_group(tmp_
                 await asyncio.sleep(0.05)
 
 
-async def test_each_scope_opens_its_part(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        chat, read, admin = [await s.program(scope) for scope in ("chat", "read", "admin")]
-        status = {"chat": 403, "read": 200, "admin": 200}
-        for name, program in (("chat", chat), ("read", read), ("admin", admin)):
-            assert (await program.get("/api/v1/status")).status_code == status[name]
-            assert (await program.get("/metrics")).status_code == status[name]
-            assert (await program.get("/v1/models")).status_code == 200
-            assert (await program.get("/")).status_code == 403
-            made = await program.post("/api/v1/facts.add", json={"fact": "I like tea"})
-            assert made.status_code == (200 if name == "admin" else 403)
-            assert made.headers["content-type"] == (
-                "application/json" if name == "admin" else "application/problem+json"
-            )
-        await s.call("token.revoke", name="admin-2")
-        assert (await admin.get("/api/v1/status")).status_code == 401
+async def test_each_scope_opens_its_part(s: Site) -> None:
+    chat, read, admin = [await s.program(scope) for scope in ("chat", "read", "admin")]
+    status = {"chat": 403, "read": 200, "admin": 200}
+    for name, program in (("chat", chat), ("read", read), ("admin", admin)):
+        assert (await program.get("/api/v1/status")).status_code == status[name]
+        assert (await program.get("/metrics")).status_code == status[name]
+        assert (await program.get("/v1/models")).status_code == 200
+        assert (await program.get("/")).status_code == 403
+        told = "This needs a token with the scope admin" in (await program.post("/mcp", json={})).text
+        assert told == (name != "admin")
+        made = await program.post("/api/v1/facts.add", json={"fact": "I like tea"})
+        assert made.status_code == (200 if name == "admin" else 403)
+        assert made.headers["content-type"] == ("application/json" if name == "admin" else "application/problem+json")
+    await s.call("token.revoke", name="admin-2")
+    assert (await admin.get("/api/v1/status")).status_code == 401
 
 
-async def test_what_others_said_in_private_is_exported_for_the_scope_admin_alone(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        read, admin = await s.program("read"), await s.program("admin")
-        assert (await read.get("/api/v1/privacy.export?person=discord:5")).status_code == 405
-        assert (await read.post("/api/v1/privacy.export", json={"person": "discord:5"})).status_code == 403
-        exported = await admin.post("/api/v1/privacy.export", json={"person": "discord:5"})
-        assert exported.json()["person"] == "discord:5"
-        await s.sign_in()
-        assert "exported_at" not in (await s.get("/commands/privacy.export?person=discord:5")).text
-        assert "exported_at" in (await s.post("/commands/privacy.export", person="discord:5")).text
+async def test_what_others_said_in_private_is_exported_for_the_scope_admin_alone(s: Site) -> None:
+    read, admin = await s.program("read"), await s.program("admin")
+    assert (await read.get("/api/v1/privacy.export?person=discord:5")).status_code == 405
+    assert (await read.post("/api/v1/privacy.export", json={"person": "discord:5"})).status_code == 403
+    exported = await admin.post("/api/v1/privacy.export", json={"person": "discord:5"})
+    assert exported.json()["person"] == "discord:5"
+    assert "exported_at" not in (await s.get("/commands/privacy.export?person=discord:5")).text
+    assert "exported_at" in (await s.post("/commands/privacy.export", person="discord:5")).text
 
 
-async def test_an_operation_is_done_refused_and_asked_about(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program = await s.program("admin")
-        made = await program.post("/api/v1/tasks.add", json={"title": "water the plants"})
-        assert made.json()["text"] == "water the plants"
-        assert [each["text"] for each in (await program.get("/api/v1/tasks.list")).json()] == ["water the plants"]
-        assert (await program.get("/api/v1/tasks.list?done=true")).status_code == 200
-        assert (await program.get("/api/v1/tasks.list?done=true&done=false")).status_code == 400
-        wrong = await program.post("/api/v1/tasks.add", json={"name": "x"})
-        assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
-        assert (await program.get("/api/v1/halt.now")).status_code == 405
-        assert (await program.get("/api/v1/nothing")).status_code == 404
-        asked = await program.post("/api/v1/privacy.erase", json={})
-        assert asked.status_code == 409
-        assert "X-Confirm" in asked.json()["detail"]
-        for body in (b"[1]", b"[" * 200_000):
-            assert (await program.post("/api/v1/tasks.add", content=body)).status_code == 400
-            assert (await program.post("/v1/chat/completions", content=body)).status_code == 400
+async def test_an_operation_is_done_refused_and_asked_about(s: Site) -> None:
+    program = await s.program("admin")
+    made = await program.post("/api/v1/tasks.add", json={"title": "water the plants"})
+    assert made.json()["text"] == "water the plants"
+    assert [each["text"] for each in (await program.get("/api/v1/tasks.list")).json()] == ["water the plants"]
+    assert (await program.get("/api/v1/tasks.list?done=true")).status_code == 200
+    assert (await program.get("/api/v1/tasks.list?done=true&done=false")).status_code == 400
+    wrong = await program.post("/api/v1/tasks.add", json={"name": "x"})
+    assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
+    assert (await program.get("/api/v1/halt.now")).status_code == 405
+    assert (await program.get("/api/v1/nothing")).status_code == 404
+    asked = await program.post("/api/v1/privacy.erase", json={})
+    assert asked.status_code == 409
+    assert "X-Confirm" in asked.json()["detail"]
+    for body in (b"[1]", b"[" * 200_000):
+        assert (await program.post("/api/v1/tasks.add", content=body)).status_code == 400
+        assert (await program.post("/v1/chat/completions", content=body)).status_code == 400
 
 
 async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
@@ -311,52 +306,49 @@ async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
         assert len(await s.call("tasks.list")) == 4
 
 
-async def test_whoever_is_named_may_see_what_is_assigned_over_the_api(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program = await s.program("admin")
-        for audience, status in (("public", 200), ("nobody", 422)):
-            given = {"task": "water the plants", "audience": audience}
-            assert (await program.post("/api/v1/coord.assign", json=given)).status_code == status
-        assert [each["audience"] for each in await s.call("activity", kind="task_assigned")] == ["public"]
+async def test_whoever_is_named_may_see_what_is_assigned_over_the_api(s: Site) -> None:
+    program = await s.program("admin")
+    for audience, status in (("public", 200), ("nobody", 422)):
+        given = {"task": "water the plants", "audience": audience}
+        assert (await program.post("/api/v1/coord.assign", json=given)).status_code == status
+    assert [each["audience"] for each in await s.call("activity", kind="task_assigned")] == ["public"]
 
 
-async def test_a_block_is_changed_only_as_it_was_read(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program = await s.program("admin")
-        read = await program.get("/api/v1/memory.show?label=persona")
-        assert read.status_code == 200, read.text
-        seen = {"If-Match": read.headers["ETag"]}
-        unchanged = await program.get("/api/v1/memory.show?label=persona", headers={"If-None-Match": seen["If-Match"]})
-        assert (unchanged.status_code, unchanged.content) == (304, b"")
-        texts = [{"label": "persona", "text": f"Likes {each}"} for each in ("tea", "coffee")]
-        answers = [await program.post("/api/v1/memory.edit", json=each, headers=seen) for each in texts]
-        assert [each.status_code for each in answers] == [200, 412]
-        assert (await s.call("memory.show", label="persona"))["text"] == "Likes tea"
-        assert (await program.get("/api/v1/memory.show?label=persona")).headers["ETag"] != seen["If-Match"]
-        assert (await program.post("/api/v1/tasks.add", json={"title": "x"}, headers=seen)).status_code == 400
+async def test_a_block_is_changed_only_as_it_was_read(s: Site) -> None:
+    program = await s.program("admin")
+    read = await program.get("/api/v1/memory.show?label=persona")
+    assert read.status_code == 200, read.text
+    seen = {"If-Match": read.headers["ETag"]}
+    unchanged = await program.get("/api/v1/memory.show?label=persona", headers={"If-None-Match": seen["If-Match"]})
+    assert (unchanged.status_code, unchanged.content) == (304, b"")
+    texts = [{"label": "persona", "text": f"Likes {each}"} for each in ("tea", "coffee")]
+    answers = [await program.post("/api/v1/memory.edit", json=each, headers=seen) for each in texts]
+    assert [each.status_code for each in answers] == [200, 412]
+    assert (await s.call("memory.show", label="persona"))["text"] == "Likes tea"
+    assert (await program.get("/api/v1/memory.show?label=persona")).headers["ETag"] != seen["If-Match"]
+    assert (await program.post("/api/v1/tasks.add", json={"title": "x"}, headers=seen)).status_code == 400
 
 
-async def test_a_list_is_read_in_parts(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        chat, reader = await s.program("chat"), await s.program("read")
-        assert (await reader.get("/api/v1/tasks.list")).json() == []
-        for text in ("one", "two", "three"):
-            await asked(chat, text)
-        found, path = list[str](), "/api/v1/inbox.list?limit=2"
-        while path:
-            page = await reader.get(path)
-            found += [each["id"] for each in page.json()]
-            path = page.links["next"]["url"] if "next" in page.links else ""
-        assert found == [each["id"] for each in await s.call("inbox.list")]
-        assert len(found) == 3
-        await every_list_is_read_in_parts(s, reader)
-        for text in ("a", "b", "c"):
-            await s.call("memory.edit", label="persona", text=text)
-        history = await reader.get("/api/v1/memory.history?label=persona&limit=2")
-        rest = await reader.get(history.links["next"]["url"])
-        versions = [each["version"] for part in (history, rest) for each in part.json()["changes"]]
-        assert versions == sorted(versions, reverse=True)
-        assert len(set(versions)) == len(versions) > 2
+async def test_a_list_is_read_in_parts(s: Site) -> None:
+    chat, reader = await s.program("chat"), await s.program("read")
+    assert (await reader.get("/api/v1/tasks.list")).json() == []
+    for text in ("one", "two", "three"):
+        await asked(chat, text)
+    found, path = list[str](), "/api/v1/inbox.list?limit=2"
+    while path:
+        page = await reader.get(path)
+        found += [each["id"] for each in page.json()]
+        path = page.links["next"]["url"] if "next" in page.links else ""
+    assert found == [each["id"] for each in await s.call("inbox.list")]
+    assert len(found) == 3
+    await every_list_is_read_in_parts(s, reader)
+    for text in ("a", "b", "c"):
+        await s.call("memory.edit", label="persona", text=text)
+    history = await reader.get("/api/v1/memory.history?label=persona&limit=2")
+    rest = await reader.get(history.links["next"]["url"])
+    versions = [each["version"] for part in (history, rest) for each in part.json()["changes"]]
+    assert versions == sorted(versions, reverse=True)
+    assert len(set(versions)) == len(versions) > 2
 
 
 async def every_list_is_read_in_parts(s: Site, reader: httpx.AsyncClient) -> None:
@@ -387,16 +379,30 @@ async def every_list_is_read_in_parts(s: Site, reader: httpx.AsyncClient) -> Non
     assert [each["label"] for each in rest] == ["a"] or rest == []
 
 
-async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        found = (await (await s.program("read")).get("/openapi.json")).json()
-        assert len(found["paths"]) > 100
-        assert "/v1/chat/completions" in found["paths"]
-        for path, told in found["paths"].items():
-            for operation in told.values():
-                for schema in (each["schema"] for each in operation.get("parameters", ())):
-                    jsonschema.Draft202012Validator.check_schema(schema)
-                assert operation["summary"], path
+async def test_the_description_is_whole_and_valid(s: Site) -> None:
+    found = (await (await s.program("read")).get("/openapi.json")).json()
+    assert len(found["paths"]) > 100
+    assert "/v1/chat/completions" in found["paths"]
+    for path, told in found["paths"].items():
+        for operation in told.values():
+            for schema in (each["schema"] for each in operation.get("parameters", ())):
+                jsonschema.Draft202012Validator.check_schema(schema)
+            assert operation["summary"], path
+
+
+async def test_an_mcp_client_calls_the_tools(s: Site) -> None:
+    token = (await s.call("token.create", name="ide", scope="admin"))["token"]
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20, trust_env=False)
+    async with http, Client(streamable_http_client(f"{s.address}/mcp", http_client=http)) as mcp:
+        tools = {each.name for each in (await mcp.list_tools()).tools}
+        assert tools == {"list_groups", "route_to_group", "search_memory", "read_block"}
+        assert "Main (round_robin): Carina" in str((await mcp.call_tool("list_groups", {})).content)
+        shown = await mcp.call_tool("read_block", {"block": "persona"})
+        assert "My name is Carina" in str(shown.content)
+        said = await mcp.call_tool("route_to_group", {"group": "Main", "message": "hello"})
+        assert not said.is_error
+        wrong = await mcp.call_tool("route_to_group", {"group": "Nobody", "message": "hello"})
+        assert wrong.is_error
 
 
 async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -446,42 +452,41 @@ async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path, monkeypatc
         assert "private" not in text
 
 
-async def test_a_signed_delivery_is_told_once_to_the_agents_that_hear_of_it(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        made = await s.call("source.add", name="alarm", webhook=True, template="{source}: {items}")
-        with pytest.raises(CallError, match="not checked"):
-            await s.call("source.add", name="other", webhook=True, every=5)
-        hook = await s.call("source.show", source="alarm")
-        assert (hook["type"], hook["address"], hook["agents"]) == ("webhook", "/hooks/alarm", ["Carina"])
-        secret = made["secret"]  # shown once
-        assert secret not in json.dumps([await s.call("source.list"), hook])
-        body = json.dumps({"alarm": "the cellar is wet", "log": "x" * 9_000}).encode()
+async def test_a_signed_delivery_is_told_once_to_the_agents_that_hear_of_it(s: Site) -> None:
+    made = await s.call("source.add", name="alarm", webhook=True, template="{source}: {items}")
+    with pytest.raises(CallError, match="not checked"):
+        await s.call("source.add", name="other", webhook=True, every=5)
+    hook = await s.call("source.show", source="alarm")
+    assert (hook["type"], hook["address"], hook["agents"]) == ("webhook", "/hooks/alarm", ["Carina"])
+    secret = made["secret"]  # shown once
+    assert secret not in json.dumps([await s.call("source.list"), hook])
+    body = json.dumps({"alarm": "the cellar is wet", "log": "x" * 9_000}).encode()
 
-        def signed(at: int) -> dict[str, str]:
-            digest = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
-            return {"X-Carina-Signature": f"t={at},v1={digest}"}
+    def signed(at: int) -> dict[str, str]:
+        digest = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+        return {"X-Carina-Signature": f"t={at},v1={digest}"}
 
-        now, odd = int(time.time()), httpx.Headers({"X-Hub-Signature-256": "sha256=é"}, encoding="latin-1")
-        for headers in ({}, signed(now - 400), {"X-Hub-Signature-256": "sha256=" + "0" * 64}, odd):
-            assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 401
-        assert (await s.browser.post("/hooks/other", content=body, headers=signed(now))).status_code == 401
-        for _ in range(2):
-            assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now))).status_code == 202
-        github = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-        headers = {"X-Hub-Signature-256": f"sha256={github}", "X-GitHub-Event": "push"}
-        for delivery in ("7", "8"):  # this header is not signed: whoever repeats a delivery can write anything there
-            headers["X-GitHub-Delivery"] = delivery
-            assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 202
-        rows = await s.call("inbox.list")
-        assert len(rows) == 2
-        text = (await s.call("inbox.show", row=str(rows[0]["id"])))["text"]
-        assert "the cellar is wet" in text
-        assert text.endswith("more characters were left out.")
-        for leave, enter, given in (("pause", "resume", {}), ("unsubscribe", "subscribe", {"agent": "Carina"})):
-            await s.call(f"source.{leave}", source="alarm", **given)
-            assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 1))).status_code == 503
-            await s.call(f"source.{enter}", source="alarm", **given)
-        assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 1))).status_code == 202
-        assert len(await s.call("inbox.list")) == 3
-        await s.call("source.remove", source="alarm")
-        assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 2))).status_code == 401
+    now, odd = int(time.time()), httpx.Headers({"X-Hub-Signature-256": "sha256=é"}, encoding="latin-1")
+    for headers in ({}, signed(now - 400), {"X-Hub-Signature-256": "sha256=" + "0" * 64}, odd):
+        assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 401
+    assert (await s.browser.post("/hooks/other", content=body, headers=signed(now))).status_code == 401
+    for _ in range(2):
+        assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now))).status_code == 202
+    github = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    headers = {"X-Hub-Signature-256": f"sha256={github}", "X-GitHub-Event": "push"}
+    for delivery in ("7", "8"):  # this header is not signed: whoever repeats a delivery can write anything there
+        headers["X-GitHub-Delivery"] = delivery
+        assert (await s.browser.post("/hooks/alarm", content=body, headers=headers)).status_code == 202
+    rows = await s.call("inbox.list")
+    assert len(rows) == 2
+    text = (await s.call("inbox.show", row=str(rows[0]["id"])))["text"]
+    assert "the cellar is wet" in text
+    assert text.endswith("more characters were left out.")
+    for leave, enter, given in (("pause", "resume", {}), ("unsubscribe", "subscribe", {"agent": "Carina"})):
+        await s.call(f"source.{leave}", source="alarm", **given)
+        assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 1))).status_code == 503
+        await s.call(f"source.{enter}", source="alarm", **given)
+    assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 1))).status_code == 202
+    assert len(await s.call("inbox.list")) == 3
+    await s.call("source.remove", source="alarm")
+    assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 2))).status_code == 401

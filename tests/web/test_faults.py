@@ -132,21 +132,19 @@ async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(
         assert said == [text, text], "what nobody read was said"
 
 
-async def test_a_graph_of_five_thousand_nodes_is_shown_in_part(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await s.call("archival.add", text="Everybody knows somebody")
-        sql = """INSERT INTO graph_triples SELECT value, 'drm_test', e.agent_id, e.id, 'Person ' || value, 'person',
-                 'person ' || value, 'knows', 'knows', 'Friend ' || value, 'person', 'friend ' || value, e.audience, 4,
-                 e.created_at FROM archival_entries e, json_each(?)"""
-        numbers = json.dumps(list(range(1, 2_501)))
-        await s.app.database.write(_FILL, lambda tx: tx.run(sql, (numbers,)))
-        page = await s.get("/graph")
-        assert page.status_code == 200
-        assert len(page.content) < 250_000
-        assert "200 of 2500 connections" in page.text
-        whole = (await (await s.program("read")).get("/api/v1/graph?limit=5000")).json()
-        assert len(whole["triples"]) == whole["total"] == 2_500
+async def test_a_graph_of_five_thousand_nodes_is_shown_in_part(s: Site) -> None:
+    await s.call("archival.add", text="Everybody knows somebody")
+    sql = """INSERT INTO graph_triples SELECT value, 'drm_test', e.agent_id, e.id, 'Person ' || value, 'person',
+             'person ' || value, 'knows', 'knows', 'Friend ' || value, 'person', 'friend ' || value, e.audience, 4,
+             e.created_at FROM archival_entries e, json_each(?)"""
+    numbers = json.dumps(list(range(1, 2_501)))
+    await s.app.database.write(_FILL, lambda tx: tx.run(sql, (numbers,)))
+    page = await s.get("/graph")
+    assert page.status_code == 200
+    assert len(page.content) < 250_000
+    assert "200 of 2500 connections" in page.text
+    whole = (await (await s.program("read")).get("/api/v1/graph?limit=5000")).json()
+    assert len(whole["triples"]) == whole["total"] == 2_500
 
 
 def test_a_process_that_dies_under_a_form_leaves_the_block_whole(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import html
 import json
 import logging
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -54,6 +55,15 @@ async def said(s: Site, text: str, to: str = "Carina") -> str:
     answer = await s.get(f"/chat/{to}/answer?id={posted.headers['x-asked']}")
     assert "event: answer" in answer.text
     return (await s.get(f"/chat/{to}")).text
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Site]:
+    """The site with the made-up month, at noon."""
+    async with site(tmp_path, CONFIGURATION) as made:
+        await made.sign_in()
+        await made.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now().replace(hour=12)))
+        yield made
 
 
 async def test_every_page_stands_empty(s: Site) -> None:
@@ -170,20 +180,17 @@ async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(s:
         assert len(answer.content) < 150_000
 
 
-async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path) -> None:
-    async with site(tmp_path, CONFIGURATION) as s:
-        await s.sign_in()
-        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
-        found = {each["purpose"]: each for each in await s.call("cost", by="purpose")}
-        assert set(found) == {"answers", "own work", "upkeep"}
-        assert sum(each["calls"] for each in found.values()) == sum(
-            each["calls"] for each in await s.call("cost", by="agent")
-        )
-        assert 0 < found["answers"]["cached_tokens"] < found["answers"]["input_tokens"]
-        page = (await s.get("/costs")).text
-        assert re.search(r"tokens in, [1-9]\d% cached", page)
-        assert "upkeep of memory" in page
-        assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
+async def test_costs_are_told_by_purpose_and_with_what_was_cached(demo: Site) -> None:
+    found = {each["purpose"]: each for each in await demo.call("cost", by="purpose")}
+    assert set(found) == {"answers", "own work", "upkeep"}
+    assert sum(each["calls"] for each in found.values()) == sum(
+        each["calls"] for each in await demo.call("cost", by="agent")
+    )
+    assert 0 < found["answers"]["cached_tokens"] < found["answers"]["input_tokens"]
+    page = (await demo.get("/costs")).text
+    assert re.search(r"tokens in, [1-9]\d% cached", page)
+    assert "upkeep of memory" in page
+    assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
 
 
 async def test_logs_are_filtered_by_turn_and_component(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,69 +520,57 @@ async def test_entries_are_forgotten_together_and_found_by_category(s: Site) -> 
     assert [each["text"] for each in await s.call("archival.list")] == ["The sea is salty"]
 
 
-async def test_the_night_of_the_demo_is_undone(tmp_path: Path) -> None:
-    async with site(tmp_path, CONFIGURATION) as s:
-        await s.sign_in()
-        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now().replace(hour=12)))
-        nights = await s.app.services.registry.suggest("summary.night", "night", owner_at_terminal(), {})
-        [night, *_] = dict(nights)
-        page = (await s.get(f"/nights?night={night}")).text
-        assert "Undo this night" in page
-        assert "Undo all by" in page
-        await said(s, "hello")
-        blocks = {each["block"]: each["description"] for each in await s.call("memory.list")}
-        assert blocks["human"] == "What I know about Robin", "as somebody described it, whatever a new one would have"
-        undone = await s.call("summary.undo-night", night=night)
-        assert [each["state"] for each in undone] == ["undone"]
+async def test_the_night_of_the_demo_is_undone(demo: Site) -> None:
+    nights = await demo.app.services.registry.suggest("summary.night", "night", owner_at_terminal(), {})
+    [night, *_] = dict(nights)
+    page = (await demo.get(f"/nights?night={night}")).text
+    assert "Undo this night" in page
+    assert "Undo all by" in page
+    await said(demo, "hello")
+    blocks = {each["block"]: each["description"] for each in await demo.call("memory.list")}
+    assert blocks["human"] == "What I know about Robin", "as somebody described it, whatever a new one would have"
+    undone = await demo.call("summary.undo-night", night=night)
+    assert [each["state"] for each in undone] == ["undone"]
 
 
-async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(tmp_path: Path) -> None:
-    async with site(tmp_path, CONFIGURATION) as s:
-        await s.sign_in()
-        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
-        answered = next(row["id"] for row in await s.call("inbox.list") if row["status"] == "done")
-        await s.call("facts.add", fact="Robin prefers tea to coffee")
-        s.browser.headers["Accept-Language"] = "de"
-        for path, words, english in (
-            ("/search?text=lisbon", "enthält lisbon", "has lisbon"),
-            ("/memory", ">Kern<", ">core<"),
-            ("/memory?show=facts", ">Vorliebe<", "user_preference"),
-            (f"/messages/{answered}", "Zustellung über api: gesendet", "api: sent"),
-            ("/commands/search", ">Bereich", ">Domain"),
-            ("/messages", ">Dashboard mit ", "the dashboard with"),
-            ("/context", "<td>Kern</td>", "<td>core</td>"),
-        ):
-            page = (await s.get(path)).text
-            assert words in page, path
-            assert english not in page, path
+async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo: Site) -> None:
+    answered = next(row["id"] for row in await demo.call("inbox.list") if row["status"] == "done")
+    await demo.call("facts.add", fact="Robin prefers tea to coffee")
+    demo.browser.headers["Accept-Language"] = "de"
+    for path, words, english in (
+        ("/search?text=lisbon", "enthält lisbon", "has lisbon"),
+        ("/memory", ">Kern<", ">core<"),
+        ("/memory?show=facts", ">Vorliebe<", "user_preference"),
+        (f"/messages/{answered}", "Zustellung über api: gesendet", "api: sent"),
+        ("/commands/search", ">Bereich", ">Domain"),
+        ("/messages", ">Dashboard mit ", "the dashboard with"),
+        ("/context", "<td>Kern</td>", "<td>core</td>"),
+    ):
+        page = (await demo.get(path)).text
+        assert words in page, path
+        assert english not in page, path
 
 
-async def test_a_change_of_a_block_is_taken_back_from_the_journal(tmp_path: Path) -> None:
-    async with site(tmp_path, CONFIGURATION) as s:
-        await s.sign_in()
-        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
-        page = (await s.get("/memory?show=journal")).text
-        fields = page[page.index('value="memory.revert"') :].split("</form>")[0]
-        form = dict(re.findall(r'name="(label|writer|since)" value="(.*?)"', fields))
-        before = (await s.call("memory.show", label=form["label"]))["text"]
-        history = (await s.call("memory.history", label=form["label"]))["changes"]
-        assert form["since"] == history[0]["at"].partition(".")[0], "what came before it stays"
-        assert "banner good" in (await s.post("/memory?show=journal", op="memory.revert", **form)).text
-        assert (await s.call("memory.show", label=form["label"]))["text"] != before
+async def test_a_change_of_a_block_is_taken_back_from_the_journal(demo: Site) -> None:
+    page = (await demo.get("/memory?show=journal")).text
+    fields = page[page.index('value="memory.revert"') :].split("</form>")[0]
+    form = dict(re.findall(r'name="(label|writer|since)" value="(.*?)"', fields))
+    before = (await demo.call("memory.show", label=form["label"]))["text"]
+    history = (await demo.call("memory.history", label=form["label"]))["changes"]
+    assert form["since"] == history[0]["at"].partition(".")[0], "what came before it stays"
+    assert "banner good" in (await demo.post("/memory?show=journal", op="memory.revert", **form)).text
+    assert (await demo.call("memory.show", label=form["label"]))["text"] != before
 
 
-async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(tmp_path: Path) -> None:
-    async with site(tmp_path, CONFIGURATION) as s:
-        await s.sign_in()
-        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
-        asked = (await s.call("permits.list"))["requests"]
-        await s.call("halt.now")  # what is approved is not done meanwhile
-        page = (await s.post("/approvals", op="approve", request=asked[0]["id"])).text
-        assert page.count("Approve once</button>") == 1
-        assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page
-        assert f"answered</span> <bdi>{asked[0]['tool']}</bdi>: Approve once" in page
-        assert "Allowed once by Robin" in page
-        assert "<b>1</b><span>waiting for your approval" in (await s.get("/")).text
+async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(demo: Site) -> None:
+    asked = (await demo.call("permits.list"))["requests"]
+    await demo.call("halt.now")  # what is approved is not done meanwhile
+    page = (await demo.post("/approvals", op="approve", request=asked[0]["id"])).text
+    assert page.count("Approve once</button>") == 1
+    assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page
+    assert f"answered</span> <bdi>{asked[0]['tool']}</bdi>: Approve once" in page
+    assert "Allowed once by Robin" in page
+    assert "<b>1</b><span>waiting for your approval" in (await demo.get("/")).text
 
 
 async def test_what_is_asked_first_is_done_after_a_yes(s: Site) -> None:

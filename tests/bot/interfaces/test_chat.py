@@ -1,7 +1,6 @@
 """A chat at the terminal, in the process of a whole service with the offline model: lines, commands, signals."""
 
 import asyncio
-import json
 import os
 import re
 import signal
@@ -321,7 +320,7 @@ async def test_a_piped_chat_does_not_go_on_with_the_lines_it_has_read(tmp_path: 
         await model.wait_for(1, START_SECONDS)
         process.terminate()
         assert await asyncio.wait_for(process.ended(), START_SECONDS) == 0
-    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    listed = carina(tmp_path, "inbox", "list", "--json").data()
     assert len(listed) == 1
 
 

@@ -1,7 +1,6 @@
 """The line editor of a chat, with real keys on a real terminal: what is seen, what is sent, what stays."""
 
 import asyncio
-import json
 import os
 import pty
 import re
@@ -32,9 +31,9 @@ def pasted(text: str) -> str:
 
 def said(folder: Path) -> list[str]:
     """The messages that arrived, oldest first."""
-    listed = json.loads(carina(folder, "inbox", "list", "--json").stdout)
+    listed = carina(folder, "inbox", "list", "--json").data()
     rows = sorted(row["id"] for row in listed)
-    return [json.loads(carina(folder, "inbox", "show", str(row), "--json").stdout)["text"] for row in rows]
+    return [carina(folder, "inbox", "show", str(row), "--json").data()["text"] for row in rows]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from memory.store.clock import utc_now
 from memory.store.ids import snowflakes
 from sources.terminal import ONCE
 from tests.bot.terminals import Terminal, carina, environment
-from tests.processes import ROOT, START_SECONDS
+from tests.processes import ROOT, START_SECONDS, Done
 from texts import speaking
 
 # ----------------------------------------------------------------------------------------------------- exit codes
@@ -38,19 +38,15 @@ EVERY = ("run", "chat --once hi", "status", "db status", "db migrate", "db vacuu
 @pytest.mark.parametrize("command", EVERY)
 def test_a_data_folder_that_is_a_file_is_a_wrong_setting_for_every_command(tmp_path: Path, command: str) -> None:
     (tmp_path / "notes").write_text("not a folder", "utf-8")
-    done = carina(tmp_path, *command.split(), CARINA_HOME="notes")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"CARINA_HOME: found {tmp_path / 'notes'}; expected a folder" in done.stderr
-    assert "Traceback" not in done.stderr
+    carina(tmp_path, *command.split(), CARINA_HOME="notes").refused(
+        f"CARINA_HOME: found {tmp_path / 'notes'}; expected a folder", code=2
+    )
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder in which not even the superuser may make another")
 @pytest.mark.parametrize("command", ["run", "chat --once hi"])
 def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, command: str) -> None:
-    done = carina(tmp_path, *command.split(), CARINA_HOME="/proc/carina")
-    assert done.returncode == 2
-    assert "CARINA_HOME" in done.stderr
-    assert "Traceback" not in done.stderr
+    carina(tmp_path, *command.split(), CARINA_HOME="/proc/carina").refused("CARINA_HOME", code=2)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +80,7 @@ def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], co
 
 @pytest.mark.parametrize("fault", ["nonsense", "a.b:before:x"])
 def test_a_wrong_fault_point_is_a_wrong_setting(tmp_path: Path, fault: str) -> None:
-    done = carina(tmp_path, "db", "status", CARINA_FAULT=fault)
-    assert done.returncode == 2
-    assert "CARINA_FAULT" in done.stderr
-    assert "Traceback" not in done.stderr
+    carina(tmp_path, "db", "status", CARINA_FAULT=fault).refused("CARINA_FAULT", code=2)
 
 
 def test_the_version_is_that_of_the_package(tmp_path: Path) -> None:
@@ -155,7 +148,7 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers without a language model",
     ]
-    found = json.loads(carina(tmp_path, "status", "--json").stdout)
+    found = carina(tmp_path, "status", "--json").data()
     assert found["running"] is False
     assert found["not_configured"] == {
         "language model": "CARINA_MODEL",
@@ -214,18 +207,15 @@ def test_a_piped_chat_fails_after_its_last_line_if_one_was_refused(tmp_path: Pat
 # ------------------------------------------------------------------------------- standard streams that are not there
 
 
-def shell(folder: Path, line: str, **more: str) -> subprocess.CompletedProcess[str]:
+def shell(folder: Path, line: str, **more: str) -> Done:
     """Run a line of the shell in which `$carina` is the program."""
-    return subprocess.run(
-        ["/bin/sh", "-c", line],
-        env=environment(folder, carina=f"{sys.executable} -m bot", **more),
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=START_SECONDS,
-        check=False,
-    )
+    own = environment(folder, carina=f"{sys.executable} -m bot", **more)
+    nothing = subprocess.DEVNULL
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=own, cwd=folder, stdin=nothing, capture_output=True, text=True,
+        timeout=START_SECONDS, check=False,
+    )  # fmt: skip
+    return Done(line, done.returncode, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -237,9 +227,9 @@ def test_who_has_read_enough_of_a_chat_ends_it_without_an_outcry(tmp_path: Path,
 def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path: Path) -> None:
     done = shell(tmp_path, "$carina chat <&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    done = shell(tmp_path, "$carina privacy erase discord:1 <&-")
-    assert done.returncode == 2
-    assert "There is no terminal to ask at; --yes confirms it." in done.stderr
+    shell(tmp_path, "$carina privacy erase discord:1 <&-").refused(
+        "There is no terminal to ask at; --yes confirms it.", code=2
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that takes nothing")
@@ -256,7 +246,7 @@ def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path
     done = carina(tmp_path, "chat", "--once", said, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout) == (0, "I'll remember: your caf? is on Elm Street.\n")
     assert 'MCP server gone: there is no program "no-such-program"' in done.stderr
-    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    listed = carina(tmp_path, "inbox", "list", "--json").data()
     shown = carina(tmp_path, "inbox", "show", str(listed[0]["id"]), "--json", PYTHONIOENCODING="ascii").stdout
     assert shown.isascii()
     assert json.loads(shown)["text"] == said
@@ -267,13 +257,13 @@ def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path
 
 def test_a_list_at_a_terminal_has_the_numbers_to_type(tmp_path: Path) -> None:
     carina(tmp_path, "chat", "--once", "hello")
-    (row,) = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    (row,) = carina(tmp_path, "inbox", "list", "--json").data()
     with closing(Terminal(tmp_path, "inbox", "list")) as terminal:
         assert terminal.ended() == 0
         (line,) = terminal.text.splitlines()
     number = str(row["id"])[-6:]
     assert line.endswith(f" #{number}")
-    assert json.loads(carina(tmp_path, "inbox", "show", number, "--json").stdout)["id"] == row["id"]
+    assert carina(tmp_path, "inbox", "show", number, "--json").data()["id"] == row["id"]
     assert re.search(r"\((now|.* ago)\)", line)
 
 
@@ -291,18 +281,15 @@ AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]
 
 @pytest.mark.parametrize(("starter", "agents"), [("plain", ["Carina"]), ("adhd", AGENTS)])
 def test_a_starter_is_written_once_loads_and_answers(tmp_path: Path, starter: Starter, agents: list[str]) -> None:
-    done = carina(tmp_path, "init", "--starter", starter)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"(starter: {starter})" in done.stdout
+    assert f"(starter: {starter})" in carina(tmp_path, "init", "--starter", starter).said()
     assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
     assert (
         "your dentist is on Elm Street"
         in carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").stdout
     )
-    found = json.loads(carina(tmp_path, "agent", "list", "--json").stdout)
+    found = carina(tmp_path, "agent", "list", "--json").data()
     assert [row["agent"] for row in found] == agents
-    again = carina(tmp_path, "init", "--starter", "plain")
-    assert (again.returncode, "was not changed" in again.stderr) == (1, True)
+    carina(tmp_path, "init", "--starter", "plain").refused("was not changed")
     assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
 
 
@@ -336,10 +323,8 @@ def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) ->
 def test_it_says_what_the_last_answer_was_made_from(tmp_path: Path) -> None:
     assert carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").returncode == 0
     assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
-    done = carina(tmp_path, "why")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "my dentist is on Elm Street" in done.stdout
-    found = json.loads(carina(tmp_path, "why", "--json").stdout)
+    assert "my dentist is on Elm Street" in carina(tmp_path, "why").said()
+    found = carina(tmp_path, "why", "--json").data()
     assert any("Elm Street" in memory["text"] for memory in found["memories"] if memory["kind"] == "entry")
     assert {memory["label"] for memory in found["memories"] if memory["kind"] == "block"} >= {"persona"}
 

@@ -59,9 +59,7 @@ def test_what_needs_the_folder_alone_names_the_service_and_says_what_to_do(tmp_p
                 f"carina: Process {service.pid} is using the data folder {folder.path}. "
                 "Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.\n"
             )
-        done = carina(tmp_path, "run")
-        assert done.returncode == 1
-        assert f"Process {service.pid} is already using the data folder" in done.stderr
+        carina(tmp_path, "run").refused(f"Process {service.pid} is already using the data folder")
         assert carina(tmp_path, "db", "status").returncode == 0, "looking needs nobody's leave"
         assert carina(tmp_path, "halt").stdout.startswith("Halted. I answer and send nothing")
         done = carina(tmp_path, "halt", "release", "--json")

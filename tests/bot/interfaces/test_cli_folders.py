@@ -1,6 +1,5 @@
 """`carina folder ...`: what the commands do, what they refuse, and that a kill leaves nothing half done."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 def given(here: Here, command: str) -> Any:
     """What a command that works gives a machine."""
-    done = here(f"folder {command} --json")
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+    return here(f"folder {command} --json").data()
 
 
 def test_a_directory_becomes_a_folder_that_an_agent_has(here: Here, tmp_path: Path) -> None:
@@ -104,9 +101,7 @@ def test_what_cannot_be_done_is_said(here: Here, tmp_path: Path) -> None:
 def test_a_local_folder_takes_no_upload_and_removes_no_file(here: Here, tmp_path: Path) -> None:
     given(here, f"create papers --path {tmp_path}/papers")
     for command in (f"upload papers {tmp_path}/papers/a.txt", "remove papers a.txt --yes"):
-        done = here(f"folder {command}")
-        assert done.returncode == 1
-        assert f"papers is the directory {tmp_path.resolve()}/papers" in done.stderr
+        here(f"folder {command}").refused(f"papers is the directory {tmp_path.resolve()}/papers")
     assert (tmp_path / "papers" / "a.txt").exists()
 
 

@@ -27,29 +27,25 @@ LONGER = ["For 1 hour", "Always for this"]
 
 @contextlib.asynccontextmanager
 async def started(
-    folder: Path, discord: str = NO_MERGING, toml: str = "", *, scripted: bool = True
+    folder: Path, discord: str | Callable[[Live], str] = NO_MERGING, toml: str = "", *, scripted: bool = True
 ) -> AsyncIterator[Live]:
-    """The program running until the block ends, and its jobs at rest: a backup would hold what is looked for."""
+    """The program running until the block ends, and its jobs at rest: a backup would hold what is looked for.
+
+    `discord` is what the table of that name says, or a function that makes people and places and returns that.
+    """
     async with live_service(folder, scripted=scripted) as made:
-        made.configure(discord, toml)
+        made.configure(discord if isinstance(discord, str) else f"{NO_MERGING}\n{discord(made)}", toml)
         await made.service.start()
         pause_jobs(made)
         yield made
-        await made.service.stop()
-
-
-@contextlib.asynccontextmanager
-async def asking_service(
-    folder: Path, *, toml: str = "", discord: Callable[[Live], str] | None = None
-) -> AsyncIterator[Live]:
-    """The program running with a scripted model and that agent; `discord` adds to the table of that name."""
-    async with live_service(folder, scripted=True) as made:
-        more = discord(made) if discord else ""
-        made.configure(f"{NO_MERGING}\n{more}", f"{ASKS_FIRST}{toml}")
-        await made.service.start()
-        yield made
-        await made.service.stop()
         check_requests(made)
+
+
+def asking_service(
+    folder: Path, toml: str = "", discord: str | Callable[[Live], str] = NO_MERGING
+) -> contextlib.AbstractAsyncContextManager[Live]:
+    """The same with an agent that asks before it keeps anything."""
+    return started(folder, discord, f"{ASKS_FIRST}{toml}")
 
 
 def check_requests(t: Live) -> None:

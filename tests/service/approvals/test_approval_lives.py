@@ -36,8 +36,7 @@ async def test_a_card_from_before_a_kill_works_after_it(tmp_path: Path) -> None:
         content = "The dodo is back."
         card = await waiting(t, t.ana, t.general, content)
         asked = next(message for message in t.general.messages if message.author is t.ana)
-        await t.service.kill()
-        await t.service.start()
+        await t.service.restart(kill=True)
         await t.olga.say(t.general, "this and that")
         t.model.script(Answer(DONE))
         assert decided(t.olga, "Allowed once").match((await t.olga.press(card, "Allow once")).text)

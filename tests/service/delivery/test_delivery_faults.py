@@ -1,11 +1,9 @@
 """What goes wrong while an answer is sent: rate limits, errors, closed channels, outages."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from tests.service.approvals.approvals import rows
 from tests.service.live_service import Live, live_service, until
@@ -62,58 +60,49 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
 # ---------------------------------------------------------------------- outages
 
 
-@pytest_asyncio.fixture(loop_scope="function")
-async def fresh(tmp_path: Path) -> AsyncIterator[Live]:
-    """A program of the test's own, with a scripted model."""
-    async with live_service(tmp_path, scripted=True) as made:
-        yield made
-
-
 @pytest.mark.slow
 async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_they_are_tried(
-    fresh: Live,
+    t: Live,
 ) -> None:
     cut = asyncio.Event()
-    fresh.model.script(Held(cut.is_set, Answer("for Annie")), Held(cut.is_set, Answer("for Olga")))
-    await fresh.service.start()
-    await fresh.ana.say(fresh.general, "<@bot> a question")
-    await fresh.model.wait_for(1)
-    said = await fresh.olga.dm("another one")
-    await fresh.model.wait_for(2)
-    await down(fresh)
+    t.model.script(Held(cut.is_set, Answer("for Annie")), Held(cut.is_set, Answer("for Olga")))
+    await t.ana.say(t.general, "<@bot> a question")
+    await t.model.wait_for(1)
+    said = await t.olga.dm("another one")
+    await t.model.wait_for(2)
+    await down(t)
     cut.set()
     tries: set[tuple[object, ...]] = set()
 
     def tried_again() -> bool:
         sql = "SELECT content, next_attempt_at FROM outbox WHERE status = 'pending' AND next_attempt_at IS NOT NULL"
-        tries.update(rows(fresh, sql))
+        tries.update(rows(t, sql))
         return all(len([each for each in tries if each[0] == said]) > 1 for said in ("for Annie", "for Olga"))
 
     await until(tried_again, what="two tries of each answer")
-    await up(fresh)
-    await fresh.general.wait_for_bot(lambda m: m.text == "for Annie", timeout=60)
-    await fresh.olga.direct.wait_for_bot(after=said, timeout=60)
-    await fresh.service.stop()
-    assert len(fresh.general.from_bot) == len(fresh.olga.direct.from_bot) == 1
+    await up(t)
+    await t.general.wait_for_bot(lambda m: m.text == "for Annie", timeout=60)
+    await t.olga.direct.wait_for_bot(after=said, timeout=60)
+    await t.service.stop()
+    assert len(t.general.from_bot) == len(t.olga.direct.from_bot) == 1
 
 
 @pytest.mark.slow
-async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once(fresh: Live) -> None:
-    fresh.model.script(Answer("hello again"))
-    await fresh.service.start()
-    fresh.server.faults.hang("POST", MESSAGES.format(fresh.general.id), applied=True)
-    said = await fresh.ana.say(fresh.general, "<@bot> hello")
-    await fresh.general.wait_for_bot(after=said)
-    await fresh.service.kill()
-    await down(fresh)
-    await fresh.service.launch()
-    await fresh.service.logged("discord_waiting")
-    fresh.server.faults.clear()
-    await up(fresh)
-    await fresh.service.logged("ready", front_end="discord")
-    await until(lambda: fresh.server.requests_to("POST", MESSAGES.format(fresh.general.id))[1:], within=60)
-    await fresh.service.stop()
-    assert [message.text for message in fresh.general.from_bot] == ["hello again"]
+async def test_an_answer_that_was_being_sent_when_discord_went_down_is_said_once(t: Live) -> None:
+    t.model.script(Answer("hello again"))
+    t.server.faults.hang("POST", MESSAGES.format(t.general.id), applied=True)
+    said = await t.ana.say(t.general, "<@bot> hello")
+    await t.general.wait_for_bot(after=said)
+    await t.service.kill()
+    await down(t)
+    await t.service.launch()
+    await t.service.logged("discord_waiting")
+    t.server.faults.clear()
+    await up(t)
+    await t.service.logged("ready", front_end="discord")
+    await until(lambda: t.server.requests_to("POST", MESSAGES.format(t.general.id))[1:], within=60)
+    await t.service.stop()
+    assert [message.text for message in t.general.from_bot] == ["hello again"]
 
 
 async def down(t: Live) -> None:
@@ -146,7 +135,6 @@ async def test_an_answer_of_discord_that_nobody_understands_ends_nothing(tmp_pat
         assert rule.hits == 1
         assert len(odd.from_bot) == 1, "once, whether or not the first send was applied"
         assert (await t.ask(t.ana, other, "<@bot> hello")).text
-        await t.service.stop()
 
 
 async def test_one_that_stays_so_is_given_up_and_the_next_start_goes_on(tmp_path: Path) -> None:

@@ -61,7 +61,6 @@ async def test_what_is_over_the_limit_is_answered_when_it_allows(
         assert set(said.values()) - shown == set(), "never shown to the model"
         told = sum(text.startswith("That was a lot at once.") for text in posts.values())
         assert told > 0, "the limit was reached, and people were told"
-        await t.service.stop()
 
 
 async def talk(persons: list[Person], channels: list[GuildChannel], count: int, seconds: float) -> dict[str, str]:

@@ -1,12 +1,8 @@
 """What Discord refused for good, sent again by command: once, over a restart and a kill; and what was given up."""
 
-import json
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from bot.runtime.turn_retries import GIVEN_UP
 from tests.kill.lives import changed
@@ -19,14 +15,6 @@ LONG = "\n".join(f"Line {number} of what there is to say about the bicycle." for
 """Three messages."""
 
 
-@pytest_asyncio.fixture(loop_scope="function")
-async def t(tmp_path: Path) -> AsyncIterator[Live]:
-    async with live_service(tmp_path, scripted=True) as made:
-        await made.service.start()
-        yield made
-        await made.service.stop()
-
-
 async def given_up(t: Live, channel: GuildChannel) -> str:
     """Have a long answer refused; gives its number."""
     t.model.script(Slow(0.5, Answer(LONG)))
@@ -37,16 +25,9 @@ async def given_up(t: Live, channel: GuildChannel) -> str:
     assert f"An answer in #{channel.name} in Home was not delivered" in notice.text
     assert channel.from_bot == []
     channel.allow(t.server.bot, "send_messages")
-    (row,) = await listed(t)
+    (row,) = await t.service.data("outbox", "list")
     assert (row["status"], row["what"], row["pieces"]) == ("failed", "answer", 3)
     return str(row["id"])
-
-
-async def listed(t: Live) -> list[dict[str, Any]]:
-    code, out, error = await t.service.run("outbox", "list", "--json")
-    assert (code, error) == (0, "")
-    found: list[dict[str, Any]] = json.loads(out)
-    return found
 
 
 async def said_once(t: Live, channel: GuildChannel) -> None:
@@ -76,9 +57,8 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     assert (await t.olga.command("owner outbox list")).text == "No delivery failed."
     refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
     refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
-    code, out, _ = await t.service.run("status", "--json")
-    found = json.loads(out)
-    assert (code, found["failed"], found["unknown"]) == (0, 0, 0)
+    found = await t.service.data("status")
+    assert (found["failed"], found["unknown"]) == (0, 0)
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
@@ -91,11 +71,9 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     assert code < 0
     del t.service.environment["CARINA_FAULT"]
     if side == "before":
-        code, out, error = await t.service.run("outbox", "retry", row)
-        assert (code, error) == (0, "")
+        out = await t.service.said("outbox", "retry", row)
         assert "by the running service or at its next start: " in out
-    code, _out, error = await t.service.run("outbox", "retry", row)
-    assert (code, f"There is no undelivered message {row}." in error) == (1, True)
+    assert f"There is no undelivered message {row}." in await t.service.refused("outbox", "retry", row)
     await t.service.start()
     await said_once(t, channel)
 
@@ -103,12 +81,8 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
 async def test_killed_while_it_is_sent_again_it_is_said_once(t: Live) -> None:
     channel = t.guild.text_channel("closing")
     row = await given_up(t, channel)
-    await t.service.stop()
-    t.service.environment["CARINA_FAULT"] = "discord.send:after:2"
-    await t.service.start()
-    await t.service.run("outbox", "retry", row)  # which may not be answered before the death
-    assert await t.service.ended() < 0
-    del t.service.environment["CARINA_FAULT"]
+    async with t.service.dying("discord.send:after:2"):
+        await t.service.run("outbox", "retry", row)  # which may not be answered before the death
     await t.service.start()
     await said_once(t, channel)
 
@@ -136,4 +110,3 @@ async def test_a_message_that_was_given_up_is_answered_at_the_press_of_a_button_
         assert (await t.ana.press(said, "Try again")).text == "I am trying again now."
         await t.general.wait_for_bot(lambda m: m.text == "It is noon.", after=said)
         await t.server.until(lambda: said.buttons == told.buttons == [], what="nothing to be pressed any more")
-        await t.service.stop()

@@ -1,10 +1,9 @@
 """Agents under their own names and pictures, and talking to one of them or a group by name."""
 
-import json
 from pathlib import Path
 
 from tests.service.approvals.approvals import refused, rows, started
-from tests.service.live_service import Live, files_holding, live_service, until
+from tests.service.live_service import Live, files_holding, until
 from tests.wire.model import Answer, Request
 
 FILE = """
@@ -43,10 +42,8 @@ def bodies(t: Live) -> list[dict[str, object]]:
 
 
 async def test_one_is_talked_to_by_name_and_answers_under_its_own_name_and_picture(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure("show_names = true\nmerge_seconds = 0", FILE)
+    async with started(tmp_path, "show_names = true\nmerge_seconds = 0", FILE) as t:
         t.model.default = lambda request: Answer(f"I am {who(request)}.")
-        await t.service.start()
         answer = await t.ask(t.ana, t.general, "<@bot> who are you?")
         assert (answer.text, answer.author_name) == ("I am Star.", "Star")
         done = await t.ana.command("chat agent", {"name": "moon", "text": "and who are *you*?"}, t.general)
@@ -68,21 +65,17 @@ async def test_one_is_talked_to_by_name_and_answers_under_its_own_name_and_pictu
 
 
 async def test_a_webhook_that_was_deleted_is_made_again(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        t.configure("show_names = true\nmerge_seconds = 0", FILE)
+    async with started(tmp_path, "show_names = true\nmerge_seconds = 0", FILE) as t:
         t.model.default = lambda request: Answer(f"I am {who(request)}.")
-        await t.service.start()
         assert (await t.ask(t.ana, t.general, "<@bot> one")).author_name == "Star"
         (gone,) = t.server.world.webhooks
         del t.server.world.webhooks[gone]
         assert (await t.ask(t.ana, t.general, "<@bot> two")).author_name == "Star"
         (made,) = t.server.world.webhooks
         assert made != gone
-        await t.service.stop()
-        await t.service.start()
+        await t.service.restart()
         assert (await t.ask(t.ana, t.general, "<@bot> three")).author_name == "Star"
         assert list(t.server.world.webhooks) == [made]
-        await t.service.stop()
 
 
 async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
@@ -95,13 +88,11 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         listed = (await t.olga.command("admin group list", None, t.general)).text
         assert listed == "### Groups\n- Main (taking turns): Star\n- Night (taking turns): Moon"
         refused(await t.ana.command("admin group show", {"group": "Main"}), "Only an admin may")
-        shown = (await t.olga.command("admin group show", {"group": "main"})).message
-        assert shown is not None
+        shown = (await t.olga.command("admin group show", {"group": "main"})).shown
         (file,) = shown.attachments
-        assert 'members = ["Star"]' in t.server.world.files[file.id].data.decode()
+        assert 'members = ["Star"]' in file.data.decode()
         assert "Moon: active, regular" in (await t.olga.command("admin group status", {"group": "Night"})).text
-        code, out, _ = await t.service.run("agent", "archive", "Moon", "--json")
-        assert (code, json.loads(out)) == (0, {"agent": "Moon", "status": "archived"})
+        assert await t.service.data("agent", "archive", "Moon") == {"agent": "Moon", "status": "archived"}
         refused(await t.ana.command("chat agent", {"name": "Moon", "text": text}, t.general), "is archived")
         refused(
             await t.ana.command("chat group", {"name": "Night", "text": text}, t.general),

@@ -25,7 +25,6 @@ from tests.service.live_service import (
     Live,
     answered_within,
     files_holding,
-    live_service,
     until,
 )
 from tests.wire.discord import Answered, Channel, Impossible, Person
@@ -141,8 +140,7 @@ async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(t: L
 
 @pytest.mark.parametrize("running", [False, True])
 async def test_a_secret_on_the_command_line_is_stored_nowhere(tmp_path: Path, running: bool) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
-        await t.service.start()
+    async with started(tmp_path) as t:
         if not running:
             await t.service.stop()
         token, key = t.server.token, t.model.api_key
@@ -153,13 +151,9 @@ async def test_a_secret_on_the_command_line_is_stored_nowhere(tmp_path: Path, ru
             ("facts", "add", f"my key is {key}"),
             ("coord", "note", f"the key is {key}"),
         ):
-            code, _, error = await t.service.run(*command)
-            assert (code, error) == (0, ""), command
-        _, out, _ = await t.service.run("archival", "show", "kept")
-        assert "keep [secret] for me" in out
+            await t.service.said(*command)
+        assert "keep [secret] for me" in await t.service.said("archival", "show", "kept")
         assert files_with(t, token, key) == []
-        if running:
-            await t.service.stop()
 
 
 # ------------------------------------------------------------------------------------------------ whatever is typed
@@ -197,9 +191,8 @@ def typed(option: Mapping[str, Any], text: str, t: Live) -> Any:
 @pytest.mark.parametrize("late", [False, True])
 async def test_every_command_answers_who_gave_it_alone_whatever_is_typed(tmp_path: Path, late: bool) -> None:
     """Too late for Discord they do nothing that breaks; in time each is answered, to one person."""
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         t.model.default = lambda _request: Answer("I see.")
-        await t.service.start()
         t.server.settings.answer_seconds = 0.0 if late else 30.0  # many at once: how fast they are is not the question
         places: tuple[tuple[Person, Channel], ...] = ((t.olga, t.general), (t.ana, t.ana.direct))
         count = 0
@@ -218,7 +211,6 @@ async def test_every_command_answers_who_gave_it_alone_whatever_is_typed(tmp_pat
                         count += 1
                         assert answered.failed if late else proper(name, answered), (name, text)
         assert count > 50
-        await t.service.stop()
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -249,10 +241,8 @@ async def test_a_halt_holds_though_discord_takes_no_answer_any_more(t: Live) -> 
 
 async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_over(t: Live) -> None:
     form = await t.olga.command("memory archival add")
-    question = (await t.olga.command("privacy erase")).message
-    assert question is not None
-    await t.service.kill()
-    await t.service.start()
+    question = (await t.olga.command("privacy erase")).shown
+    await t.service.restart(kill=True)
     assert (await t.olga.submit_modal(form, {"text": "Olga keeps a quagga.", "label": "quagga"})).text.startswith(
         "Kept"
     )
@@ -266,30 +256,25 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
     async with started(tmp_path, scripted=False) as t:
         for number in range(1, 26):
             await t.ana.command("tasks add", {"title": f"buy *zebra* {number}"})
-        listed = (await t.ana.command("tasks list")).message
-        assert listed is not None
+        listed = (await t.ana.command("tasks list")).shown
         assert "Page 1 of 2" in listed.text
         assert listed.components[0]["accent_color"], "a container with a color"
-        await t.service.kill()
-        await t.service.start()
+        await t.service.restart(kill=True)
         await t.ana.press(listed, "▶")
         await until(lambda: "Page 2 of 2" in listed.text)
         assert r"buy \*zebra\* 25" in listed.text
         with pytest.raises(Impossible):  # what can be chosen is what the page shows
             await t.ana.select(listed, "Choose one", "buy *zebra* 2")
-        chosen = (await t.ana.select(listed, "Choose one", "buy *zebra* 22")).message
-        assert chosen is not None
+        chosen = (await t.ana.select(listed, "Choose one", "buy *zebra* 22")).shown
         assert {each["label"]: each["style"] for each in chosen.buttons} == {"Complete": 2, "Cancel task": 4}
         assert "Completed: buy" in (await t.ana.press(chosen, "Complete")).text
         refused(await t.ana.press(chosen, "Complete"), "task")
-        offered = (await t.ana.command("facts list")).message
-        assert offered is not None
+        offered = (await t.ana.command("facts list")).shown
         assert offered.buttons == []
         await t.ana.command("tasks add", {"title": "move"})
         for number in range(25):
             await t.ana.command("tasks add", {"title": f"box {number}", "under": "move"})
         await t.ana.command("tasks template save", {"name": "house", "task": "move"})
-        used = (await t.ana.command("tasks template use", {"name": "house", "title": "again"})).message
-        assert used is not None
+        used = (await t.ana.command("tasks template use", {"name": "house", "title": "again"})).shown
         assert "box 24" in used.text
         assert used.buttons == [], "turning its pages would add the tasks again"

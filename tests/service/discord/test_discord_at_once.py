@@ -1,18 +1,18 @@
 """Messages created, edited, unfurled and deleted within a millisecond: the store ends as a sequential model does."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.service.live_service import Live, live_service
+from tests.service.conftest import running
+from tests.service.live_service import NO_MERGING, Live
 from tests.wire.discord import GuildChannel, Message, Person
 
 EXAMPLES = 60
@@ -57,14 +57,8 @@ happenings = st.lists(
 )
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def listening(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
-    """A program that hears everything, and answers when it is called."""
-    async with live_service(tmp_path_factory.mktemp("listening")) as made:
-        made.configure('merge_seconds = 0\ndefault_mode = "listen"')
-        await made.service.start()
-        yield made
-        await made.service.stop()
+listening = running("listening", f'{NO_MERGING}\ndefault_mode = "listen"', scripted=False)
+"""A program that hears everything, and answers when it is called."""
 
 
 @given(first=happenings, then=happenings, slow=st.booleans())

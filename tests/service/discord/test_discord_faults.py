@@ -1,7 +1,6 @@
 """What goes wrong between the program and Discord's gateway."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import cast
 
@@ -43,7 +42,6 @@ async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(tmp_pat
         assert (await t.ask(t.ana, t.ana.direct, "hello")).text
         told = (await t.olga.command("admin status")).text.replace("\\", "")
         assert "without message_content (turn it on in Discord's developer portal, under Bot)" in told
-        await t.service.stop()
 
 
 @pytest.mark.parametrize("fault", ["close 4000", "op 9", "tcp cut", "op 7, not resumable"])
@@ -78,7 +76,7 @@ def break_gateway(t: Live, fault: str) -> None:
 
 
 async def discord_line(t: Live) -> str:
-    return next(line for line in (await t.service.run("status"))[1].splitlines() if line.startswith("discord"))
+    return next(line for line in (await t.service.said("status")).splitlines() if line.startswith("discord"))
 
 
 SILENT_SECONDS = 60.0  # the product gives a handshake half of it
@@ -99,15 +97,14 @@ async def test_a_first_connection_that_fails_is_tried_until_it_stands(tmp_path: 
             seen = gateway.handshakes
             await t.server.until(lambda: gateway.handshakes >= seen + 2, PATIENCE, "two more tries")
         assert f"not connected: {waiting['reason']}" in await discord_line(t)
-        assert json.loads((await t.service.run("status", "--json"))[1])["ready"] == ready | {"discord": False}
+        assert (await t.service.data("status"))["ready"] == ready | {"discord": False}
         await t.server.faults.accept_gateway()
         t.server.faults.meet("good")
         await t.service.logged("ready", front_end="discord", within=SILENT_SECONDS)
-        assert json.loads((await t.service.run("status", "--json"))[1])["ready"] == ready | {"discord": True}
+        assert (await t.service.data("status"))["ready"] == ready | {"discord": True}
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
         once = [len(t.service.logged_events(f"discord_{state}")) for state in ("connecting", "waiting", "connected")]
         assert once == [1, 1, 1]
-        await t.service.stop()
 
 
 async def test_why_a_connection_was_interrupted_is_logged(tmp_path: Path) -> None:
@@ -127,7 +124,6 @@ async def test_no_session_is_started_beyond_discords_allowance_of_a_day(tmp_path
         assert t.server.gateway.handshakes == 0
         t.server.settings.starts_left = 1000
         await t.service.logged("ready", front_end="discord")
-        await t.service.stop()
 
 
 async def test_it_stops_in_order_while_discord_is_down(tmp_path: Path) -> None:
@@ -148,4 +144,3 @@ async def test_it_stops_in_order_while_discord_is_down(tmp_path: Path) -> None:
         await t.service.start()
         await t.general.wait_for_bot(lambda m: m.text == "an answer", after=said)
         assert len(t.general.from_bot) == 1
-        await t.service.stop()

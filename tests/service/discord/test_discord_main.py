@@ -25,16 +25,14 @@ async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Pa
 
 
 async def test_nothing_is_shown_for_a_moment_while_the_person_is_typing(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         t.model.script(Answer("too early"), Answer("both"))
-        await t.service.start()
         await t.ana.say(t.general, "<@bot> I have two questions")
         await t.ana.type_in(t.general)
         await t.model.wait_for(1)
         said = await t.ana.say(t.general, "<@bot> here is the second")
         answer = await t.general.wait_for_bot(after=said)
         assert [message.text for message in t.general.from_bot] == [answer.text] == ["both"]
-        await t.service.stop()
 
 
 async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restart(tmp_path: Path) -> None:
@@ -51,18 +49,16 @@ async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restar
         assert "Minka" in answer.text
         assert answer.reply_to is in_general
         assert "41" in (await t.ana.direct.wait_for_bot(after=in_direct)).text
-        await t.service.stop()
-        await t.service.start()
+        await t.service.restart()
         await t.ask(t.ana, t.general, "<@bot> thank you")
         assert len([m for m in t.general.from_bot if m.id > in_general.id]) == 2
         assert len([m for m in t.ana.direct.from_bot if m.id > told.id]) == 1
 
 
 async def test_a_message_during_the_shutdown_is_answered_once_after_the_restart(tmp_path: Path) -> None:
-    async with live_service(tmp_path, scripted=True) as t:
+    async with started(tmp_path) as t:
         bob = t.member("Bob")
         t.model.script(Slow(2, Answer("for Annie")), Answer("for Bob"))
-        await t.service.start()
         first = await t.ana.say(t.general, "<@bot> a question")
         await t.model.wait_for(1)
         t.service.terminate()
@@ -111,7 +107,6 @@ async def test_a_mention_is_answered_although_its_place_was_not_readable_at_the_
         assert (gap[0], "503" in gap[1], gap[2]) == (f"discord:{t.general.id}", True, 0)
         await answered(t, missed)
         await until(lambda: not rows(t, "SELECT 1 FROM gaps"), what="the gap to be read")
-        await t.service.stop()
 
 
 async def test_a_gap_outlives_the_death_of_the_service(tmp_path: Path) -> None:
@@ -125,7 +120,6 @@ async def test_a_gap_outlives_the_death_of_the_service(tmp_path: Path) -> None:
         t.server.faults.clear()
         await t.service.start()
         await answered(t, missed)
-        await t.service.stop()
 
 
 def spoken_in(request: Request, lines: list[str]) -> list[str]:
@@ -186,17 +180,14 @@ async def test_five_people_over_two_days(tmp_path: Path) -> None:
         yesterday, first = datetime.now(UTC) - timedelta(days=1), text_of(before_the_newest(asked[-1])[0])
         assert f"(discord:{ana.id}) · {yesterday:%Y-%m-%d}" in first
         assert first.endswith(" · overheard]\nwe should repaint the shed in green")
-        await t.service.stop()
 
 
 async def test_without_a_language_model_too(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
+    async with started(tmp_path, scripted=False) as t:
         bo = t.member("Bo")
-        await t.service.start()
         await t.ana.say(t.general, "the paint shop closes at 18:00")
         await t.ana.say(t.general, "the ladder is in the garage")
         first = await t.ask(bo, t.general, "<@bot> when does the paint shop close?")
         assert first.text.startswith("Annie said here: “the paint shop closes at 18:00”")
         later = await t.ask(bo, t.general, "<@bot> where is the ladder?")
         assert later.text.startswith("Annie said here: “the ladder is in the garage”")
-        await t.service.stop()

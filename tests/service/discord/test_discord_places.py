@@ -31,7 +31,6 @@ async def test_a_channel_of_the_owner_may_use_what_the_owner_said_in_private(tmp
         await t.ask(t.olga, t.olga.direct, "remember that my safe is under the stairs")
         assert "stairs" in (await t.ask(t.olga, den, "<@bot> where is my safe?")).text
         assert "stairs" not in (await t.ask(t.olga, t.general, "<@bot> where is my safe?")).text
-        await t.service.stop()
 
 
 @pytest.mark.parametrize("length", [20, 4_500, 30_000])

@@ -56,8 +56,7 @@ async def test_help_is_shown_to_who_asks_alone(offline_service: Live) -> None:
         shown = await t.ana.command("help", channel=place)
         assert shown.ephemeral
         assert "**Talk to me**" in shown.text
-        told = shown.message
-        assert told is not None
+        told = shown.shown
         (menu,) = [part for part in parts(told.components) if part["type"] == 3]
         read = ""
         for title in [option["label"] for option in menu["options"]]:

@@ -71,7 +71,6 @@ async def grouped(
         made.model.default = partial(rule, lambda: any("is working on this" in entry.content for entry in log))
         await made.service.start()
         yield made, channels
-        await made.service.stop()
 
 
 def speaker(message: Message) -> str:
@@ -84,8 +83,7 @@ async def test_members_of_a_round_speak_in_turn_also_after_a_kill(
 ) -> None:
     made, rooms = grouped
     spoken = [await made.ask(made.ana, rooms["round"], f"next {number}") for number in range(2)]
-    await made.service.kill()
-    await made.service.start()
+    await made.service.restart(kill=True)
     spoken += [await made.ask(made.ana, rooms["round"], f"next {number}") for number in range(2, 4)]
     assert [message.content for message in spoken] == ["Ant speaking", "Bee speaking", "Cat speaking", "Ant speaking"]
     assert [speaker(message) for message in spoken] == ["Ant", "Bee", "Cat", "Ant"]

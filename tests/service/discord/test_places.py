@@ -1,6 +1,5 @@
 """How a channel is heard, who answers there, and pausing a source: by command, lasting, with its origin."""
 
-import json
 from pathlib import Path
 
 from tests.service.approvals.approvals import refused, rows, started
@@ -45,8 +44,7 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     assert done.text.endswith(f":R>, for <#{side.id}>).")
     t.model.script(Answer("I hear you."))
     assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
-    await t.service.kill()
-    await t.service.start()
+    await t.service.restart(kill=True)
     t.model.script(Answer("Still."))
     assert (await t.ask(t.ana, side, "and now?")).text == "Still."
     assert "**mention**" in (await t.olga.command("admin mode channel", None, t.general)).text, "elsewhere as before"
@@ -58,8 +56,7 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     assert holding(t, SECRET) == []
     back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
     assert "**mention**" in back.text
-    await t.service.kill()
-    await t.service.start()
+    await t.service.restart(kill=True)
     t.model.script(Answer("Here."))
     assert (await t.ask(t.ana, side, "<@bot> hello")).text == "Here."
     assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
@@ -80,8 +77,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         assert (
             "**Night** answers here (by command" in (await t.olga.command("admin route", {"group": "night"}, side)).text
         )
-        await t.service.stop()
-        await t.service.start()
+        await t.service.restart()
         await t.olga.command("admin route", {"group": "Night", "reach": "server"}, t.general)
         await t.olga.command("admin route", {"group": "Day", "channel": side}, t.general)
         prompts = []
@@ -95,7 +91,6 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
 
 
 async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: Live) -> None:
-    run = t.service.run
     refused(await t.ana.command("owner source pause", {"source": "discord"}), "Only the owner may")
     paused = await t.olga.command("owner source pause", {"source": "discord"})
     assert "is paused" in paused.text
@@ -106,19 +101,14 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     await t.service.stop()
     await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
     await t.service.start()
-    _, out, _ = await run("status")
-    assert "paused; `carina source resume` ends that" in out
-    _, out, _ = await run("source", "list", "--json")
-    assert [each["paused"] for each in json.loads(out)] == [True, False]
-    code, out, _ = await run("chat", "--once", "hello from the terminal")
-    assert code == 0
-    code, _, error = await run("source", "pause", "terminal")
-    assert (code, "cannot be paused" in error) == (1, True)
+    assert "paused; `carina source resume` ends that" in await t.service.said("status")
+    assert [each["paused"] for each in await t.service.data("source", "list")] == [True, False]
+    await t.service.said("chat", "--once", "hello from the terminal")
+    assert "cannot be paused" in await t.service.refused("source", "pause", "terminal")
     assert t.general.from_bot == []
     assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
     t.model.script(Answer("Now I do."), Answer("Now I do."))
-    code, out, _ = await run("source", "resume", "discord")
-    assert (code, "I read and answer Discord again" in out) == (0, True)
+    assert "I read and answer Discord again" in await t.service.said("source", "resume", "discord")
     await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
     heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
     await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
@@ -128,13 +118,11 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
 
 async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
-        told = (await t.ana.command("help", None, t.general)).message
-        assert told is not None
+        told = (await t.ana.command("help", None, t.general)).shown
         await t.ana.select(told, "carina:help", "Your data")
         await until(lambda: "/privacy see" in told.text)
         assert "mentioning me" not in told.text
-        own = (await t.ana.command("settings", None, t.general)).message
-        assert own is not None
+        own = (await t.ana.command("settings", None, t.general)).shown
         assert "Quiet hours: none" in own.text
         assert [part["custom_id"] for part in parts(own.components) if part["type"] == 3] == [
             "carina:set:quiet:reminders",
@@ -150,8 +138,7 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         form = await t.ana.press(own, "Change time zone and quiet hours")
         changed = await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})
         assert "Time zone: Asia/Tokyo. Quiet hours: from 22:30 to 07:00." in changed.text
-        pages = (await t.olga.command("settings", None, t.general)).message
-        assert pages is not None
+        pages = (await t.olga.command("settings", None, t.general)).shown
         await t.olga.select(pages, "carina:settings:page", "This channel")
         await until(lambda: "The mode here is" in pages.text)
         assert "**offline** answers here (by default)" in pages.text

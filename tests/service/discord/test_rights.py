@@ -123,7 +123,6 @@ async def test_every_command_takes_the_right_that_the_policy_gives_it(tmp_path: 
                 assert refused is not may(people, who, action), (name, person, answered.text)
                 assert not refused or action is Action.STATUS or action.value in answered.text, "says another right"
                 assert answered.ephemeral
-        await t.service.stop()
 
 
 def given(option: Mapping[str, Any], t: Live, other: Person) -> Any:

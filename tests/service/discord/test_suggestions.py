@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.approvals.approvals import started
-from tests.service.live_service import NO_MERGING, Live, live_service
+from tests.service.live_service import NO_MERGING, Live
 from tests.wire.discord import Person
 
 TOML = """
@@ -112,8 +112,5 @@ async def test_a_block_its_writers_and_who_may_share_it(offline_archive: Live) -
 
 @pytest.fixture
 async def offline_archive(tmp_path: Path) -> AsyncIterator[Live]:
-    async with live_service(tmp_path) as t:
-        t.configure(NO_MERGING, TOML)
-        await t.service.start()
+    async with started(tmp_path, NO_MERGING, TOML, scripted=False) as t:
         yield t
-        await t.service.stop()

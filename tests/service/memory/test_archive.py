@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.service.approvals.approvals import keep, refused, rows
+from tests.service.approvals.approvals import keep, refused, rows, started
 from tests.service.live_service import Live, live_service
 from tests.service.memory.test_privacy import holding
 from tests.wire.discord import Channel, Person
@@ -108,7 +108,6 @@ async def test_in_direct_messages_commands_use_what_a_message_there_may_and_noth
         away.remove(t.ana)
         text = (await t.ana.command("search", {"text": "stork"})).text
         assert ("back home" in text, "back abroad" in text) == (True, False)
-        await t.service.stop()
 
 
 CAKE, QUETZAL = "loves apple cake", "loves the Quetzalcoatl"
@@ -153,8 +152,7 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
 @asynccontextmanager
 async def birds(folder: Path) -> AsyncIterator[Live]:
     """Storks are spoken of in two channels and in direct messages, and the owner keeps something of them."""
-    async with live_service(folder, scripted=True) as t:
-        await t.service.start()
+    async with started(folder) as t:
         pond = t.guild.text_channel("pond")
         for person, place, text in (
             (t.ana, t.general, "the stork of general"),
@@ -166,14 +164,11 @@ async def birds(folder: Path) -> AsyncIterator[Live]:
         t.model.script(Calls(keep("The stork nests.", category="birds/nests", tags=["roof", "nest"])), Answer("Kept."))
         await t.ask(t.ana, t.general, "<@bot> keep that")
         yield t
-        await t.service.stop()
 
 
 async def searched(t: Live, *words: str) -> list[str]:
     """What the terminal finds, by its words."""
-    code, out, error = await t.service.run("search", *words, "--json")
-    assert code == 0, error
-    return [hit["text"].removeprefix("<@bot> ") for hit in json.loads(out)["hits"]]
+    return [hit["text"].removeprefix("<@bot> ") for hit in (await t.service.data("search", *words))["hits"]]
 
 
 async def offered(person: Person, option: str, typed: str, channel: Channel) -> list[str]:

@@ -10,8 +10,7 @@ from memory.store.database import Rows
 from memory.store.sqlite import connect
 from tests.memory.search.embedding_server import EmbeddingServer, serving
 from tests.service.live_service import Live, first_of, live_service, until
-
-KILLED = -9
+from tests.service.program import KILLED
 
 
 @pytest.fixture
@@ -61,9 +60,7 @@ async def test_what_is_said_and_answered_gets_vectors_and_status_tells(
         assert await until_embedded(t) == 2
         texts = [text for _path, body, _key in embeddings.asked for text in body["input"]]
         assert any(text.endswith("my tortoise is called Fred") for text in texts)
-        _code, out, _error = await t.service.run("status")
-        assert "search by meaning: openai:small: working" in out.splitlines()
-        await t.service.stop()
+        assert "search by meaning: openai:small: working" in (await t.service.said("status")).splitlines()
 
 
 @pytest.mark.parametrize("side", first_of(1, "after", "before"))
@@ -78,7 +75,6 @@ async def test_dying_while_vectors_are_kept_loses_none(
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> hello there")
         assert await until_embedded(t) == 2
-        await t.service.stop()
 
 
 async def test_a_server_that_hangs_stops_neither_answers_nor_the_end(
@@ -88,4 +84,3 @@ async def test_a_server_that_hangs_stops_neither_answers_nor_the_end(
     async with embedding_town(tmp_path, embeddings) as t:
         await t.service.start()
         assert (await t.ask(t.ana, t.general, "<@bot> hello there")).text
-        await t.service.stop()

@@ -1,6 +1,5 @@
 """The real program with a folder, over Discord's sockets: a file is used once, wherever the program dies meanwhile."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,11 +56,8 @@ async def dying(t: Live, folder: Path, call: Call, fault: str) -> Message:
     """The owner's question is answered after the program died at that point."""
     await prepared(t, folder)
     t.model.default = using(call)
-    t.service.environment["CARINA_FAULT"] = fault
-    await t.service.start()
-    await t.olga.dm("what do my papers say?")
-    assert await t.service.ended() == -9
-    del t.service.environment["CARINA_FAULT"]
+    async with t.service.dying(fault):
+        await t.olga.dm("what do my papers say?")
     await t.service.start()
     return await t.olga.direct.wait_for_bot(timeout=60)
 
@@ -73,7 +69,6 @@ async def test_reading_is_done_again(tmp_path: Path, fault: str) -> None:
         answered = await dying(t, tmp_path, READ, fault)
         assert FERRY in answered.text
         assert len(t.olga.direct.from_bot) == 1
-        await t.service.stop()
 
 
 @pytest.mark.parametrize(("fault", "content"), [("filing.write:before", 3), ("filing.write:after", 8)])
@@ -84,6 +79,4 @@ async def test_writing_is_done_at_most_once_and_its_end_is_not_made_up(
     async with live_service(tmp_path / "service", scripted=True) as t:
         answered = await dying(t, tmp_path, APPEND, fault)
         assert "nobody knows whether it took effect" in answered.text
-        _code, out, _error = await t.service.run("folder", "show", "notes", "--json")
-        assert [each["bytes"] for each in json.loads(out)] == [content]
-        await t.service.stop()
+        assert [each["bytes"] for each in await t.service.data("folder", "show", "notes")] == [content]

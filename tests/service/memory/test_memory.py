@@ -77,10 +77,8 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_ser
     assert "There is no block" in secret
     looking, changing = {"History", "Who wrote what"}, {"Edit", "Undo or redo", "Share"}
     for person, offered in ((t.ana, looking), (t.olga, looking | changing)):
-        listed = (await memory(person, "list", t.general)).message
-        assert listed is not None
-        chosen = (await person.select(listed, "Choose one", "persona")).message
-        assert chosen is not None
+        listed = (await memory(person, "list", t.general)).shown
+        chosen = (await person.select(listed, "Choose one", "persona")).shown
         assert {each["label"] for each in chosen.buttons} == offered
     assert await t.ana.autocomplete("memory edit", "label", "", t.general) == []
 

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tests.service.live_service import Live, live_service
+from tests.service.approvals.approvals import started
+from tests.service.live_service import Live
 from tests.wire.discord import Answered
 
 TOML = """
@@ -36,9 +37,7 @@ async def shown(t: Live) -> str:
 
 
 async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.configure(toml=TOML)
-        await t.service.start()
+    async with started(tmp_path, toml=TOML, scripted=False) as t:
         named = await t.olga.autocomplete("memory edit", "field", "", t.general, options={"label": "garden"})
         assert [each.value for each in named] == ["notes", "harvest", "sky.rain", "sky.signs"]
         assert (
@@ -66,14 +65,11 @@ async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
 
 
 async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.configure(toml=TOML)
-        await t.service.start()
+    async with started(tmp_path, toml=TOML, scripted=False) as t:
         for field, words in (("", "name a field"), ("sky.seen", "read-only"), ("x", "x")):
             said = await opened(t, field)
             assert (said.modal, words in said.text) == (None, True), said.text
-        code, _, error = await t.service.run("memory", "edit", "manual", "--text", "word " * 900)
-        assert code == 0, error
+        await t.service.said("memory", "edit", "manual", "--text", "word " * 900)
         said = await t.olga.command("memory edit", {"label": "manual"}, t.general)
         assert said.modal is None
         assert "A form can hold 4,000 characters, but this has 4,500: name one `field` of it" in said.text

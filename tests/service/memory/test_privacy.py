@@ -1,6 +1,5 @@
 """Privacy in the real program: what a person may have done with what is kept of them, down to the files' bytes."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -32,10 +31,7 @@ async def lived(t: Live) -> None:
 
 async def asked_to_erase(person: Person, channel: Channel) -> Message:
     """The question whether it is meant."""
-    asked = await person.command("privacy erase", None, channel)
-    assert asked.ephemeral
-    message = asked.message
-    assert message is not None
+    message = (await person.command("privacy erase", None, channel)).shown
     assert [button["label"] for button in message.buttons] == ["Yes, do it", "No"]
     return message
 
@@ -47,9 +43,8 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     assert "messages: 3 (including direct messages" in seen.text
     assert WORD not in seen.text
     exported = await t.ana.command("privacy export", None, t.general)
-    assert exported.message is not None
-    (file,) = exported.message.attachments
-    data = t.server.world.files[file.id].data.decode()
+    (file,) = exported.shown.attachments
+    data = file.data.decode()
     assert json.loads(data)["person"] == f"discord:{t.ana.id}"
     assert (f"my secret is {WORD}" in data, "tortoise" in data) == (True, False)
 
@@ -64,8 +59,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     assert holding(t, "the tortoise sleeps")
 
     assert "Opted out" in (await t.ana.command("privacy optout", None, t.general)).text
-    await t.service.stop()
-    await t.service.start()
+    await t.service.restart()
     asks = len(t.model.requests)
     await t.ana.say(t.general, f"<@bot> do you remember {WORD}?")
     t.model.script(Answer("Good morning."))
@@ -94,24 +88,15 @@ FAULTS = ("privacy.erase:after", "privacy.receipt:before", "privacy.begin:after"
 @pytest.mark.parametrize("fault", first_of(2, *FAULTS))
 async def test_an_erasure_that_dies_half_way_is_ended_at_the_next_start(tmp_path: Path, fault: str) -> None:
     async with live_service(tmp_path, scripted=True) as t:
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        await lived(t)
-        question = await asked_to_erase(t.ana, t.general)
-        pressing = asyncio.create_task(t.ana.press(question, "Yes, do it"))
-        assert await t.service.ended() != 0
-        pressing.cancel()
-        await asyncio.gather(pressing, return_exceptions=True)
-        del t.service.environment["CARINA_FAULT"]
+        async with t.service.dying(fault) as doing:
+            await lived(t)
+            doing(t.ana.press(await asked_to_erase(t.ana, t.general), "Yes, do it"))
         await t.service.start()
         assert holding(t) == []
-        code, out, _ = await t.service.run("privacy", "see", f"discord:{t.ana.id}", "--json")
-        assert code == 0
-        (receipt,) = json.loads(out)["erasures"]
+        (receipt,) = (await t.service.data("privacy", "see", f"discord:{t.ana.id}"))["erasures"]
         assert receipt["done_at"]
         assert receipt["stores"][0]["before"]["archival"] == 1
         assert receipt["left"] == []
-        await t.service.stop()
 
 
 async def test_the_owner_does_the_same_by_command_with_and_without_a_service(t: Live) -> None:
@@ -120,29 +105,20 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(t: 
     code, out, error = await run("privacy", "erase", ana)
     assert (code, out) == (2, "")
     assert "--yes" in error
-    code, _, error = await run("privacy", "see", "ana")
-    assert code == 1
-    assert "is not a person" in error
-    code, out, _ = await run("privacy", "export", ana, "--json")
-    assert WORD in json.dumps(json.loads(out)["constellations"])
-    code, out, _ = await run("privacy", "optout", ana)
-    assert (code, "Opted out" in out) == (0, True)
+    assert "is not a person" in await t.service.refused("privacy", "see", "ana")
+    assert WORD in json.dumps((await t.service.data("privacy", "export", ana))["constellations"])
+    assert "Opted out" in await t.service.said("privacy", "optout", ana)
     await run("jobs", "run", "sleeptime")
     called = "SELECT 1 FROM jobs WHERE last_detail = 'no turn was needed'"
     await until(lambda: rows(t, called), what="a word of hers in what a job says")
-    code, out, _ = await run("privacy", "erase", ana, "--yes")
-    assert code == 0
-    assert "and found none" in out
+    assert "and found none" in await t.service.said("privacy", "erase", ana, "--yes")
     assert holding(t) == []
     await t.service.stop()
 
-    code, out, _ = await run("privacy", "see", ana)
-    assert "Opted out since" in out
-    code, out, _ = await run("privacy", "erase", f"discord:{t.olga.id}", "--yes", "--json")
-    assert json.loads(out)["left"] == []
+    assert "Opted out since" in await t.service.said("privacy", "see", ana)
+    assert (await t.service.data("privacy", "erase", f"discord:{t.olga.id}", "--yes"))["left"] == []
     assert holding(t, "the tortoise sleeps") == []
-    code, out, _ = await run("privacy", "resume", ana)
-    assert (code, "Resumed" in out) == (0, True)
+    assert "Resumed" in await t.service.said("privacy", "resume", ana)
     await t.service.start()
     t.model.script(Answer("Hello Ana."))
     assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Hello Ana."

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import pause_jobs, refused, rows
-from tests.service.live_service import Live, first_of, live_service, one_day, until
+from tests.service.approvals.approvals import refused, rows, started
+from tests.service.live_service import Live, first_of, one_day, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
@@ -59,14 +59,10 @@ def tells(request: Request) -> Reply:
 
 @pytest.fixture
 async def t(tmp_path: Path) -> AsyncIterator[Live]:
-    async with live_service(tmp_path, scripted=True) as made:
-        made.configure(toml=AGENTS)
+    async with started(tmp_path, toml=AGENTS) as made:
         made.model.default = tells
-        await made.service.start()
-        pause_jobs(made)
         await one_day()
         yield made
-        await made.service.stop()
 
 
 def edit(t: Live, *statements: str) -> None:
@@ -95,8 +91,7 @@ def job(t: Live, identifier: str) -> tuple[object, object]:
 async def ran(t: Live, identifier: str) -> str:
     """Run a job now; what came of it."""
     before, _ = job(t, identifier)
-    code, _, error = await t.service.run("jobs", "run", identifier)
-    assert code == 0, error
+    await t.service.said("jobs", "run", identifier)
     await until(lambda: job(t, identifier)[0] != before, 30, what=identifier)
     return str(job(t, identifier)[1])
 
@@ -116,12 +111,10 @@ async def test_summaries_are_shown_to_those_who_may_know_them(t: Live) -> None:
     refused(await t.olga.command("summary agent", {"agent": "Moon"}), "no agent 'Moon'")
     names = await t.olga.autocomplete("summary agent", "agent", "anc", t.general)
     assert [each.value for each in names] == ["Anchor"]
-    _, out, _ = await t.service.run("summary", "constellation", "--json")
-    found = sorted(json.loads(out), key=lambda row: row["of"])
+    found = sorted(await t.service.data("summary", "constellation"), key=lambda row: row["of"])
     told = "They spoke of the fence.", "openai:scripted"
     assert [(row["of"], row["text"], row["by"]) for row in found] == [(span, *told) for span in SPANS]
-    _, out, _ = await t.service.run("summary", "--json")
-    assert sorted(row["of"] for row in json.loads(out)) == SPANS
+    assert sorted(row["of"] for row in await t.service.data("summary")) == SPANS
 
 
 async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
@@ -129,11 +122,8 @@ async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
     await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
     await t.service.stop()
     edit(t, due)
-    t.service.environment["CARINA_FAULT"] = fault
-    await t.service.start()
-    await t.service.run("jobs", "run", name)
-    await t.service.ended()
-    del t.service.environment["CARINA_FAULT"]
+    async with t.service.dying(fault):
+        await t.service.run("jobs", "run", name)
     edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
     await t.service.start()
     await until(lambda: job(t, name)[0], 30, what="the job")

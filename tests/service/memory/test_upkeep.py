@@ -32,19 +32,14 @@ async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(
     for words in NEAR:
         await kept(t, t.ana, t.general, words)
     t.model.default = lambda request: Answer(MERGE if "You tidy" in request.system else "{}")
-    await t.service.stop()
-    t.service.environment["CARINA_FAULT"] = fault
-    await t.service.start()
-    code, _out, _error = await t.service.run("dream", "run")
-    assert code != 0
-    assert await t.service.ended() < 0
-    del t.service.environment["CARINA_FAULT"]
+    async with t.service.dying(fault):
+        code, _out, _error = await t.service.run("dream", "run")
+        assert code != 0
     await t.service.start()
     standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL ORDER BY n"
     left = [row[0] for row in rows(t, standing)]
     assert left == ([NEAR[1]] if fault == "dreams.store:after" else list(NEAR))
-    code, _out, error = await t.service.run("dream", "run")
-    assert (code, error) == (0, "")
+    await t.service.said("dream", "run")
     assert rows(t, standing) == [(NEAR[1],)]
     assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
     assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
@@ -68,15 +63,11 @@ async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_
 
     async with started(tmp_path) as t:
         t.model.default = answers
-        await t.service.stop()
-        t.service.environment["CARINA_FAULT"] = fault
-        await t.service.start()
-        # It is written out beside the turn that saved it: the service may die before that turn has answered.
-        said = await t.ana.say(t.general, f"<@bot> {NOTE}")
-        assert await t.service.ended() < 0
+        async with t.service.dying(fault):
+            # It is written out beside the turn that saved it: the service may die before that turn has answered.
+            said = await t.ana.say(t.general, f"<@bot> {NOTE}")
         standing = "SELECT content FROM archival_entries ORDER BY n"
         assert rows(t, standing) == [(NOTE,), (FED,)][: 2 if fault == "expansion.keep:after" else 1]
-        del t.service.environment["CARINA_FAULT"]
         change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")
         await t.service.start()
         over = "SELECT status, last_detail FROM jobs WHERE kind = 'expand'"
@@ -96,15 +87,13 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         t.model.default = lambda request: Answer(wishes if "Infer lasting" in request.system else "{}")
         t.model.script(Answer("Noted."))
         answer = await t.ask(t.olga, t.olga.direct, "I always take my pills at eight")
-        code, _out, error = await t.service.run("dream", "run")
-        assert code == 0, error
+        await t.service.said("dream", "run")
         ((job,),) = rows(t, "SELECT id FROM jobs WHERE kind = 'preference'")
         await t.service.run("jobs", "run", job)
         card = await t.olga.direct.wait_for_bot(after=answer)
         assert words in card.text
         assert [button["label"] for button in card.buttons] == ["Use it", "Forget it"]
-        await t.service.kill()
-        await t.service.start()
+        await t.service.restart(kill=True)
         standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
         assert rows(t, standing) == []
         pressed = await t.olga.press(card, "Use it")
@@ -135,12 +124,9 @@ async def test_a_death_in_other_upkeep_is_made_good_by_the_next_run(
     await t.ask(t.olga, t.olga.direct, "hello")
     await t.service.stop()
     change(t, statement)
-    t.service.environment["CARINA_FAULT"] = f"{point}:{side}"
-    await t.service.start()
-    await t.service.run("jobs", "run", job)
-    assert await t.service.ended() < 0
+    async with t.service.dying(f"{point}:{side}"):
+        await t.service.run("jobs", "run", job)
     assert rows(t, left) == [(done[side == "after"],)]
-    del t.service.environment["CARINA_FAULT"]
     change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
     await t.service.start()
     await eventually(lambda: rows(t, left) == [(done[1],)], f"{job} is done")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.approvals.approvals import change, rows, started
 from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
-from tests.wire.discord import Answered, Channel, Message, Person
+from tests.wire.discord import Channel, Message, Person
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
 
@@ -38,12 +38,6 @@ def as_seen(shown: Message) -> Message:
     return dataclasses.replace(shown, only_for=None, components=copy.deepcopy(shown.components))
 
 
-def shown_in(said: Answered) -> Message:
-    assert said.ephemeral
-    assert said.message is not None
-    return said.message
-
-
 def forge(shown: Message, label: str, custom_id: str) -> Message:
     """The same with another id behind a button, as if somebody had made one up."""
     made = as_seen(shown)
@@ -55,7 +49,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     t, content = scripted, "Ana keeps a quagga in the barn."
     channel = t.guild.text_channel("quagga")
     told, answer = await answered(t, t.ana, channel, content, "quagga")
-    shown = shown_in(await t.ana.menu(MENU, answer))
+    shown = (await t.ana.menu(MENU, answer)).shown
     assert f"> {content}" in shown.text
     assert f"https://discord.com/channels/{t.guild.id}/{channel.id}/{told.id}" in shown.text
     assert "by Annie in \\#quagga in Home; everyone on that server can read it" in shown.text
@@ -97,13 +91,13 @@ async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(
     )
     await t.ask(t.ana, channel, "<@bot> do keep that")
     answer = await t.ask(t.ana, channel, "<@bot> what of it?")
-    shown = shown_in(await t.ana.menu(MENU, answer))
+    shown = (await t.ana.menu(MENU, answer)).shown
     long = entry_with(t, kept[1].strip())
     change(t, "UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
-    refused = await t.ana.press(shown_in(await t.ana.select(shown, PICK, f"entry:{long}")), "Correct")
+    refused = await t.ana.press((await t.ana.select(shown, PICK, f"entry:{long}")).shown, "Correct")
     assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
     chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, kept[0])}")
-    assert "only in our direct messages" in (await t.ana.press(shown_in(chosen), "Only in DMs")).text
+    assert "only in our direct messages" in (await t.ana.press(chosen.shown, "Only in DMs")).text
     assert kept[0] not in (await t.olga.menu(MENU, answer)).text
 
 
@@ -123,11 +117,11 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
     t.model.script(Calls(Call("recall", {"operation": "insert", "content": secret})), Answer("Kept."))
     await t.ask(bea, bea.direct, "keep that to yourself")
     _told, answer = await answered(t, t.ana, channel, content, "lynx")
-    shown = shown_in(await t.ana.menu(MENU, answer))
+    shown = (await t.ana.menu(MENU, answer)).shown
     picked = [part for part in parts(shown.components) if part.get("placeholder") == PICK]
     if picked:  # earlier lynxes were found as well
         chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, content)}")
-        shown = shown_in(chosen)
+        shown = chosen.shown
     named = custom_id.format(entry=entry_with(t, content), theirs=entry_with(t, secret))
     with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
         pressed = await t.ana.press(forge(shown, "Forget", named), "Forget")
@@ -141,10 +135,9 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
 async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         _told, answer = await answered(t, t.ana, t.general, "Ana keeps a dodo.", "dodo")
-        shown = shown_in(await t.ana.menu(MENU, answer))
+        shown = (await t.ana.menu(MENU, answer)).shown
         form = await t.ana.press(shown, "Correct")
-        await t.service.kill()
-        await t.service.start()
+        await t.service.restart(kill=True)
         assert (await t.ana.submit_modal(form, {"text": "Ana keeps an auk."})).text.startswith("Corrected.")
         entry_with(t, "Ana keeps an auk.")
         assert "Ana keeps an auk." in (await t.ana.command("why", channel=t.general)).text

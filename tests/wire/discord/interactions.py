@@ -82,6 +82,13 @@ class Answered:
         return self.message is not None and self.message.ephemeral
 
     @property
+    def shown(self) -> Message:
+        """The message, which nobody else sees."""
+        assert self.message is not None
+        assert self.message.ephemeral
+        return self.message
+
+    @property
     def deferred(self) -> bool:
         return self.kind in (5, 6)
 
