@@ -3,25 +3,25 @@
 A question is answered with what is found in memory and its source, or honestly that nothing was found.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 
 from msgspec import Struct
 
 from bot.models.base import AssistantMessage, Call, UserMessage
-from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, names_all, read_fact, read_question
+from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
-from bot.models.offline.text import LONGEST, detect, queries, sentences
+from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, FailedError, Lines, Record
-from memory.store.records import replace
 from sources.text import one_line
 
 _SHOWN, _LONG_TEXT, _LONGEST_ENTRY = 5, 300, 4_000
 _HITS, _NEWEST = 20, 50
 _MOST_LISTED, _MOST_SAID, _MOST_ROWS = 30, 12, 40
 _LONGEST_LINE, _LONGEST_NAMED = 160, 100
-_SAID = "constellation_messages"  # what somebody told one agent, or wanted forgotten, another knows too
+_STORED = {"domain": "archival_memory"}
+_SAID = {"domain": "constellation_messages", "author": "me"}
+"""What somebody told one agent, or wanted forgotten, another knows too."""
 _TAKING_BACK = "forget delete erase remove vergiss vergessen lösche streiche entferne 忘れて 消して 削除"
 
 
@@ -36,18 +36,19 @@ def act(intent: Intent, context: Context) -> Lines:
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
-    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "day": context.language.day(now)}
-    said = say(
-        intent.name or intent.act,
-        text=intent.text,
-        name=context.turn.request.agent or "Carina",
-        help=say("help"),
-        weekday=say("weekdays").split()[now.weekday()],
-        length=intent.number,
-        limit=LONGEST,
-        **clock,
-    )
-    return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name == "cannot")
+    filled = {
+        "text": intent.text,
+        "name": context.turn.request.agent or "Carina",
+        "help": say("help"),
+        "time": f"{now:%H:%M}",
+        "zone": context.turn.zone,
+        "weekday": say("weekdays").split()[now.weekday()],
+        "day": context.language.day(now),
+        "length": intent.number,
+        "limit": LONGEST,
+    }
+    friendly, beyond = intent.act in ("talk", "statement"), intent.name == "cannot"
+    return Lines(say(intent.name or intent.act, **filled), friendly=friendly, beyond=beyond)
 
 
 def _unknown(context: Context) -> Lines:
@@ -78,22 +79,20 @@ class FoundRecord(Struct, frozen=True):
     own: bool
 
 
-def _searches(step: str, wanted: Iterable[str], context: Context, **conditions: str) -> list[Call]:
-    return [
-        context.call(f"{step}{number}", "search", query=query, limit=_HITS, **conditions)
-        for number, query in enumerate(wanted)
-    ]
+def _searches(
+    step: str, wanted: Iterable[str], where: Mapping[str, str], context: Context, most: int = _HITS
+) -> list[Call]:
+    return [context.call(f"{step}{n}", "search", query=each, limit=most, **where) for n, each in enumerate(wanted)]
 
 
 def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRecord]:
     """The statements of these records; of what somebody said twice, or took back, only the newest."""
     current: dict[tuple[bool, str], FoundRecord] = {}
     for record in sorted(records, key=lambda one: one.order):
-        if record.id in context.turn.gone or record.role == "assistant":
-            continue
-        for shown, clause in _stated(record, context):
-            one = FoundRecord(record, shown, read_fact(clause, context.language), record.told_by(context.speaker))
-            current[one.own, one.fact.flat] = one
+        if record.id not in context.turn.gone and record.role != "assistant":
+            for shown, clause in _stated(record, context):
+                one = FoundRecord(record, shown, Fact(clause, context.language), record.told_by(context.speaker))
+                current[one.own, one.fact.flat] = one
     return list(current.values())
 
 
@@ -103,31 +102,28 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
     Each as it is shown and as it is read: a clause that cannot stand alone is shown with its sentence.
     """
     language = detect(record.text, context.language.code)
-    parser = Parser(language, context.turn.now)
+    parser, text = Parser(language, context.turn.now), record.text[:_LONGEST_ENTRY]
     if record.kind == "message":
-        texts = [] if record.text.strip() in context.turn.said else list(parser.statements(record.text))
-    elif len(record.text) > _LONG_TEXT or record.kind == "block":
-        text = record.text[:_LONGEST_ENTRY]
-        texts = [text[start:end].strip() for start, end in sentences(text, language)]
+        texts = [] if text.strip() in context.turn.said else list(parser.statements(text))
+    elif len(text) > _LONG_TEXT or record.kind == "block":
+        texts = list(map(str.strip, language.sentences(text)))
     else:
-        texts = [] if parser.is_question(record.text) else [record.text]
-    for text in texts:
-        for clause in clauses(text, language):
-            yield (clause if language.spaced else text), clause
+        texts = [] if parser.is_question(text) else [text]
+    for each in texts:
+        yield from ((clause if language.spaced else each, clause) for clause in clauses(each, language))
 
 
 def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Context) -> list[FoundRecord]:
     """What the person said in conversation, without what they wanted forgotten afterwards."""
-    taken = []
     for order in orders:
         language = detect(order.text, context.language.code)
         if order.role != "assistant" and order.text.strip() not in context.turn.said:
-            intents = Parser(language, context.turn.now).parse(order.text)
-            what = [read_question(each.text, language, plain=True) for each in intents if each.act == "forget"]
-            taken += [(order.order, each) for each in what]
-    return [
-        one for one in said if not any(one.record.order < when and names_all(what, one.fact) for when, what in taken)
-    ]
+            for intent in Parser(language, context.turn.now).parse(order.text):
+                what = Question(intent.text, language, plain=True) if intent.act == "forget" else None
+                said = [
+                    one for one in said if not (what and one.record.order < order.order and names_all(what, one.fact))
+                ]
+    return said
 
 
 def _ask(intent: Intent, context: Context) -> Lines:
@@ -135,20 +131,22 @@ def _ask(intent: Intent, context: Context) -> Lines:
 
     The newest are read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
     """
-    asked, question = intent.text, read_question(intent.text, context.language)
+    asked, question = intent.text, Question(intent.text, context.language)
     if not question.terms:
         return _unknown(context)
-    wanted = queries(question.words, question.concepts, context.language) or (asked[:200],)
-    first = _searches("find", wanted, context, domain="archival_memory")
-    newest = context.call("newest", "search", query="", domain="archival_memory", limit=_NEWEST)
-    together = [newest] if question.concepts & context.language.words("shared") else []
+    wanted = context.language.queries(question.words, question.concepts) or (asked[:200],)
+    first = _searches("find", wanted, _STORED, context)
+    newest = _searches("newest", [""], _STORED, context, _NEWEST)
+    together = newest if question.concepts & context.language.words("shared") else []
     if lines := _tell(_entries_found(context.hits(*first, *together), context), question, context):
         return lines
-    heard = _searches("heard", wanted, context, domain=_SAID, author="me")
-    taken = context.call("heard_taken", "search", query=_TAKING_BACK, domain=_SAID, author="me", limit=_NEWEST)
-    context.make(newest, *heard, taken)
-    entries = _entries_found(context.hits(*first, newest), context)
-    said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(taken), context)
+    heard, orders = (
+        _searches("heard", wanted, _SAID, context),
+        _searches("taken", [_TAKING_BACK], _SAID, context, _NEWEST),
+    )
+    context.make(*newest, *heard, *orders)
+    entries = _entries_found(context.hits(*first, *newest), context)
+    said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)
     return (
         _tell(entries, question, context)
         or _tell(said, question, context)
@@ -167,17 +165,15 @@ def _tell(found: list[FoundRecord], question: Question, context: Context) -> Lin
     judged = [(one, fitting) for one in found if (fitting := fit(question, one.fact)) and (one.own or fitting.full)]
     if not judged:
         return None
-    best_own, best = max((one.own, fitting) for one, fitting in judged)
-    pool = [one for one, fitting in judged if (one.own, fitting) == (best_own, best)]
+    best = max((one.own, fitting) for one, fitting in judged)
     newest: dict[str, FoundRecord] = {}
     older: dict[str, FoundRecord] = {}
-    for one in sorted(pool, key=lambda one: one.record.order, reverse=True):
-        if newest.setdefault(one.fact.key, one) is not one:
+    for one, fitting in sorted(judged, key=lambda each: each[0].record.order, reverse=True):
+        if (one.own, fitting) == best and newest.setdefault(one.fact.key, one) is not one:
             older.setdefault(one.fact.key, one)
-    together = question.kind != "count" and (
-        question.concepts & context.language.words("shared") or len(question.terms) == 1
-    )
-    return _found_say(list(newest.values())[: _SHOWN if together else 1], older, context, full=best.full)
+    shared = question.concepts & context.language.words("shared") or len(question.terms) == 1
+    together = question.kind != "count" and shared
+    return _found_say(list(newest.values())[: _SHOWN if together else 1], older, context, full=best[1].full)
 
 
 def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines | None:
@@ -188,7 +184,7 @@ def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines 
     own = f"{asked[: whose.start()]}{context.language.say('my')}{asked[whose.end() :]}"
     name = whose["name"].casefold()
     theirs = [one for one in found if not one.own and name in context.name(one.record).casefold().split()]
-    return _tell(theirs, read_question(own, context.language), context)
+    return _tell(theirs, Question(own, context.language), context)
 
 
 def _overheard(question: Question, asked: str, context: Context) -> Lines | None:
@@ -210,80 +206,72 @@ def _slips(found: list[FoundRecord], question: Question, context: Context) -> Li
 
 
 def _found_say(shown: list[FoundRecord], older: dict[str, FoundRecord], context: Context, *, full: bool) -> Lines:
-    language = context.language
-    parts = [] if full else [language.say("nearest")]
-    if len(shown) == 1:
-        parts.append(_told(shown[0], context))
-    else:
-        parts += [language.say("told_list"), *(f"- {_listed(one, context)}" for one in shown)]
+    say, several = context.language.say, len(shown) > 1
+    before = [past for key, past in older.items() if past.own and any(one.fact.key == key for one in shown)]
+    parts = [] if full else [say("nearest")]
+    parts += [say("told_list")] if several else []
+    parts += [_told(one, context, several=several) for one in shown]
     parts += [
-        language.say("earlier", fact=language.shown(past.text), source=context.source(past.record))
-        for key, past in older.items()
-        if past.own and any(one.fact.key == key for one in shown)
+        say("earlier", fact=context.language.shown(one.text), source=context.source(one.record)) for one in before
     ]
     return Lines("\n".join(parts), beyond=not full)
 
 
-def _words(one: FoundRecord, context: Context) -> str:
+def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
     """One's own words in one's language as we say them; others and another language are quoted."""
-    if one.own and one.record.kind != "block" and one.fact.language.code == context.language.code:
-        return context.language.shown(one.text)
-    return context.language.quote(" ".join(one.text[:_LONG_TEXT].split()))
-
-
-def _told(one: FoundRecord, context: Context) -> str:
-    said = _words(one, context)
-    phrase = "told" if context.language.begins("flowing", said) else "told_colon"
-    if one.record.kind == "block":
+    language, record = context.language, one.record
+    own = one.own and record.kind != "block" and one.fact.language is language
+    said = language.shown(one.text) if own else language.quote(" ".join(one.text[:_LONG_TEXT].split()))
+    if several:
+        phrase = "listed" if one.own else "listed_other"
+    elif record.kind == "block":
         phrase = "noted"
-    elif not one.own:
-        phrase = "other_said" if one.record.role == "overheard" else "other_told"
-    return context.language.say(phrase, speaker=context.name(one.record), fact=said, source=context.source(one.record))
-
-
-def _listed(one: FoundRecord, context: Context) -> str:
-    speaker = "" if one.own else f"{context.name(one.record)}: "
-    return f"{speaker}{_words(one, context)}{context.source(one.record)}"
+    elif one.own:
+        phrase = "told" if language.begins("flowing", said) else "told_colon"
+    else:
+        phrase = "other_said" if record.role == "overheard" else "other_told"
+    return language.say(phrase, speaker=context.name(record), fact=said, source=context.source(record))
 
 
 def _list_known(_intent: Intent, context: Context) -> Lines:
-    call, say = context.call("list", "search", query="", domain="archival_memory", limit=_NEWEST), context.language.say
-    records = context.hits(call)
-    counted = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival")
-    entries = [one for one in records if one.kind == "entry" and one.id not in context.turn.gone]
+    (call,), say = _searches("list", [""], _STORED, context, _NEWEST), context.language.say
+    stored = [one for one in context.hits(call) if one.kind == "entry"]
+    entries = [one for one in stored if one.id not in context.turn.gone]
     own = [entry for entry in entries if entry.told_by(context.speaker)]
-    lines = [f"- {context.language.shown(entry.text, 300)}{context.source(entry)}" for entry in own[:_MOST_LISTED]]
     left = {
         "known_more": len(own) - _MOST_LISTED,
         "known_others": len(entries) - len(own),
-        "known_older": counted - sum(one.kind == "entry" for one in records),
+        "known_older": sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival")
+        - len(stored),
     }
-    more = [say(phrase, count=count) for phrase, count in left.items() if count > 0]
-    return Lines("\n".join([say("known" if own else "known_none"), *lines, *more]))
+    lines = [
+        say("known" if own else "known_none"),
+        *(
+            say("listed", fact=context.language.shown(each.text, 300), source=context.source(each))
+            for each in own[:_MOST_LISTED]
+        ),
+        *(say(phrase, count=count) for phrase, count in left.items() if count > 0),
+    ]
+    return Lines("\n".join(lines))
 
 
 def _look_back(intent: Intent, context: Context) -> Lines:
     first, last = date.fromisoformat(intent.when), date.fromisoformat(intent.other)
-    until = last + timedelta(days=last < date.max)
-    given = {"query": intent.text, "domain": "conversations", "limit": _MOST_SAID * 2}
-    bounds = {"since": f"{first.isoformat()}T00:00:00Z", "until": f"{until.isoformat()}T00:00:00Z"}
-    found = context.hits(context.call("past", "search", **given, **bounds))
-    heard = [hit for hit in found if hit.text.strip() not in context.turn.said]
-    days = " – ".join(dict.fromkeys(map(context.language.day, (first, last))))
-    if not heard:
-        return context.say("talked_none", span=days)
+    days = {"since": f"{first}T00:00:00Z", "until": f"{last + timedelta(days=last < date.max)}T00:00:00Z"}
+    search = _searches("past", [intent.text], {"domain": "conversations", **days}, context, _MOST_SAID * 2)
+    heard = [hit for hit in context.hits(*search) if hit.text.strip() not in context.turn.said]
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
-    lines = (_said_line(hit, context, "%m-%d %H:%M " if first != last else "%H:%M ") for hit in newest)
-    phrase = "talked_last" if len(heard) > len(newest) else "talked"
-    return Lines("\n".join([context.language.say(phrase, span=days), *lines]))
-
-
-def _said_line(hit: Record, context: Context, clock: str) -> str:
-    when = hit.at.astimezone(context.turn.now.tzinfo).strftime(clock) if hit.at else ""
-    who = context.language.say("you") if hit.mine else context.name(hit)
-    if hit.role == "assistant":
-        who = context.turn.request.agent or context.language.say("myself")
-    return f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}"
+    phrase = "talked_none" if not heard else "talked_last" if len(heard) > len(newest) else "talked"
+    span = " – ".join(dict.fromkeys(map(context.language.day, (first, last))))
+    lines = [context.language.say(phrase, span=span)]
+    for hit in newest:
+        clock = "%m-%d %H:%M " if first != last else "%H:%M "
+        when = hit.at.astimezone(context.turn.now.tzinfo).strftime(clock) if hit.at else ""
+        who = context.language.say("you") if hit.mine else context.name(hit)
+        if hit.role == "assistant":
+            who = context.turn.request.agent or context.language.say("myself")
+        lines.append(f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}")
+    return Lines("\n".join(lines))
 
 
 # --------------------------------------------------------------------------------------------------------- forgetting
@@ -292,30 +280,29 @@ def _said_line(hit: Record, context: Context, clock: str) -> str:
 def _forget(intent: Intent, context: Context) -> Lines:
     """Find the entries that name it, show the person's own, delete after a yes those that were shown, and look what
     they said of it besides."""
-    what, language, say = intent.text, context.language, context.language.say
-    question = read_question(what, language, plain=True)
-    wanted = queries(question.words, (), language)[:1] or (what[:200],)
-    found = context.hits(context.call("find", "search", query=wanted[0], domain="archival_memory", limit=_NEWEST))
-    meant = [hit for hit in found if hit.kind == "entry" and hit.id and hit.id not in context.turn.gone]
-    meant = [hit for hit in meant if names_all(question, read_fact(hit.text, language))]
-    own = [hit for hit in meant if hit.told_by(context.speaker)]
-    listed = [f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own]
-    answers = (
-        each.text for each in reversed(context.turn.before) if isinstance(each, AssistantMessage) and not each.calls
-    )
-    shown = next(answers, "").splitlines() if intent.sure else ()
-    calls = [
-        context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
-        for number, hit in enumerate(own)
+    what, language, say, turn = intent.text, context.language, context.language.say, context.turn
+    question = Question(what, language, plain=True)
+    wanted = language.queries(question.words, ())[:1] or (what[:200],)
+    meant = [
+        hit
+        for hit in context.hits(*_searches("find", wanted, _STORED, context, _NEWEST))
+        if hit.kind == "entry" and hit.id not in turn.gone and names_all(question, Fact(hit.text, language))
     ]
-    # A call that was made is one: with an entry, the answer that showed it is deleted, too.
-    agreed = [call.id in context.turn.made or line in shown for call, line in zip(calls, listed, strict=True)]
-    if own and not any(agreed):
+    own = [hit for hit in meant if hit.told_by(context.speaker)]
+    answers = (each.text for each in reversed(turn.before) if isinstance(each, AssistantMessage) and not each.calls)
+    shown = next(answers, "").splitlines() if intent.sure else ()
+    drops = []
+    for number, hit in enumerate(own):
+        call = context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
+        # A call that was made is one: with an entry, the answer that showed it is deleted, too.
+        if call.id in turn.made or f"- {one_line(hit.text, _LONGEST_LINE)}" in shown:
+            drops.append(call)
+            turn.gone.add(hit.id)
+    if own and not drops:
+        listed = (f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own)
         return Lines("\n".join([say("forget_ask", count=len(own)), *listed, "", say("forget_sure")]))
-    context.turn.gone.update(hit.id for hit in itertools.compress(own, agreed))
-    drops = list(itertools.compress(calls, agreed))
     context.make(*drops)
-    said = context.hits(*_searches("left", wanted, context, domain=_SAID, author="me"))
+    said = context.hits(*_searches("left", wanted, _SAID, context))
     left = {one.record.id for one in _entries_found(said, context) if names_all(question, one.fact)}
     named = language.quote(one_line(what, _LONGEST_LINE))
     if own:
@@ -343,26 +330,26 @@ def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
 # ------------------------------------------------------------------------------------------- reminders, tasks, events
 
 
-def _remind(intent: Intent, context: Context) -> Lines:
-    if intent.other:  # a failure here is none of the new reminder
-        context.make(context.call("instead", "reminders", operation="cancel", which=intent.other))
-    reminder = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
-    said = context.timed("reminded", reminder)
-    return replace(said, text=f"{said.text} {reminder.note}".strip())
+def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[str, Record]]:
+    """What these tools list, each with its tool."""
+    calls = [context.call(tool, tool, operation="list", **given) for tool in tools]
+    context.make(*calls)
+    return [(call.name, row) for call in calls for row in context.rows(call, call.name)]
 
 
-def _task(intent: Intent, context: Context) -> Lines:
-    due = {"due": intent.when} if intent.when else {}
-    return context.timed(
-        "added_due" if due else "added", context.result("add", "tasks", operation="add", title=intent.text, **due)
-    )
-
-
-def _event(intent: Intent, context: Context) -> Lines:
-    known = context.call("known", "events", operation="list", days=366)
-    context.make(known)
+def _keep(intent: Intent, context: Context) -> Lines:
+    """Set a reminder, add a task or an event; what is in the calendar already is not added again."""
+    if intent.act == "remind":
+        if intent.other:  # a failure here is none of the new reminder
+            context.make(context.call("instead", "reminders", operation="cancel", which=intent.other))
+        reminder = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
+        return context.timed("reminded", reminder, reminder.note)
+    if intent.act == "task":
+        due = {"due": intent.when} if intent.when else {}
+        task = context.result("add", "tasks", operation="add", title=intent.text, **due)
+        return context.timed("added_due" if due else "added", task)
     at = Parser(context.language, context.turn.now).moment(intent.when)
-    for row in context.rows(known, "events"):
+    for _, row in _rows(["events"], context, days=366):
         if row.text.casefold() == intent.text.casefold() and row.at == at:
             return context.timed("event_known", row)
     given = {"title": intent.text, "when": intent.when, "ends": intent.other}
@@ -370,13 +357,11 @@ def _event(intent: Intent, context: Context) -> Lines:
 
 
 def _list(intent: Intent, context: Context) -> Lines:
-    tool, given = intent.name, {"days": intent.number} if intent.number else {}
-    call = context.call(tool, tool, operation="list", **given)
-    context.make(call)
-    rows = context.rows(call, tool)[:_MOST_ROWS]
-    lines = [f"- {' – '.join(filter(None, (row.text, context.when(row))))}" for row in rows]
-    none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
-    return Lines("\n".join([context.language.say(f"{tool}_listed"), *lines])) if rows else context.say(f"{tool}_{none}")
+    rows = _rows([intent.name], context, **({"days": intent.number} if intent.number else {}))
+    if not rows:  # the owner alone may hear all there is
+        return context.say(f"{intent.name}_{'none' if context.turn.request.owner else 'none_here'}")
+    lines = (f"- {' – '.join(filter(None, (context.what(row), context.when(row))))}" for _, row in rows[:_MOST_ROWS])
+    return Lines("\n".join([context.language.say(f"{intent.name}_listed"), *lines]))
 
 
 _ENDS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
@@ -391,22 +376,18 @@ _ENDS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 def _end(intent: Intent, context: Context) -> Lines:
     """End or put off the one open task, reminder or event that is meant; else nothing is done."""
     operation, tools, phrase = _ENDS[intent.act]
-    listed = [context.call(tool, tool, operation="list") for tool in tools if tool in context.turn.tools]
-    listed = listed or [context.call(tools[0], tools[0], operation="list")]
-    context.make(*listed)
+    rows = _rows([tool for tool in tools if tool in context.turn.tools] or tools[:1], context)
     parts = intent.text.casefold().split()
-    rows = [(call.name, row) for call in listed for row in context.rows(call, call.name)]
     fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
     if len(fitting) != 1:
         named = context.language.quote(intent.text[:_LONGEST_NAMED])
         return _say(STATEMENT, context) if intent.act == "done_perhaps" else context.say("not_found", text=named)
     tool, row = fitting[0]
     given = {"minutes": intent.number} if intent.number else {}
-    said = context.timed(
-        phrase, context.result("end", tool, operation=operation, which=row.id, **given), count=intent.number
-    )
+    ended = context.result("end", tool, operation=operation, which=row.id, **given)
     steps = _steps(row.id, [each for _, each in rows])
-    return replace(said, text=f"{said.text} {context.language.say('and_steps', count=steps)}") if steps else said
+    more = context.language.say("and_steps", count=steps) if steps else ""
+    return context.timed(phrase, ended, more, count=intent.number)
 
 
 def _steps(task: str, rows: list[Record]) -> int:
@@ -416,17 +397,14 @@ def _steps(task: str, rows: list[Record]) -> int:
 
 
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
-    "remember": _remember,
-    "note": _remember,
+    **dict.fromkeys(("remember", "note"), _remember),
+    **dict.fromkeys(("remind", "task", "event"), _keep),
+    **dict.fromkeys(_ENDS, _end),
     "ask": _ask,
     "forget": _forget,
     "known": _list_known,
     "look_back": _look_back,
     "sum": _sum,
-    "remind": _remind,
-    "task": _task,
-    "event": _event,
     "list": _list,
-    **dict.fromkeys(_ENDS, _end),
 }
 """By act; any other needs no call."""

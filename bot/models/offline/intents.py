@@ -11,8 +11,7 @@ from dateutil.relativedelta import relativedelta, weekday
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
-from bot.models.offline.language import Language
-from bot.models.offline.text import LONGEST, clean, close, content_words, sentences
+from bot.models.offline.language import LONGEST, Language, close
 from memory.store.errors import StoreError
 from scheduler.dates import FoundTime, find_when
 from scheduler.triggers import DateTrigger, next_run
@@ -71,10 +70,9 @@ class Parser(Struct, frozen=True):
         `before` is what the same person said last: what was missing of it is filled in, or it is corrected.
         """
         said = said.strip()
-        text = self.language.replaced("spell", clean(said))
+        text = self.language.clean(said)
         if len(said) > LONGEST:  # refused as a fact, otherwise work for a language model
-            start, end = next(sentences(text, self.language), (0, 0))
-            kept = self.sentence(text[start : min(end, 400)]).act in _KEPT
+            kept = self.sentence(next(self.language.sentences(text), "")[:400]).act in _KEPT
             return (Intent("too_long", number=len(said)) if kept else Intent("say", name="cannot"),)
         if before and (joined := self._following(text, before)):
             return (joined,)
@@ -84,9 +82,8 @@ class Parser(Struct, frozen=True):
 
     def statements(self, text: str) -> Iterator[str]:
         """What a message states as a fact: neither question nor command nor small talk."""
-        part = self.language.replaced("spell", clean(text)[:LONGEST])
-        for start, end in sentences(part, self.language):
-            said = part[start:end].strip()
+        part = self.language.clean(text)[:LONGEST]
+        for said in map(str.strip, self.language.sentences(part)):
             intent = self.sentence(said)
             loose = intent.act in (STATEMENT.act, "done_perhaps") or intent.name == "offer_task"
             if intent.act in _KEPT or (loose and not said.startswith(">")):
@@ -146,8 +143,7 @@ class Parser(Struct, frozen=True):
         """
         found: list[Intent] = []
         before, listing = "", False
-        for start, end in sentences(text, self.language):
-            said = text[start:end]
+        for said in self.language.sentences(text):
             intent, last = self.sentence(said), found[-1] if found else STATEMENT
             tail, gap = before[len(before.rstrip(_TRAILING)) :], " " * self.language.spaced
             joined = f"{before.rstrip()}{gap}{said.lstrip()}"
@@ -173,7 +169,7 @@ class Parser(Struct, frozen=True):
     def _questions(self, intent: Intent) -> Iterator[Intent]:
         """An intent; of a question each one of its sentence ("what's my name and where do I live?")."""
         parts = self.language.split("further", intent.text) if intent.act == "ask" else ()
-        whole = len(parts) > 1 and all(content_words(part, self.language) for part in parts)
+        whole = len(parts) > 1 and all(self.language.content_words(part) for part in parts)
         yield from (Intent("ask", part) for part in parts) if whole else (intent,)
 
     # ---------------------------------------------------------------------------------------------- one sentence
@@ -249,7 +245,7 @@ class Parser(Struct, frozen=True):
     def _memory(self, act: str, what: str, sentence: str) -> Intent:
         """Something to remember or to forget. A question is none ("do you remember where ...?")."""
         asks = sentence.rstrip().endswith(("?", "？")) and not self.language.search("polite", sentence)
-        known = content_words(what, self.language)
+        known = self.language.content_words(what)
         if act == "remember" and asks:
             return Intent("ask", sentence)
         if act == "remember" and (self.is_question(what) or (known and self.language.begins("bare", what))):
@@ -290,7 +286,7 @@ class Parser(Struct, frozen=True):
             while day > self.now.date():  # a day without a year is the last one
                 day -= relativedelta(years=1)
             days = days or (day, day)
-        words = content_words(rest, self.language)
+        words = self.language.content_words(rest)
         topic = " ".join(word for word in words if word not in self.language.words("filler"))
         if days is None and topic:
             return None

@@ -1,4 +1,4 @@
-"""A language of the offline model: its data file, loaded and compiled when it is first spoken, and its grammar.
+"""A language of the offline model: its data file, loaded when it is first spoken, and what its texts are about.
 
 A new language is a new TOML file and its frequent words in `languages.toml`. Patterns look at one cleaned sentence of
 bounded length; they must be free of nested repetition, because anybody may send anything.
@@ -7,15 +7,51 @@ bounded length; they must be free of nested repetition, because anybody may send
 import functools
 import re
 import tomllib
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sources.text import one_line
+from memory.store import fulltext
+from sources.text import one_line, without_call_behind
 
+LONGEST = 4_000
+"""Characters of a message that are read; a longer one is too long for rules."""
 _FOLDER = Path(__file__).parent
 _FRAGMENT = r"\{\{(\w+)\}\}"
+_MOST_SENTENCES = 40
+_SHORTEST_LAST, _SHORTEST_FIRST = 5, 8
+"""Letters of a last and of a first part of a compound that is an idea by itself (Nuss-allergie)."""
+_MOST_SEARCHED = 16
+"""Words of a query that search looks at, the last of which may have been cut off (memory/store/fulltext.py)."""
+_MOST_QUERIES, _MOST_WORDS = 8, 24
+
+
+def uncalled(said: str, name: str) -> str:
+    """What is said to somebody of that name, without the name around it; as it is where nothing is.
+
+    Before the words it is taken off with a colon or comma ("Anchor: hi"), after them as a mention ("hi @Anchor").
+    """
+    if not name:
+        return said
+    called = rf"\A\s{{0,8}}(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?@?{re.escape(name)}\s{{0,8}}[:,]\s*(?=\S)"
+    return without_call_behind(re.sub(called, "", said, flags=re.IGNORECASE), f"@{re.escape(name)}")
+
+
+def close(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
+    """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one.
+
+    Shorter words are too near to others.
+    """
+    short, long = sorted((one, other), key=len)
+    if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
+        return False
+    at = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
+    left, right = short[at:], long[at:]
+    if len(left) != len(right):
+        return left == right[1:]
+    return (wrong and left[1:] == right[1:]) or left == right[1::-1] + right[2:]
 
 
 @functools.cache
@@ -47,6 +83,22 @@ def spoken() -> Mapping[str, LanguageMarks]:
     }
 
 
+def detect(text: str, fallback: str = "en") -> "Language":
+    """The language of a text; the fallback where nothing tells (a number, a name, "ok")."""
+    best = told(text)
+    return language(fallback if fallback in best else best[0])
+
+
+def told(text: str) -> list[str]:
+    """The languages that a text may be in: more than one where nothing tells."""
+    part, scores = text[:2_000].lower(), {}
+    found = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", part)
+    for code, each in spoken().items():
+        scripted = each.script.search(part) is not None
+        scores[code] = sum(map(each.marks.__contains__, found)) + (2 if each.spaced else 1_000) * scripted
+    return [code for code, score in scores.items() if score == max(scores.values())]
+
+
 @functools.cache
 def language(code: str) -> "Language":
     """A language by its code, loaded when it is first asked for."""
@@ -71,7 +123,8 @@ class Language:
         self.negated: Mapping[str, str] = data["negated"]
         """What an idea becomes under a negation."""
         tables = {name: "|".join(sorted(data[name], key=len, reverse=True)) for name in ("spell", "turn", "verbs")}
-        self._fragments = {**data["fragments"], **tables}
+        months = data["say"]["months"].replace(" ", "|")
+        self._fragments = {**data["fragments"], **tables, "months": months}
         self._same = {form: base for base, forms in data["same"].items() for form in (base, *forms.split())}
         self.patterns = functools.cache(self._patterns)
         self.stem = functools.lru_cache(4096)(self._stem)
@@ -162,6 +215,16 @@ class Language:
         forms = (*(form for form, of in self._same.items() if of == base), *formed)
         return tuple(form for form in dict.fromkeys(forms) if form != word)
 
+    def among(self, stem: str, stems: Iterable[str]) -> bool:
+        """Whether a word is one of these; without spaces also a part of one, in compounds its beginning."""
+        pairs = [sorted((stem, other), key=len) for other in stems if stem]
+        if not self.spaced:
+            return any(short == long or (len(short) > 1 and short in long) for short, long in pairs)
+        return any(
+            short == long or (self.compounds and len(short) >= _SHORTEST_LAST and long.startswith(short))
+            for short, long in pairs
+        )
+
     # ------------------------------------------------------------------------------------------------ its order
 
     def turn(self, fact: str) -> str:
@@ -183,3 +246,77 @@ class Language:
         """The person's own words seen from our side; quoted where turning would get them wrong."""
         text = self.mend(one_line(fact, longest).rstrip(" .!。！"))
         return self.quote(text) if self.search("unturnable", text) else self.turn(text)
+
+    # ------------------------------------------------------------------------------------------------ what a text has
+
+    def clean(self, text: str) -> str:
+        """The beginning of a message without control characters, with what is left out in typing put back."""
+        part = text[: LONGEST + 1].replace("’", "'")
+        if not part.isprintable():
+            part = "".join(
+                each if each in "\n\u200d" or not unicodedata.category(each).startswith("C") else " " for each in part
+            )
+        return self.replaced("spell", self.rewrite("address", part.strip()))
+
+    def sentences(self, text: str) -> Iterator[str]:
+        """Each sentence. Quoted speech is not cut: what stands in quotes is part of its sentence."""
+        ((pattern, _),) = self.patterns("search", "sentence")
+        found = [each for each in pattern.finditer(text) if each[0].strip()]
+        yield from (each[0] for each in found[:_MOST_SENTENCES])
+        if found[_MOST_SENTENCES:]:
+            yield text[found[_MOST_SENTENCES].start() :]
+
+    def tokens(self, text: str) -> list[str]:
+        """Words in the order they stand, lower case, compatibility forms joined (full-width digits)."""
+        flat = unicodedata.normalize("NFKC", text[:LONGEST]).lower().replace("’", "'")
+        return ["".join(each) for each in self.groups("token", flat)]
+
+    def content_words(self, text: str) -> tuple[str, ...]:
+        """The words that carry meaning, lower case, each once, in order."""
+        found: list[str] = []
+        for token in self.tokens(text):
+            kana = self.search("kana", token)
+            for word in self.split("glue", token) if kana else (token.removesuffix("'s"),):
+                short = len(word) < 2 and not word.isdigit() and (self.spaced or kana or word.isascii())
+                if not short and (word not in self.stops or (word in self.telling and not kana)):
+                    found.append(word)
+        return tuple(dict.fromkeys(found))[:_MOST_WORDS]
+
+    def ideas(self, text: str, *, asked: bool) -> dict[str, frozenset[str]]:
+        """Ideas that a text touches, each with the words that did, without spaces and in compounds as a part."""
+        stems, gap = list(map(self.stem, self.tokens(text))), " " * self.spaced
+        parts = [stem[at:] for stem in stems for at in range(1, len(stem) - _SHORTEST_LAST) if self.compounds]
+        line, found = f"{gap}{gap.join((*stems, *parts))}{gap}", {}
+        for name, terms in (self.asked if asked else self.stated).items():
+            meant = {term: self.stem(term) for term in terms}
+            begins = {stem for stem in meant.values() if self.compounds and len(stem) >= _SHORTEST_FIRST}
+            found[name] = frozenset(
+                term for term, stem in meant.items() if f"{gap}{stem}{'' if stem in begins else gap}" in line
+            )
+        longer = [] if gap else [term for hit in found.values() for term in hit]  # 叔母 is no 母
+        kept = {
+            name: frozenset(term for term in hit if not any(term in each and term != each for each in longer))
+            for name, hit in found.items()
+        }
+        return {name: hit for name, hit in kept.items() if hit}
+
+    def queries(self, asked: Iterable[str], touched: Iterable[str]) -> tuple[str, ...]:
+        """Queries of full text search: the words as they stand and in their other forms, and what answers them.
+
+        What answers comes in every language, since people tell things in several. A query holds as many words as search
+        looks at.
+        """
+        parts, touched = list(asked), sorted(touched)
+        parts += [form for word in tuple(parts) for form in self.variants(word)]
+        for other in sorted(map(language, spoken() if touched else ()), key=lambda each: each is not self):
+            terms = [term for name in touched for term in sorted(other.stated.get(name, ()))]
+            parts += [word for term in terms for word in term.split() if len(word) > 2 or not other.spaced]
+            parts += [form for term in terms for form in other.variants(term) if not other.spaced]
+        found: list[str] = []
+        for part in dict.fromkeys(parts):
+            both = f"{found[-1]} {part}" if found else part
+            if found and len(fulltext.terms(both, mode="any")) < _MOST_SEARCHED:
+                found[-1] = both
+            else:
+                found.append(part)
+        return tuple(found[:_MOST_QUERIES])

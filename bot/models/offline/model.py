@@ -13,8 +13,7 @@ from bot.models.base import AssistantMessage, Call, FailedModel, Request, ToolMe
 from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import Language, language, spoken
-from bot.models.offline.text import LONGEST, detect, told, uncalled
+from bot.models.offline.language import LONGEST, Language, detect, language, spoken, told, uncalled
 from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 
@@ -38,7 +37,7 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
         try:
             said.append(act(intent, context))
         except PendingError as pending:
-            calls.extend(pending.calls)
+            calls.extend(pending.args)
     if calls := calls or _forced(turn):
         return "", tuple(calls)
     if not turn.heard and not (newest and newest.speaker):  # timers and jobs get silence

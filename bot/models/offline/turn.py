@@ -36,11 +36,7 @@ class Lines(Struct, frozen=True):
 
 
 class PendingError(Exception):
-    """An intent that needs calls first."""
-
-    def __init__(self, calls: tuple[Call, ...]) -> None:
-        super().__init__()
-        self.calls = calls
+    """An intent that needs calls first, which are its arguments."""
 
 
 class FailedError(Exception):
@@ -152,7 +148,7 @@ class Context(Struct, frozen=True):
             raise FailedError(self.language.say("missing_tool", tool=missing))
         known = self.turn.made | self.turn.results.keys()
         if pending := tuple(call for call in calls if call.id not in known):
-            raise PendingError(pending)
+            raise PendingError(*pending)
 
     def data(self, call: Call) -> Any:
         """The data of a call that was made. Raises FailedError where there is none."""
@@ -216,6 +212,10 @@ class Context(Struct, frozen=True):
             words += f"–{row.ends.astimezone(zone_of(zone)):%H:%M}"
         return self.language.say("join").join(filter(None, (words, row.rule and rule_words(row.rule, code))))
 
-    def timed(self, phrase: str, row: Record, **filled: object) -> Lines:
-        """A phrase about a reminder, a task or an event, with its words and when it is due."""
-        return self.say(phrase, when=self.when(row), text=one_line(row.text, _LONGEST_LINE), **filled)
+    def what(self, row: Record) -> str:
+        return one_line(row.text, _LONGEST_LINE)
+
+    def timed(self, phrase: str, row: Record, more: str = "", **filled: object) -> Lines:
+        """A phrase about a reminder, a task or an event, with its words and when it is due; and what else there is."""
+        said = self.language.say(phrase, when=self.when(row), text=self.what(row), **filled)
+        return Lines(f"{said} {more}".strip())

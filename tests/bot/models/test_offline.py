@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import language
-from bot.models.offline.text import close, detect, queries, uncalled
+from bot.models.offline.language import close, detect, language, uncalled
 from memory.store import fulltext
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
 
@@ -164,7 +163,7 @@ def test_one_slip_is_near(one: str, other: str, near: bool) -> None:
 
 @pytest.mark.parametrize("code", CODES.values())
 def test_a_query_holds_no_more_words_than_search_looks_at(code: str) -> None:
-    wanted = queries(("a1", "b2"), language(code).stated, language(code))
+    wanted = language(code).queries(("a1", "b2"), language(code).stated)
     assert len(wanted) == 8
     assert all(fulltext.terms(query + " zzz9", mode="any")[-1].word == "zzz9" for query in wanted)
     assert " ".join(wanted).startswith("a1 b2 ")
