@@ -15,7 +15,7 @@ from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call, parsed
 from memory import activity
 from memory.agents import Agent
-from memory.blocks.edits import EVENTS, TOOLS, LogContext, append_log
+from memory.blocks.edits import EVENTS, TOOLS, append_log, log_author
 from memory.blocks.store import CheckpointPolicy
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Extras
@@ -30,9 +30,9 @@ def write(
 ) -> None:
     """Add the turn to its logs, inside the transaction that ends it. `tools` gives the names of those it has."""
     turn = material.turn
-    logged = LogContext(material.agent.id, turn.scope.audience, turn.id, policy)
-    append_log(tx, TOOLS, logged, _used(material, tools), now)
-    append_log(tx, EVENTS, logged, _met(material), now)
+    logged = log_author(material.agent.id, turn.scope.audience, now, turn.id, policy)
+    append_log(tx, TOOLS, logged, _used(material, tools))
+    append_log(tx, EVENTS, logged, _met(material))
 
 
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:

@@ -39,7 +39,6 @@ from bot.upkeep.prompts import message_line
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import edits
-from memory.blocks.edits import LogContext
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
 from memory.people import hidden_people
@@ -183,9 +182,9 @@ class Compactor:
             if newest != found.previous or not summaries.unchanged(tx, planned.leaving):
                 return False
             summaries.add(tx, made)
-            logged = LogContext(found.agent.id, found.audience, found.turn.id, self._deps.checkpoints)
+            logged = edits.log_author(found.agent.id, found.audience, now, found.turn.id, self._deps.checkpoints)
             entry = {"summary": f"by {made.strategy}", "messages": len(planned.leaving)}
-            edits.append_log(tx, edits.SUMMARIES, logged, [entry], now)
+            edits.append_log(tx, edits.SUMMARIES, logged, [entry])
             return True
 
         stored = await self._database.write(_STORE, work)

@@ -148,8 +148,9 @@ def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
     """Set a field, a text or a list. Raises Refused for a value that does not fit, by the field's name."""
     kept = fitting(target, value)
     match target.kind:
-        case "list":
-            _fill(loro, target.name, kept)
+        case "list":  # items that stay keep their writers
+            before: Any = loro.get_movable_list(target.name).get_deep_value()
+            make(loro, target.name, by_items(before, kept))
         case "text":
             write_text(loro.get_text(target.name), kept)
         case "counter":
@@ -186,12 +187,6 @@ def _set(kept: LoroMap, name: str, value: Any) -> None:
         kept.insert(name, value)
 
 
-def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
-    """Replace the items of a list; those that stay keep their writers."""
-    before: Any = loro.get_movable_list(name).get_deep_value()
-    make(loro, name, by_items(before, items))
-
-
 def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Splice[Content]]:
     """How to turn one list into another, from end to beginning."""
     old, new = [[json.dumps(item, sort_keys=True) for item in items] for items in (before, after)]
@@ -203,13 +198,9 @@ def add_text(loro: LoroDoc, target: Target, text: str) -> None:
 
 
 def add_line(loro: LoroDoc, target: Target, text: str) -> None:
-    """Add to the end of a text, on a line of its own."""
-    add_text(loro, target, as_new_line(_text(loro, target).to_string(), text))
-
-
-def as_new_line(standing: str, added: str) -> str:
-    """The text to append after `standing`: forms and seeds may leave the last line without a line break."""
-    return f"\n{added}" if added and standing and not standing.endswith("\n") else added
+    """Add to the end of a text, on a line of its own: forms and seeds may leave the last one without a line break."""
+    standing = _text(loro, target).to_string()
+    add_text(loro, target, f"\n{text}" if text and standing and not standing.endswith("\n") else text)
 
 
 def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:

@@ -23,12 +23,21 @@ from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.history import history_of
 from memory.blocks.lifecycle import create_block, ensure_block
 from memory.blocks.lookup import existing_block, own_block, require_fits, require_yes, tell_changed
-from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
+from memory.blocks.records import (
+    LOGS,
+    Author,
+    Block,
+    BlockType,
+    Decision,
+    NewBlock,
+    Operation,
+    Permission,
+)
 from memory.blocks.rows import OpenBlock
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, outline, rendered
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
@@ -197,7 +206,7 @@ def addition(
     block: Block, path: str, text: str, by: Writer, at: datetime, *, own_line: bool = True
 ) -> Callable[..., None]:
     """Adds to the end of a text, or an entry to a log. Raises as `append_block`."""
-    target = changeable(block, path, by)
+    target = changeable(block, path, by_system=by == SYSTEM)
     if isinstance(target.shape, LogSchema):
         fields, entry = target.shape.fields, text.strip()
         value = {fields[0].name: entry} if fields else entry
@@ -369,19 +378,19 @@ def _now(function: Callable[..., None], **arguments: Any) -> _Change:
 
 def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation, change: _Change) -> Block:
     def work(block: Block, document: BlockDocument) -> None:
-        change(block, document, changeable(block, path, author.writer))
+        change(block, document, changeable(block, path, by_system=author.writer == SYSTEM))
 
     return edit_block(tx, author, label, operation, work)
 
 
-def changeable(block: Block, path: str, writer: Writer) -> Target:
+def changeable(block: Block, path: str, *, by_system: bool = False) -> Target:
     """The part at a path, if it may be changed. Raises Refused, BlockRefused."""
     if block.is_text and path:
         raise Refused("block {address} is one text, without fields: use append or replace", address=block.address)
     if not path and isinstance(block.schema, MapSchema | CompositeSchema):
         _require_text(block)
     target = target_of(block.schema, path)
-    if target.read_only and writer != SYSTEM:
+    if target.read_only and not by_system:
         raise BlockRefused(
             "{path} of block {address} is read-only: the system maintains it", path=path, address=block.address
         )
@@ -398,16 +407,14 @@ TOOLS, EVENTS, SUMMARIES = LOGS
 _KEPT, _SHOWN = 200, 10
 
 
-class _Log(Struct, frozen=True):
-    description: str
-    schema: LogSchema
+def _log(description: str, *fields: Field) -> NewBlock:
+    """A log of no agent yet."""
+    schema = LogSchema(fields=fields, display_limit=_SHOWN, max_entries=_KEPT)
+    rights = (BlockType.LOG, Permission.READ_ONLY)
+    return NewBlock(AgentId(""), "", description, OWNER, Trust.SYSTEM, *rights, schema=schema)
 
 
-def _log(description: str, *fields: Field) -> _Log:
-    return _Log(description, LogSchema(fields=fields, display_limit=_SHOWN, max_entries=_KEPT))
-
-
-_LOGS: Mapping[str, _Log] = {
+_LOGS: Mapping[str, NewBlock] = {
     TOOLS: _log(
         "Which tools its agent used here, and whether each worked",
         Field(name="tool", required=True),
@@ -424,18 +431,18 @@ _LOGS: Mapping[str, _Log] = {
 LOG_DESCRIPTIONS = tuple(each.description for each in _LOGS.values())
 
 
-class LogContext(Struct, frozen=True):
+def log_author(
+    agent: AgentId,
+    audience: Audience,
+    now: datetime,
+    turn: TurnId | None = None,
+    policy: CheckpointPolicy = DEFAULT_POLICY,
+) -> Author:
     """Whom a log entry is for: the agent, the hearers of its turn, and the turn in which it happened."""
-
-    agent: AgentId
-    audience: Audience
-    turn: TurnId | None = None
-    policy: CheckpointPolicy = DEFAULT_POLICY
+    return Author(agent, Scope(audience), SYSTEM, Trust.SYSTEM, now, turn, policy=policy)
 
 
-def append_log(
-    tx: Tx, name: str, logged: LogContext, entries: Iterable[Mapping[str, Any]], now: datetime
-) -> Block | None:
+def append_log(tx: Tx, name: str, author: Author, entries: Iterable[Mapping[str, Any]]) -> Block | None:
     """Add entries to a log as one change, creating it if needed; None when there are no entries.
 
     If a block of that name is not a log, nothing is stored: a missing log must not fail a turn. Raises Refused for an
@@ -444,25 +451,14 @@ def append_log(
     added = list(entries)
     if not added:
         return None
-    log = _LOGS[name]
-    block = NewBlock(
-        owner=logged.agent,
-        label=name,
-        description=log.description,
-        audience=logged.audience,
-        trust=Trust.SYSTEM,
-        type=BlockType.LOG,
-        permission=Permission.READ_ONLY,
-        schema=log.schema,
-    )
-    if ensure_block(tx, block, SYSTEM, now).type is not BlockType.LOG:
-        _logger.warning("log_not_kept", agent=logged.agent, label=name, reason="a block of that name is no log")
+    block = replace(_LOGS[name], owner=author.agent, label=name, audience=author.scope.audience)
+    if ensure_block(tx, block, author.now).type is not BlockType.LOG:
+        _logger.warning("log_not_kept", agent=author.agent, label=name, reason="a block of that name is no log")
         return None
 
     def add(found: Block, document: BlockDocument) -> None:
         target = target_of(found.schema, "")
         for entry in added:
-            document.change(partial(add_entry, target=target, value=dict(entry), at=now, by=SYSTEM))
+            document.change(partial(add_entry, target=target, value=dict(entry), at=author.now, by=SYSTEM))
 
-    author = Author(logged.agent, Scope(logged.audience), SYSTEM, Trust.SYSTEM, now, logged.turn, policy=logged.policy)
     return edit_block(tx, author, name, Operation.APPEND, add)

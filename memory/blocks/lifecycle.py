@@ -70,11 +70,11 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
     return block_by_id(tx, new.owner, block)
 
 
-def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block:
+def ensure_block(tx: Tx, spec: NewBlock, now: datetime) -> Block:
     """Create the block if owner, label and audience are free; an existing one only gets new profile and description."""
     found = own_block(tx, spec.owner, spec.label, spec.audience)
     if found is None:
-        return create_block(tx, spec, writer, now)
+        return create_block(tx, spec, SYSTEM, now)
     if (found.profile, found.description) == (spec.profile, spec.description):
         return found
     _require_sound(replace(spec, content=""))
@@ -96,7 +96,7 @@ def ensure_blocks(
         before = known.get((spec.owner, spec.label))
         ours = spec.owner == CONSTELLATION_OWNER  # an agent's own block keeps the description that somebody gave it
         if before is None or (ours and (before.profile, before.description) != (spec.profile, spec.description)):
-            known[spec.owner, spec.label] = ensure_block(tx, spec, SYSTEM, now)
+            known[spec.owner, spec.label] = ensure_block(tx, spec, now)
         found.append((known[spec.owner, spec.label], before is None))
     return found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
-from memory.blocks.edits import KnownVersion, set_seen
+from memory.blocks.edits import KnownVersion, changeable, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named
@@ -14,13 +14,12 @@ from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import text_mark
-from texts import gettext_lazy
 
 
 def fields_by_hand(block: Block) -> list[str]:
     """Paths of the fields and text sections that a person may set; none if the block is one text."""
-    paths = [] if block.is_text else every_target(block.schema)
-    return [path for path in paths if path and not _refusal(block, path)]
+    parts = {} if block.is_text else every_target(block.schema)
+    return [path for path, target in parts.items() if path and not (target.read_only or target.is_log)]
 
 
 def text_of(rows: Rows, block: Block, path: str = "") -> str:
@@ -59,23 +58,10 @@ def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
         raise Refused("this block has fields or sections; {not_one_text}", not_one_text=_NOT_ONE_TEXT)
-    if path and block.is_text:
-        raise Refused("block {label} is one text, without fields", label=block.label)
-    target = target_of(block.schema, path)
-    if refused := _refusal(block, path):
-        raise BlockRefused(refused)
-    return target
-
-
-def _refusal(block: Block, path: str) -> str:
-    target = target_of(block.schema, path)
-    if target.read_only:
-        return gettext_lazy(
-            "{path} of block {address} is read-only: the system maintains it", path=path, address=block.label
-        )
+    target = changeable(block, path)
     if target.is_log:
-        return gettext_lazy("{path} is a log: its entries cannot be changed", path=path or block.label)
-    return ""
+        raise BlockRefused("{path} is a log: its entries cannot be changed", path=path or block.label)
+    return target
 
 
 def _written(document: BlockDocument, target: Target) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from memory.blocks.changes import Change, ChangeKind, Content, Operations, Splice, Step, text_splices
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
-from memory.blocks.sequence import RevertReport, SequenceHistory, prefix, same
+from memory.blocks.sequence import SequenceHistory, prefix, same
 from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 from texts import gettext_lazy, join_lazy
@@ -202,38 +202,38 @@ class Replay:
         or a number leave its range, it stays and the report says so. Raises BlockRefused if a read-only part would
         change.
         """
-        numbers, report = frozenset(numbers), RevertReport()
-        sequences = {path: cuts for path in self.histories if (cuts := self._sequence(path, numbers, report, beside))}
-        counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
+        numbers, lost, kept = frozenset(numbers), list[str](), list[str]()
+        sequences = {path: self._sequence(path, numbers, beside, lost, kept) for path in self.histories}
+        sequences = {path: cuts for path, cuts in sequences.items() if cuts}
+        counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, kept))}
         for path in (*sequences, *counters):
             if self._targets[path].read_only:
                 raise BlockRefused(
                     "{path} was changed in the meantime and is read-only: the system maintains it", path=path
                 )
         if self._logged & numbers:
-            report.kept.append(gettext_lazy("the entries of a log cannot be changed"))
+            kept.append(gettext_lazy("the entries of a log cannot be changed"))
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
-        return Plan(sequences, counters, tuple(report.lost), tuple(report.kept), removed, restored)
+        return Plan(sequences, counters, tuple(lost), tuple(kept), removed, restored)
 
     def _sequence(
-        self, path: str, numbers: frozenset[int], report: RevertReport, beside: bool
+        self, path: str, numbers: frozenset[int], beside: bool, lost: list[str], kept: list[str]
     ) -> Sequence[Splice[Content]]:
         sequence, target = self.histories[path], self._targets[path]
-        found = RevertReport()
-        cuts = sequence.back(numbers, found, beside=beside, most=_most(target))
-        found.lost += [gettext_lazy("an item from before the history begins")] * len(numbers & self._replaced[path])
-        report.lost += [join_lazy("", (prefix(path), words)) for words in found.lost]
+        cuts, gone = sequence.back(numbers, beside=beside, most=_most(target))
+        gone += [gettext_lazy("an item from before the history begins")] * len(numbers & self._replaced[path])
+        lost += [join_lazy("", (prefix(path), words)) for words in gone]
         now: Any = sequence.content()
         after = now
         for cut in cuts:
             after = after[: cut.place] + cut.insert + after[cut.place + cut.delete :]
         if cuts and target.required and not (after.strip() if isinstance(after, str) else after):
-            report.kept.append(gettext_lazy("{path} is required and would be empty", path=path))
+            kept.append(gettext_lazy("{path} is required and would be empty", path=path))
             return ()
         return () if target.kind == "value" and same(_value(target, after), _value(target, now)) else cuts
 
-    def _counter(self, path: str, numbers: frozenset[int], report: RevertReport) -> float:
+    def _counter(self, path: str, numbers: frozenset[int], kept: list[str]) -> float:
         added = self._added[path]
         amount = math.fsum(each for number, each in added[1:] if number in numbers)
         left = math.fsum(each for _, each in added) - amount
@@ -241,7 +241,7 @@ class Replay:
             too_much = gettext_lazy(
                 "{path} would be {left:g}, which is more than a counter holds", path=path, left=left
             )
-            report.kept.append(too_much)
+            kept.append(too_much)
             return 0.0
         return -amount
 

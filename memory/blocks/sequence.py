@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from memory.blocks.changes import Change, ChangeKind, Content, Note, Splice, Step
 from memory.store.errors import BlockCorrupt
@@ -207,15 +207,15 @@ class SequenceHistory:
     # ---------------------------------------------------------------------------------------------- taking back
 
     def back(
-        self, numbers: Collection[int], report: "RevertReport", *, beside: bool, most: int | None = None
-    ) -> list[Splice[Content]]:
-        """The splices that undo some changes, from end to beginning; `report` collects what cannot be undone.
+        self, numbers: Collection[int], *, beside: bool, most: int | None = None
+    ) -> tuple[list[Splice[Content]], list[str]]:
+        """The splices that undo some changes, from end to beginning; and the texts that cannot come back.
 
         Everything that the changes inserted or restored is removed. What they removed is restored if its neighbors on
         both sides still exist and nobody else wrote in between. With `beside`, others may have written in between,
         unless they removed text that these changes inserted there. A list gets no more than `most` items.
         """
-        back = set[int]()
+        back, lost = set[int](), list[str]()
         others = sum(span.stands and span.without(numbers) for span in self.spans)
         room = len(self.spans) if most is None else most - others
         left, right = (self._sides(way, numbers, beside=beside) for way in (-1, 1))
@@ -223,7 +223,7 @@ class SequenceHistory:
             if at in left and left[at] and right[at] and len(back) < room:
                 back.add(at)
             elif at in left:
-                report.lost.append(words_of(span.content))
+                lost.append(words_of(span.content))
 
         def stays(at: int) -> bool:
             return self.spans[at].without(numbers) if self.spans[at].stands else at in back
@@ -237,7 +237,7 @@ class SequenceHistory:
             elif at in back:
                 cuts.append(Splice(place, 0, span.content + end))
             place += len(span.content) if span.stands else 0
-        return cuts[::-1]
+        return cuts[::-1], lost
 
     def _sides(self, way: int, numbers: Collection[int], *, beside: bool) -> dict[int, bool]:
         """The spans that these changes removed from others, each with whether it fits in on that side."""
@@ -318,13 +318,6 @@ def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistor
     for step in steps:
         history.take(step.change, step.splices)
     return history
-
-
-class RevertReport(Struct):
-    """What happened to changes that are taken back; see `Plan`."""
-
-    lost: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -82,7 +82,7 @@ def read_blocks(source: Source) -> tuple[bytes, Iterator[Block]]:
     reader = _Reader(source)
     with suppress(CarError):
         framed = reader.framed(_MOST_HEADER)
-        match None if framed is None else _decoded(framed.data, 0):
+        match None if framed is None else _decoded(framed[1], 0):
             case {"version": 1, "roots": [bytes(root)]} if len(root) == _CID_BYTES:
                 return root, _blocks(reader)
     raise CarError("this is not a CAR file exported by Carina: it begins with something else (at byte 0)")
@@ -90,15 +90,10 @@ def read_blocks(source: Source) -> tuple[bytes, Iterator[Block]]:
 
 def _blocks(reader: "_Reader") -> Iterator[Block]:
     while (framed := reader.framed(MOST_BYTES + _CID_BYTES)) is not None:
-        cid, data = framed.data[:_CID_BYTES], framed.data[_CID_BYTES:]
+        offset, cid, data = framed[0], framed[1][:_CID_BYTES], framed[1][_CID_BYTES:]
         if cid != cid_of(data):
-            raise CarError("the block at byte {offset} is damaged: it does not match its digest", offset=framed.offset)
-        yield Block(framed.offset, cid, data)
-
-
-class _Framed(Struct, frozen=True):
-    offset: int
-    data: bytes
+            raise CarError("the block at byte {offset} is damaged: it does not match its digest", offset=offset)
+        yield Block(offset, cid, data)
 
 
 class _Reader:
@@ -108,8 +103,8 @@ class _Reader:
         self._source = source
         self._offset = 0
 
-    def framed(self, most: int) -> _Framed | None:
-        """The next piece; None at the end of the file. Raises CarError."""
+    def framed(self, most: int) -> tuple[int, bytes] | None:
+        """The next piece, with where it begins; None at the end of the file. Raises CarError."""
         begins, size = self._offset, self._varint()
         if size is None:
             return None
@@ -117,7 +112,7 @@ class _Reader:
         if not data or len(data) < size:
             raise _no_block(begins)
         self._offset += size
-        return _Framed(begins, data)
+        return begins, data
 
     def _varint(self) -> int | None:
         begins, value = self._offset, 0

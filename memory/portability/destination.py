@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memory.people.audience import OWNER
 from memory.portability.car import CarError
-from memory.portability.import_audit import UNDOABLE_TABLES
+from memory.portability.import_audit import UNDOABLE_TABLES, holds
 from memory.portability.imports import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
 from memory.store.clock import to_text
@@ -84,17 +84,12 @@ def _register(tx: Tx, taken: Import, entry: tuple[ConstellationId, PersonId, str
 def placed(taken: Import, rename: str) -> bool:
     """Whether an import was interrupted after the file was moved into place and before it was registered."""
     path = taken.folder / "constellations" / constellation_id(taken, rename) / "carina.db"
-    if taken.staging.exists() or not path.exists():
-        return False
-    with closing(connect(path, read_only=True)) as raw:
-        return Rows(raw).one("SELECT 1 FROM import_audit WHERE origin = ?", (taken.origin,)) is not None
+    return not taken.staging.exists() and path.exists() and holds(path, taken.origin)
 
 
 def is_joined(taken: Import, target: Path) -> bool:
     """Whether a constellation has the rows of this file, from an import that was not undone."""
-    with closing(connect(target, read_only=True)) as raw:
-        sql = "SELECT 1 FROM import_audit WHERE origin = ? AND became <> ''"
-        return Rows(raw).one(sql, (taken.origin,)) is not None
+    return holds(target, taken.origin, undone=False)
 
 
 def join_constellation(taken: Import, target: Path, rename: str) -> None:

@@ -1,7 +1,9 @@
 """The outcome of each imported record, and undoing an import with it."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -11,6 +13,7 @@ from memory.people.audience import OWNER
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, EntryId, snowflakes
 from memory.store.row_mapper import RowMapper
+from memory.store.sqlite import connect
 
 UNDOABLE_TABLES = ("agents", "archival_entries", "messages")
 """Tables from which an import can be removed."""
@@ -44,6 +47,15 @@ def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> N
     if outcome.outcome == "refused" and tx.one(sql, values) is not None:
         return
     tx.insert("import_audit", {**values, "id": snowflakes.next(), "audience": OWNER, "at": now})
+
+
+def holds(path: Path, origin: str, *, undone: bool = True) -> bool:
+    """Whether a constellation's file has the rows of an import; without `undone`, of one that was not undone."""
+    with closing(connect(path, read_only=True)) as raw:
+        rows = Rows(raw)
+        known = rows.one("SELECT 1 FROM sqlite_schema WHERE name = 'import_audit'")
+        sql = "SELECT 1 FROM import_audit WHERE origin = ? AND (? OR became <> '')"
+        return known is not None and rows.one(sql, (origin, undone)) is not None
 
 
 def carried(rows: Rows, source: str, record: str) -> bool:

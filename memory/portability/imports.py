@@ -109,7 +109,9 @@ def verify(open_file: Opener, size: int, progress: Progress) -> VerifiedFile:
                 raise CarError("the file continues after its end, at byte {offset}", offset=block.offset)
             if about is None:
                 about = read_about(block.content(), known)
-            elif (found := _manifest(block, root, about)) is None:
+            elif block.cid == root:
+                found = read_manifest(block.content(), about)
+            else:
                 _note(block, sequence)
             last = block.cid
             progress(min(block.offset / max(size, 1), 1))
@@ -132,10 +134,6 @@ def chunks(open_file: Opener) -> Iterator[Chunk]:
                     whole = [[_whole(each, parts, block.offset) for each in row] for row in rows]
                     yield Chunk(block.offset, table, whole)
                     parts = {}
-
-
-def _manifest(block: Block, root: bytes, about: About) -> Manifest | None:
-    return read_manifest(block.content(), about) if block.cid == root else None
 
 
 def _note(block: Block, sequence: _Sequence) -> None:
@@ -277,7 +275,7 @@ def stage(taken: Import) -> None:
     path = taken.staged
     try:
         require_schema(taken.manifest)
-        if not (path.exists() and _is_whole(path, taken.origin)):
+        if not (path.exists() and import_audit.holds(path, taken.origin)):
             migrations.prepare_at(path, migrations.Kind.CONSTELLATION, taken.manifest.about.schema)
             _fill(taken, path)
             migrations.apply(path, migrations.Kind.CONSTELLATION)
@@ -291,14 +289,6 @@ def stage(taken: Import) -> None:
         raise CarError("the file contains rows that are not valid: {error}", error=error) from error
 
 
-def _is_whole(path: Path, origin: str) -> bool:
-    """Whether an earlier import into this file was completed."""
-    with closing(connect(path)) as raw:
-        rows = Rows(raw)
-        known = rows.one("SELECT 1 FROM sqlite_schema WHERE name = 'import_audit'")
-        return known is not None and rows.one("SELECT 1 FROM import_audit WHERE origin = ?", (origin,)) is not None
-
-
 def _fill(taken: Import, path: Path) -> None:
     """Insert the chunks that are still missing."""
     with closing(connect(path)) as raw:
@@ -309,7 +299,8 @@ def _fill(taken: Import, path: Path) -> None:
         done = int(row["done"] or 0) if row is not None else 0
         for count, chunk in enumerate(chunks(taken.open_file), 1):
             if count > done:
-                _insert(raw, chunk, _columns(taken.manifest, chunk, found), count)
+                columns = () if chunk.table in REGISTRY else _columns(taken.manifest, chunk, found)
+                _insert(raw, chunk, columns, count)
             taken.progress(count / max(taken.verified.chunks, 1))
         if (broken := Rows(raw).one("PRAGMA foreign_key_check")) is not None:
             raise CarError(
@@ -319,15 +310,9 @@ def _fill(taken: Import, path: Path) -> None:
             )
 
 
-def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> Sequence[str] | None:
-    """The columns of a chunk; None for a table of the registry. Raises CarError for anything that no schema has."""
-    if chunk.table in REGISTRY:
-        return None
-    return _require_columns(chunk, manifest.tables[chunk.table].columns, found.get(chunk.table))
-
-
-def _require_columns(chunk: Chunk, columns: Sequence[str], table: Table | None) -> Sequence[str]:
+def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> Sequence[str]:
     """The columns of a chunk, which become part of a statement. Raises CarError for anything that no schema has."""
+    columns, table = manifest.tables[chunk.table].columns, found.get(chunk.table)
     fits = table is not None and set(columns) <= set(table.columns)
     if not fits or any(len(row) != len(columns) for row in chunk.rows):
         raise CarError(
@@ -338,12 +323,13 @@ def _require_columns(chunk: Chunk, columns: Sequence[str], table: Table | None) 
     return columns
 
 
-def _insert(raw: Connection, chunk: Chunk, columns: Sequence[str] | None, count: int) -> None:
+def _insert(raw: Connection, chunk: Chunk, columns: Sequence[str], count: int) -> None:
+    """Insert the rows of a chunk, none without columns: those of the registry are for another file."""
     tx = Tx(raw)
     try:
         with transaction(raw):
-            for row in chunk.rows if columns is not None else ():
-                tx.insert(chunk.table, dict(zip(columns or (), row, strict=True)))
+            for row in chunk.rows if columns else ():
+                tx.insert(chunk.table, dict(zip(columns, row, strict=True)))
             tx.insert("import_state", {"chunks": count})
     except driver.IntegrityError as error:
         raise CarError(
@@ -435,7 +421,7 @@ def registry_rows(taken: Import, found: Mapping[str, Table]) -> dict[str, list[d
     for chunk in chunks(taken.open_file):
         if chunk.table not in REGISTRY:
             break
-        columns = _require_columns(chunk, taken.manifest.tables[chunk.table].columns, found.get(chunk.table))
+        columns = _columns(taken.manifest, chunk, found)
         if taken.trusted or chunk.table not in LINKS:
             held.setdefault(chunk.table, []).extend(dict(zip(columns, row, strict=True)) for row in chunk.rows)
     return held

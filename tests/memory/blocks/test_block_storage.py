@@ -21,7 +21,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, Change
 from memory.blocks.document import Blob, BlobKind, BlockDocument, UnsoundBlob, seal
-from memory.blocks.edits import TOOLS, LogContext, append_log
+from memory.blocks.edits import TOOLS, append_log, log_author
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
 from memory.blocks.targets import PLAIN
@@ -213,10 +213,10 @@ def test_when_nothing_is_sound_the_block_is_begun_anew_from_its_last_text(tx: Tx
 
 def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> None:
     """The end of a turn writes to it: no damage there may keep an agent from answering."""
-    logged = LogContext(ADA, GUILD, TurnId(3))
-    append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW)
+    logged = log_author(ADA, GUILD, NOW, TurnId(3))
+    append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}])
     tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
-    append_log(tx, TOOLS, logged, [{"tool": "recall", "operation": "read", "worked": True}], NOW)
+    append_log(tx, TOOLS, logged, [{"tool": "recall", "operation": "read", "worked": True}])
     (found,) = tx.all("SELECT id, content FROM memory_blocks")
     assert "search" in found["content"]
     assert "recall" in found["content"]
@@ -225,8 +225,8 @@ def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> No
 
 def test_a_block_of_another_kind_with_the_name_of_a_log_ends_no_turn(tx: Tx) -> None:
     create_block(tx, NewBlock(ADA, TOOLS, "Tools", GUILD, Trust.OWNER, content="hammer"), SYSTEM, NOW)
-    logged = LogContext(ADA, GUILD, TurnId(3))
-    assert append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW) is None
+    logged = log_author(ADA, GUILD, NOW, TurnId(3))
+    assert append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}]) is None
     (found,) = tx.all("SELECT content FROM memory_blocks")
     assert found["content"] == "hammer"
 

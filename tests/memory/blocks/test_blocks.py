@@ -407,15 +407,13 @@ def test_a_template_of_another_label_or_owner_is_no_help(tx: Tx) -> None:
 
 
 def test_ensuring_makes_a_block_once_and_then_renews_only_profile_and_description(tx: Tx) -> None:
-    first = ensure_block(tx, new(profile="Mia, member", content="begin"), SYSTEM, NOW)
+    first = ensure_block(tx, new(profile="Mia, member", content="begin"), NOW)
     append_block(tx, author(), "notes", " more")
-    again = ensure_block(
-        tx, new(profile="Mia, moderator", description="People.", content="other", pinned=True), SYSTEM, NOW
-    )
+    again = ensure_block(tx, new(profile="Mia, moderator", description="People.", content="other", pinned=True), NOW)
     assert again.id == first.id
     assert (again.profile, again.description, again.content) == ("Mia, moderator", "People.", "begin more")
     assert not again.pinned
-    assert ensure_block(tx, new(audience=DM), SYSTEM, NOW).id != first.id
+    assert ensure_block(tx, new(audience=DM), NOW).id != first.id
 
 
 AUDIENCES = [PUBLIC, OWNER, GUILD, DM, Audience("guild:discord:2"), CHANNEL]

@@ -1,6 +1,6 @@
 """The system's logs: written when a turn ends, shown in the next, read-only, found when old, and without any words."""
 
-from memory.blocks.edits import EVENTS, LogContext, append_log
+from memory.blocks.edits import EVENTS, append_log, log_author
 from memory.search.hybrid import search
 from memory.search.query import Query
 from tests.bot.agents.tools.test_tools import Scene, append, insert, only
@@ -53,9 +53,9 @@ async def test_no_words_of_anybody_stand_in_a_log(service: Service) -> None:
 
 def test_a_log_keeps_two_hundred_entries_shows_ten_and_the_older_are_found() -> None:
     with blocks_store() as tx:
-        logged = LogContext(ADA, GUILD)
+        logged = log_author(ADA, GUILD, NOW)
         for number in range(21):
-            block = append_log(tx, EVENTS, logged, [{"event": f"thing{10 * number + n}"} for n in range(10)], NOW)
+            block = append_log(tx, EVENTS, logged, [{"event": f"thing{10 * number + n}"} for n in range(10)])
         assert block is not None
         assert len(block.content.splitlines()) == 200
         assert block.shown.splitlines()[0] == "(190 older entries: search finds them)"
