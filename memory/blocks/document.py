@@ -49,9 +49,9 @@ WHOLE = Base()
 
 
 class Blob(Struct, frozen=True):
-    """Stored bytes of a document: an update numbered `seq`, or a checkpoint that covers updates up to `seq`.
+    """Stored bytes of a document: an update numbered `seq`, or a checkpoint or an archive of updates up to `seq`.
 
-    A checkpoint records where its history begins, since Loro could find out only by a slow checkout.
+    Both record where their history begins: for a checkpoint, Loro could find out only by a slow checkout.
     """
 
     kind: BlobKind

@@ -23,22 +23,12 @@ from msgspec import Struct
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, ChangeKind, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
-from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
+from memory.blocks.document import Blob, BlockDocument, blob_digest, pack, unpack
 from memory.blocks.replay import BlockValues, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
 from texts import gettext_lazy
-
-
-class Archive(Struct, frozen=True):
-    """Stored bytes with the changes between two versions."""
-
-    after: int
-    up_to: int
-    data: bytes
-    digest: bytes
-
 
 _NO_PARTS = BlockValues(TEXT, MappingProxyType({}))
 
@@ -127,13 +117,13 @@ class ChangeLog:
         return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]
 
 
-def history_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> ChangeLog:
+def history_of(document: BlockDocument, archives: Sequence[Blob] = ()) -> ChangeLog:
     """The past of a document and its archives, oldest first; it ends at the first unreadable archive."""
     past = own_history(document)
     if played(past.text, past.steps) != document.text():
         raise BlockCorrupt("the changes of the document do not add up to its text")
     for archive in reversed(archives):
-        if archive.after >= past.start:
+        if archive.base.version >= past.start:
             continue  # the document was rebuilt from an older checkpoint
         try:
             past = _joined(archive, past)
@@ -151,17 +141,17 @@ def own_history(document: BlockDocument) -> ChangeLog:
     )
 
 
-def _joined(archive: Archive, newer: ChangeLog) -> ChangeLog:
+def _joined(archive: Blob, newer: ChangeLog) -> ChangeLog:
     """Both pasts joined. Changes in the archive after the start of the newer one were lost in a repair; drop them."""
-    if archive.up_to < newer.start:
-        raise BlockCorrupt("changes {first} to {last} are missing", first=archive.up_to + 1, last=newer.start)
+    if archive.seq < newer.start:
+        raise BlockCorrupt("changes {first} to {last} are missing", first=archive.seq + 1, last=newer.start)
     older = open_archive(archive)
     steps = tuple(step for step in older.steps if step.change.seq <= newer.start)
     if played(older.text, steps) != newer.text:
         raise BlockCorrupt(
             "the archive of changes {first} to {last} does not match what follows",
-            first=archive.after + 1,
-            last=archive.up_to,
+            first=archive.base.version + 1,
+            last=archive.seq,
         )
     return dataclasses.replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
 
@@ -172,9 +162,9 @@ def archived(past: ChangeLog, exported: str) -> bytes:
     return pack(f"{head}\n{exported}".encode())
 
 
-def open_archive(archive: Archive) -> ChangeLog:
+def open_archive(archive: Blob) -> ChangeLog:
     """The past that an archive holds. Raises BlockCorrupt."""
-    named = f"the archive of changes {archive.after + 1} to {archive.up_to}"
+    named = f"the archive of changes {archive.base.version + 1} to {archive.seq}"
     if blob_digest(archive.data) != archive.digest:
         raise BlockCorrupt("{named} does not match its checksum", named=named)
     try:
@@ -184,7 +174,7 @@ def open_archive(archive: Archive) -> ChangeLog:
     except (ValueError, KeyError, TypeError) as error:
         raise BlockCorrupt("{named} cannot be read: {error}", named=named, error=error) from error
     past = ChangeLog(start, text, tuple(steps_of(exported)))
-    if (past.start, past.version) != (archive.after, archive.up_to):
+    if (past.start, past.version) != (archive.base.version, archive.seq):
         raise BlockCorrupt(
             "{named} holds changes {first} to {last}", named=named, first=past.start + 1, last=past.version
         )

@@ -10,7 +10,7 @@ from msgspec import Struct
 from memory.blocks import containers
 from memory.blocks.changes import Change
 from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, blob_digest, salvage
-from memory.blocks.history import Archive, open_archive
+from memory.blocks.history import open_archive
 from memory.blocks.rows import (
     OpenBlock,
     archives_of,
@@ -98,14 +98,13 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
 def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
     head, repairs = head_of(tx, block), list[str]()
     for archive, reason in _bad_archives(tx, block):
-        blob = Blob(BlobKind.ARCHIVE, archive.up_to, archive.data, archive.digest)
-        _quarantine(tx, head, blob, reason, now)
-        repairs.append(f"{reason}: the history before change {archive.up_to + 1} is lost, the text is whole")
+        _quarantine(tx, head, archive, reason, now)
+        repairs.append(f"{reason}: the history before change {archive.seq + 1} is lost, the text is whole")
     return repairs
 
 
-def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Archive, str]]:
-    found = list[tuple[Archive, str]]()
+def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Blob, str]]:
+    found = list[tuple[Blob, str]]()
     for archive in archives_of(rows, block):
         try:
             open_archive(archive)

@@ -14,9 +14,9 @@ from memory.activity import Kind, NewEvent
 from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
 from memory.blocks.changes import Change, ChangeKind, Note, Writer, difference, person_writer
 from memory.blocks.containers import amend, put_back
-from memory.blocks.document import BlockDocument
+from memory.blocks.document import Blob, BlockDocument
 from memory.blocks.edits import save_edit
-from memory.blocks.history import Archive, ChangeLog, history_of
+from memory.blocks.history import ChangeLog, history_of
 from memory.blocks.lookup import access_at, require_fits
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, sealed_of
@@ -33,7 +33,7 @@ class Edit(Struct, frozen=True):
     """Applies changes to one block with somebody's rights and limits; each call makes one change."""
 
     make: Callable[[Callable[[BlockDocument], None]], Block]
-    archives: Callable[[], Sequence[Archive]]
+    archives: Callable[[], Sequence[Blob]]
     """Reads the block's archives."""
     sealed: Callable[[], int] = lambda: 0
     """Returns the newest sealed version: undo stops there, since words were erased from the block."""

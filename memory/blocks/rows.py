@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from memory.blocks.changes import Change
 from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
-from memory.blocks.history import Archive, ChangeLog, history_of
+from memory.blocks.history import ChangeLog, history_of
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockNotFound
@@ -162,11 +162,13 @@ def insert_checkpoint(tx: Tx, opened: OpenBlock, change: Change, data: bytes, ba
     tx.insert("memory_block_checkpoints", values)
 
 
-def archives_of(rows: Rows, block: BlockId) -> list[Archive]:
+def archives_of(rows: Rows, block: BlockId) -> list[Blob]:
     """The archives, oldest first."""
     sql = "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives WHERE block_id = ? ORDER BY up_to_seq"
     found = rows.all(sql, (block,))
-    return [Archive(row["after_seq"], row["up_to_seq"], row["blob"], row["digest"]) for row in found]
+    return [
+        Blob(BlobKind.ARCHIVE, row["up_to_seq"], row["blob"], row["digest"], Base(row["after_seq"])) for row in found
+    ]
 
 
 def block_history(rows: Rows, block: BlockId) -> ChangeLog:
@@ -179,12 +181,12 @@ def archived_up_to(rows: Rows, block: BlockId) -> int:
     return rows.number("SELECT coalesce(max(up_to_seq), 0) FROM memory_block_archives WHERE block_id = ?", (block,))
 
 
-def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datetime, now: datetime) -> None:
+def insert_archive(tx: Tx, opened: OpenBlock, archive: Blob, newest_at: datetime, now: datetime) -> None:
     """Store an archive; `newest_at` is the time of its last change."""
     values: dict[str, Value] = {
         "block_id": opened.id,
-        "up_to_seq": archive.up_to,
-        "after_seq": archive.after,
+        "up_to_seq": archive.seq,
+        "after_seq": archive.base.version,
         "blob": archive.data,
         "digest": archive.digest,
         "newest_at": newest_at,
@@ -197,8 +199,3 @@ def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datet
 def sealed_of(rows: Rows, block: BlockId) -> int:
     """The version up to which only the owner can undo, since words were erased from the block; 0 for none."""
     return rows.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
-
-
-def version_of(rows: Rows, block: BlockId) -> int:
-    """The block's version: the number of its newest change."""
-    return int(head_of(rows, block)["next_seq"]) - 1

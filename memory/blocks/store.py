@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from memory.blocks.changes import Change, played
-from memory.blocks.document import Base, Writer, blob_digest
-from memory.blocks.history import Archive, ChangeLog, archived, own_history
+from memory.blocks.document import Base, Blob, BlobKind, Writer, blob_digest
+from memory.blocks.history import ChangeLog, archived, own_history
 from memory.blocks.repair import repair_block
 from memory.blocks.rows import (
     OpenBlock,
@@ -155,7 +155,7 @@ def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: dateti
     if not newer:
         return
     data = archived(ChangeLog(base.version, base.text, tuple(newer)), document.exported(base.version))
-    archive = Archive(base.version, document.version, data, blob_digest(data))
+    archive = Blob(BlobKind.ARCHIVE, document.version, data, blob_digest(data), base)
     insert_archive(tx, opened, archive, newer[-1].change.at, now)
 
 

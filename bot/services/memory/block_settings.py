@@ -27,7 +27,6 @@ from memory.blocks.lifecycle import (
     unshare_block,
 )
 from memory.blocks.revert import Hand
-from memory.blocks.rows import version_of
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Trust, may_write_down
@@ -164,7 +163,7 @@ class BlockSettings(MemoryService, frozen=True):
 
         def work(tx: Tx) -> WidenedBlock:
             named = find_named(tx, caller.scope, label)
-            if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
+            if (named.block.id, named.block.version) != (looked_at, known.version):
                 raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
             told = _widened(tx, named, audience, caller)
             widen_block(tx, hand, named.block, known, audience)

@@ -59,7 +59,7 @@ from memory.blocks.history import ChangeLog, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand
-from memory.blocks.rows import block_history, version_of
+from memory.blocks.rows import block_history
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people import quiet_hours
 from memory.store.database import Rows, Tx
@@ -120,11 +120,11 @@ class Blocks(MemoryService, frozen=True):
         if not label:
             return _listed(rows, caller)
         named = find_named(rows, caller.scope, label)
-        block, now = named.block, version_of(rows, named.block.id)
-        version = now if version is None else version
-        text = block.content if version == now else block_history(rows, block.id).text_at(version)
+        block = named.block
+        version = block.version if version is None else version
+        text = block.content if version == block.version else block_history(rows, block.id).text_at(version)
         row = _row(rows, named, caller).model_copy(update={"size": len(text)})
-        return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
+        return ShownBlock(row=row, version=version, newest=block.version, text=text, profile=block.profile)
 
     @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY)
     @reads
@@ -189,7 +189,7 @@ class Blocks(MemoryService, frozen=True):
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
         text, which = manual_edits.text_of(rows, block, field), field_mark(field) if field else ""
-        return FormContents.from_record(block, field=which, version=version_of(rows, block.id), text=text)
+        return FormContents.from_record(block, field=which, text=text)
 
     # ------------------------------------------------------------------ going back
 

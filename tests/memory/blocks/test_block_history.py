@@ -14,7 +14,7 @@ from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, by_agent, by_hand, redo, revert, roll_back, undo
-from memory.blocks.rows import block_history, version_of
+from memory.blocks.rows import block_history
 from memory.blocks.targets import PLAIN
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.requests import ApprovalNeeded
@@ -153,7 +153,7 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
 
         for each in before:
             edited(each)
-        changed = version_of(tx, block.id)
+        changed = row(tx).version
         written = edited(mine, MIA)
         wanted, others = content(tx), ""
         undo(by_agent(tx, author(MIA, policy=policy), "notes"), MIA)
@@ -253,7 +253,7 @@ def test_a_revert_leaves_nothing_of_the_writer_and_loses_nothing_of_others(edits
             wanted = text[:at] + new + text[at + size :]
             if wanted != text:
                 write_block(tx, author((AGENT, JOB)[number]), "notes", wanted)
-                if number and version_of(tx, block.id) > after:
+                if number and row(tx).version > after:
                     theirs |= set(new)
             text = wanted
         past = block_history(tx, block.id)
@@ -282,7 +282,7 @@ def test_what_others_wrote_does_not_run_into_the_line_before_what_goes(tx: Tx) -
 
 def test_a_job_that_thought_for_long_wipes_nothing(tx: Tx) -> None:
     block = made(tx, "Ana: likes tea\nBea: likes milk\n")
-    seen = version_of(tx, block.id)
+    seen = row(tx).version
     append_block(tx, author(MIA), "notes", "Cem: likes juice\n")
     replace_in_block(tx, author(MIA), "notes", "milk", "oat milk")
     text = "Ana likes tea and cake\nBea: likes milk\n"
@@ -291,7 +291,7 @@ def test_a_job_that_thought_for_long_wipes_nothing(tx: Tx) -> None:
     assert after.content == "Ana likes tea and cake\nBea: likes oat milk\nCem: likes juice\n"
     with pytest.raises(Refused, match="there is no version 77"):
         write(job, block, text, seen=77)
-    assert write(job, block, "new", seen=version_of(tx, block.id)).content == "new"
+    assert write(job, block, "new", seen=row(tx).version).content == "new"
 
 
 def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> None:

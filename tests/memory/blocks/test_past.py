@@ -177,7 +177,7 @@ def lines(count: int) -> str:
 
 def test_a_long_document_keeps_its_newest_changes_and_archives_the_others(tx: Tx) -> None:
     block = filled(tx, 26)
-    ranges = [(each.after, each.up_to) for each in archives_of(tx, block)]
+    ranges = [(each.base.version, each.seq) for each in archives_of(tx, block)]
     assert ranges == [(0, 12), (12, 20)]
     document = load_block(tx, block, None).document
     assert (document.base.version, document.base.text) == (17, lines(17))
