@@ -59,10 +59,9 @@ from bot.services.memory.summaries import ChangeReport, Summaries
 from bot.services.memory.upkeep import Upkeep
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
-from bot.services.people.approvals import Approvals
+from bot.services.people.approvals import Approvals, Permits
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts, KnownPeople, States
-from bot.services.people.permits import Permits
 from bot.services.people.places import AccountSettings, Places, open_places
 from bot.services.people.privacy import Choices, Privacy
 from bot.services.people.web_access import WebAccess

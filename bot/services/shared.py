@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot.agents.mcp import Servers, open_servers
-from bot.agents.permissions.broker import Broker
+from bot.agents.notices import own_place
+from bot.agents.permissions import policy
+from bot.agents.permissions.broker import Broker, Terms
+from bot.agents.permissions.policy import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
@@ -21,7 +24,6 @@ from bot.secrets import Redactor
 from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
-from bot.services.people.approvals import approval_terms
 from bot.services.people.places import AccountSettings
 from bot.services.people.privacy import Choices
 from bot.services.people.web_access import WebAccess
@@ -33,10 +35,10 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.errors import StoreError
 from memory.store.folder import DataFolder
-from memory.store.ids import PersonId
+from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from sources.base import Endpoint
-from sources.terminal import PERSON, Journal
+from sources.terminal import PERSON, PLACE, Journal
 from texts import error_text
 
 
@@ -64,7 +66,7 @@ async def open_shared(
         configured = await _configured(config, constellations, asked)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))
-        halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), approval_terms(config)
+        halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), _terms(config)
         if not at_rest:
             await halt.restore()
         people, accounts = terms.people, AccountSettings(home, terms.people.selves)
@@ -100,6 +102,35 @@ async def open_shared(
         await served.load()
         stack.push_async_callback(served.opened.close)
         yield served
+
+
+def _terms(config: Config) -> Terms:
+    """Who is in charge and where they are asked, from the configuration."""
+    given, discord = config.approvals, config.discord
+    owner = [PERSON]
+    chain = [PLACE.id]
+    if config.discord_token is not None and config.discord_owner:
+        owner.append(PersonId(f"discord:{config.discord_owner}"))
+        chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
+    if config.serves_bluesky and config.bluesky.owner:
+        owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
+        if config.bluesky.direct_messages:
+            chain.insert(-1, PlaceId(f"bluesky:user:{config.bluesky.owner}"))
+    if config.discord_token is not None and given.channel:
+        chain.insert(0, PlaceId(f"discord:{given.channel}"))
+    admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]
+    for guild, roles in sorted(discord.admins.roles.items()):
+        admins += [policy.role_identity(int(guild), int(role)) for role in sorted(roles)]
+    people = People(tuple(owner), tuple(admins), given.quorum)
+    alone = config.discord_token is not None and not given.channel
+    others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()
+    return Terms(
+        people,
+        tuple(chain),
+        own_place,
+        timedelta(hours=given.expires_hours),
+        tuple(PlaceId(f"discord:user:{person}") for person in others),
+    )
 
 
 async def _configured(config: Config, constellations: Constellations, asked: str | None) -> Constellation:

@@ -64,7 +64,7 @@ async def _fill(s: Site, options: Options) -> None:
                 tools=["recall"] if number % 4 == 0 else [],
                 where="#general" if number % 3 else "",
             )
-            demo._say(writing, 10_000 + number, told)
+            writing.say(10_000 + number, told)
 
     def store(tx: Tx, first: int) -> None:
         agent = agent_named(tx, "Carina")

@@ -8,7 +8,7 @@ from bot.agents.tools import make_tools
 from bot.errors import UserError
 from bot.models.base import Call
 from bot.services.caller import owner_at_terminal
-from bot.services.people.permits import GrantPermit, Permits
+from bot.services.people.approvals import GrantPermit, Permits
 from memory.queue.outbox import CardDetail
 from memory.requests import Verdict
 from sources.base import Place

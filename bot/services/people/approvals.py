@@ -1,63 +1,198 @@
-"""Answers to permission requests, from all interfaces (buttons, commands, the terminal, the control socket)."""
+"""Requests and permissions of agents: answered from all interfaces, granted, revoked, and the log of them."""
 
-from collections.abc import Callable
-from datetime import timedelta
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Struct
+from pydantic import Field
 
-from bot.agents.notices import own_place
 from bot.agents.permissions import cards, policy
-from bot.agents.permissions.broker import Broker, Ruling, Terms
-from bot.agents.permissions.policy import Approver, People
-from bot.config import Config
-from bot.errors import UserError
-from bot.services.names import LARGEST
-from bot.services.transactions import reads
+from bot.agents.permissions.broker import Broker, Ruling
+from bot.agents.permissions.policy import Action, Approver, People
+from bot.agents.tools.base import Tool, Toolset
+from bot.agents.tools.recall import OBSERVATIONS
+from bot.errors import CallError, UserError
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.names import LARGEST, find_living, named_audience, where
+from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Listing, Markup, Result, Row
+from bot.services.transactions import reads, writes
 from bot.storage_retry import repeat
-from memory import requests
-from memory.people.audience import OWNER, Scope
-from memory.requests import Request, Status, Verdict
-from memory.store.clock import Clock
+from memory import agents, blocks, requests
+from memory.agents import Agent
+from memory.blocks import CONSTELLATION_OWNER, BlockType
+from memory.people.audience import OWNER, Audience, Scope
+from memory.people.identities import label_called, person_called, person_named, place_named
+from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
+from memory.store.clock import Clock, from_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import SHORTEST, PersonId, PlaceId, RequestId, place_source
-from sources.terminal import PERSON, PLACE
-from texts import _
+from memory.store.ids import SHORTEST, AgentId, GrantId, PersonId, RequestId, place_source, snowflakes
+from memory.store.row_mapper import ending
+from sources.text import place_title
+from texts import _, gettext_noop, many
 
 _ANSWER = commit_point("approval.answer")
 _EXPIRE = commit_point("approval.expire")
 
 _LOOK_SECONDS = 15.0  # between checks for expired requests
 _OPEN = (Status.WAITING, Status.APPROVED)
+_OWNERS = Scope(OWNER)
+_BLOCK = "block:"
 
 
-def approval_terms(config: Config) -> Terms:
-    """Who is in charge and where they are asked, from the configuration."""
-    given, discord = config.approvals, config.discord
-    owner = [PERSON]
-    chain = [PLACE.id]
-    if config.discord_token is not None and config.discord_owner:
-        owner.append(PersonId(f"discord:{config.discord_owner}"))
-        chain.insert(0, PlaceId(f"discord:user:{config.discord_owner}"))
-    if config.serves_bluesky and config.bluesky.owner:
-        owner.append(PersonId(f"bluesky:{config.bluesky.owner}"))
-        if config.bluesky.direct_messages:
-            chain.insert(-1, PlaceId(f"bluesky:user:{config.bluesky.owner}"))
-    if config.discord_token is not None and given.channel:
-        chain.insert(0, PlaceId(f"discord:{given.channel}"))
-    admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]
-    for guild, roles in sorted(discord.admins.roles.items()):
-        admins += [policy.role_identity(int(guild), int(role)) for role in sorted(roles)]
-    people = People(tuple(owner), tuple(admins), given.quorum)
-    alone = config.discord_token is not None and not given.channel
-    others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()
-    return Terms(
-        people,
-        tuple(chain),
-        own_place,
-        timedelta(hours=given.expires_hours),
-        tuple(PlaceId(f"discord:user:{person}") for person in others),
-    )
+_Request = Annotated[str, Param("Number, as listed", example="1", suggests="requests")]
+_Length = Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)]
+_Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
+_Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
+_Permit = Annotated[str, Param("Number, as listed", example="1", suggests="permits")]
+_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")]
+
+
+class GrantPermit(Arguments):
+    agent: Annotated[str, Param("Name of the agent", example="Carina", suggests="agents")]
+    what: Annotated[
+        str, Field(max_length=100),
+        Param("One of its tools, or block:LABEL to let it write that block", example="recall", suggests="permitted")
+    ]  # fmt: skip
+    audience: Annotated[
+        str,
+        Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True)
+    ] = ""  # fmt: skip
+    arguments: Annotated[
+        str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
+    ] = ""
+    hours: Annotated[
+        float | None,
+        Field(gt=0, le=24 * 366),
+        Param("For how many hours (default: until you revoke it)", metavar="HOURS"),
+    ] = None
+
+
+class RequestRow(Row):
+    """A request as it is shown to those whom it asks, without its arguments."""
+
+    id: str
+    tool: str
+    subject: str
+    reason: str
+    person: str
+    place: str
+    status: str
+    asked: datetime = Field(validation_alias="created_at")
+    until: datetime = Field(validation_alias="expires_at")
+
+    @classmethod
+    def of(cls, rows: Rows, request: Request) -> "RequestRow":
+        return cls.from_record(
+            request,
+            subject=_subject(rows, request.subject),
+            reason=_(request.reason),
+            person=person_named(rows, request.person, _OWNERS) if request.person else "",
+            place=place_title(place_named(rows, request.place, _OWNERS)),
+        )
+
+    phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
+
+
+class GrantRow(Row):
+    """A lasting permission: what an agent may do, for whose ears, until when, and who said so."""
+
+    id: str
+    scope: str = Field(validation_alias="kind")
+    subject: str
+    agent: str
+    arguments: dict[str, Any] = Field(validation_alias="pattern")
+    audience: str
+    readers: str = Field(exclude=True)
+    by: str
+    person: str = Field(exclude=True)
+    name: str = Field(exclude=True)
+    until: datetime | None = Field(validation_alias="expires_at")
+
+    @classmethod
+    def of(cls, rows: Rows, grant: Grant) -> "GrantRow":
+        return cls.from_record(
+            grant,
+            subject=_subject(rows, grant.subject),
+            agent=agents.agent(rows, grant.agent).name,
+            readers=where(rows, grant.audience, _OWNERS),
+            by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
+            name=person_called(rows, grant.person, _OWNERS) if grant.person else "",
+        )
+
+    def line(self, markup: Markup) -> str:
+        until = _("until you revoke it") if self.until is None else self.told(markup, gettext_noop("until {until}"))
+        by = markup.text(self.name) or (markup.person(self.person) if self.person else _("somebody who was erased"))
+        return self.told(
+            markup, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by
+        )
+
+    @property
+    def what(self) -> str:
+        bound = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items()) or _("any arguments")
+        return f"{self.agent}: {self.subject} ({bound})"
+
+
+class PermitList(Result):
+    """What waits for the caller, and what was allowed for longer, where they may see that."""
+
+    requests: tuple[RequestRow, ...]
+    grants: tuple[GrantRow, ...]
+    whole: bool = Field(exclude=True)
+
+    def lines(self, markup: Markup) -> list[str]:
+        waiting = [_("Waiting for you:"), *(f"- {row.line(markup)}" for row in self.requests)]
+        held = [_("Lasting permissions:"), *(f"- {row.line(markup)}" for row in self.grants)]
+        asked = waiting if self.requests else [_("Nothing is waiting for you.")]
+        lasting = held if self.grants else [_("There are no lasting permissions.")]
+        return [*asked, *(lasting if self.whole else [])]
+
+
+class RequestDetails(Result):
+    id: str
+    text: str
+    arguments: str
+
+    def lines(self, markup: Markup) -> list[str]:
+        return [markup.text(self.text), markup.text(self.arguments)]
+
+
+class PermitAnswer(Result):
+    id: str
+    text: str
+
+    def lines(self, _markup: Markup) -> list[str]:
+        return [self.text]
+
+    def data(self) -> dict[str, Any]:
+        return {"id": self.id, "counted": True, "text": self.text}
+
+    def terminal(self, _markup: Markup) -> str:
+        return _("Request {id}: {text}", id=self.id, text=self.text)
+
+
+class RecordRow(Row):
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, rows: Rows, line: Mapping[str, Any]) -> "RecordRow":
+        """With the name under which whoever did it spoke last."""
+        person = line["person_id"]
+        called = person_called(rows, PersonId(person), _OWNERS) if person else ""
+        return cls(values={**line, "called": called})
+
+    def line(self, markup: Markup) -> str:
+        about = filter(None, (self.values[name] for name in ("event", "tool", "called", "detail")))
+        return f"{markup.time(from_text(self.values['at']))}: {', '.join(map(markup.text, about))}"
+
+
+class Record(Listing[RecordRow]):
+    def data(self) -> list[Any]:
+        return [row.model_dump(mode="json")["values"] for row in self.rows]
 
 
 class Approvals(Struct, frozen=True):
@@ -73,12 +208,9 @@ class Approvals(Struct, frozen=True):
         return self.broker.terms.people
 
     async def answer(self, request: int, who: Approver, verdict: Verdict) -> Ruling:
-        now = self.clock()
-
-        def work(tx: Tx) -> Ruling:
-            return self.broker.answer(tx, RequestId(min(request, LARGEST)), who, verdict, now)
-
-        ruling = await self.database.write(_ANSWER, work, durable=True)
+        number, now = RequestId(min(request, LARGEST)), self.clock()
+        answer = functools.partial(self.broker.answer, identifier=number, who=who, verdict=verdict, now=now)
+        ruling = await self.database.write(_ANSWER, answer, durable=True)
         self.resume()
         return ruling
 
@@ -155,3 +287,177 @@ class UsesApprovals(Struct, frozen=True):
     @property
     def database(self) -> Database:
         return self.approvals.database
+
+
+class Permits(UsesApprovals, frozen=True):
+    """The requests and lasting permissions of one constellation; `tools` returns an agent's tools."""
+
+    titles: ClassVar = {"permits": "Manage agents' permissions"}
+
+    tools: Callable[[Agent], Toolset]
+
+    @operation("permits.list", "List open requests and permissions", Action.ANSWER)
+    async def list_permits(self, caller: Caller) -> PermitList:
+        return await self._permitted(caller, await self.approvals.waiting(caller.approver))
+
+    @reads
+    def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> PermitList:
+        whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
+        held = requests.active_grants(rows, self.approvals.clock()) if whole else []
+        return PermitList(
+            requests=tuple(RequestRow.of(rows, each) for each in waiting),
+            grants=tuple(GrantRow.of(rows, each) for each in held),
+            whole=whole,
+        )
+
+    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER)
+    async def show(self, caller: Caller, request: _Request) -> RequestDetails:
+        number = await self._request(request)
+        words, shown = await self.approvals.details(number, caller.approver)
+        return RequestDetails(id=str(number), text=words, arguments=shown)
+
+    @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
+    async def approve(
+        self, caller: Caller, request: _Request, length: _Length = "once", hour: _Hour = False, always: _Always = False
+    ) -> PermitAnswer:
+        if hour and always:
+            raise CallError("--hour and --always: use one of them, or neither to allow it once")
+        length = "always" if always else "hour" if hour else length
+        return await self._answer(caller, request, Verdict(length))
+
+    @operation("deny", "Deny a request", Action.ANSWER, Options(changes=True, formerly=("permits.deny",)))
+    async def deny(self, caller: Caller, request: _Request) -> PermitAnswer:
+        return await self._answer(caller, request, Verdict.DENY)
+
+    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
+    @writes
+    def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
+        number = ending(tx, "permission_grants", permit)
+        now, who = self.approvals.clock(), caller.approver
+        if (found := requests.revoke(tx, GrantId(number), now)) is None:
+            raise UserError("There is no lasting permission {number}. `carina permits list` lists them.", number=permit)
+        of = found.audience, who.person, found.request, found.id, found.agent, found.kind
+        requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
+        return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
+
+    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
+    @reads
+    def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
+        found = (RecordRow.of(rows, line) for line in requests.record(rows, limit))
+        return Record.of(found, _("There have been no requests."))
+
+    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, CHANGES)
+    @writes
+    def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
+        """A tool with arguments, or writing a block; for words of one audience.
+
+        Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
+        """
+        heard = caller.alone if caller.here is None else caller.here
+        audience = _allowable(named_audience(arguments.audience) if arguments.audience else heard.scope.audience)
+        hours, now = arguments.hours, self.approvals.clock()
+        who = caller.approver
+        agent = find_living(tx, arguments.agent)
+        kind, subject, pattern = self._subject(agent, arguments)
+        until = None if hours is None else now + timedelta(hours=hours)
+        identifier = GrantId(snowflakes.next())
+        grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
+        requests.give_grant(tx, grant)
+        detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
+        of = audience, who.person, None, grant.id, agent.id, kind
+        requests.note(tx, requests.Entry("granted", now, *of, detail=detail))
+        return Entry(done=_("Allowed"), row=GrantRow.of(tx, grant))
+
+    @suggestions("requests")
+    async def suggest_requests(self, caller: Caller) -> Suggestions:
+        """What can still be answered; what was allowed and is not carried out yet cannot."""
+        found = await self.approvals.waiting(caller.approver)
+        return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found if each.status is Status.WAITING]
+
+    @suggestions("permits")
+    @reads
+    def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
+        held = (GrantRow.of(rows, each) for each in requests.active_grants(rows, self.approvals.clock()))
+        return [(row.id, row.what) for row in held]
+
+    @suggestions("permitted", within="agent")
+    @reads
+    def suggest_permitted(self, rows: Rows, caller: Caller, agent: str) -> Suggestions:
+        """What the agent has, or where none is named any of them: its tools, and blocks if it can write them."""
+        every = agents.agents(rows)
+        having = [(each, self.tools(each).tools) for each in every if agent.casefold() in ("", each.name.casefold())]
+        found = {tool: tool for _each, tools in having for tool in tools}
+        for each in (each for each, tools in having if "context" in tools):
+            for block in blocks.visible_blocks(rows, each.id, caller.scope, types=tuple(BlockType)):
+                found[f"{_BLOCK}{block.label}"] = f"{_BLOCK}{label_called(rows, block.label, caller.scope)}"
+        return found.items()
+
+    @reads
+    def _request(self, rows: Rows, which: str) -> int:
+        return ending(rows, "permission_requests", which)
+
+    async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:
+        number = await self._request(request)
+        ruling = await self.approvals.answer(number, caller.approver, verdict)
+        if not ruling.counted:
+            # A person who is not asked does not learn whether there is one.
+            asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
+            raise UserError(ruling.words if asked else _("There is no such request for you to answer."))
+        return PermitAnswer(id=str(number), text=ruling.words)
+
+    def _subject(self, agent: Agent, wanted: GrantPermit) -> tuple[Kind, str, dict[str, Any]]:
+        pattern = _pattern(wanted.arguments)
+        if wanted.what.startswith(_BLOCK):
+            self._having(agent, "context", pattern)
+            return Kind.EDIT, f"{agent.id}/{wanted.what.removeprefix(_BLOCK)}", pattern
+        if wanted.what == OBSERVATIONS:
+            self._having(agent, "recall", pattern)
+            return Kind.TOOL, OBSERVATIONS, pattern
+        tool = self._having(agent, wanted.what, pattern)
+        return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
+
+    def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
+        """The agent's tool of that name, if it accepts these arguments. Raises UserError."""
+        known = self.tools(agent).tools
+        if tool not in known:
+            there = ", ".join(sorted(known))
+            raise UserError(
+                "{agent} has no tool {tool}. It has: {known}.", agent=agent.name, tool=repr(tool), known=there
+            )
+        fields = known[tool].arguments.named()
+        if unknown := ", ".join(sorted(set(pattern) - set(fields))):
+            raise UserError(
+                "{tool} does not accept {unknown}. It accepts: {fields}.",
+                tool=tool,
+                unknown=unknown,
+                fields=", ".join(fields),
+            )
+        return known[tool]
+
+
+def _subject(rows: Rows, subject: str) -> str:
+    """What a request or grant is about; a block with its owner's name, not the id."""
+    of, slash, label = subject.partition("/")
+    names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
+    name = names.get(AgentId(of)) if slash else None
+    return f"{name}/{label_called(rows, label, _OWNERS)}" if name else subject
+
+
+def _allowable(audience: Audience) -> Audience:
+    if not Scope(OWNER).may_use(audience):
+        raise UserError(
+            "What comes from somebody's direct messages can only be allowed once at a time, when the agent asks."
+        )
+    return audience
+
+
+def _pattern(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise UserError(
+            'The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error
+        ) from None
+    if not isinstance(found, dict):
+        raise UserError(_('The arguments must be a JSON object, such as {{"operation": "insert"}}.').format())
+    return found

@@ -257,7 +257,9 @@ NOTHING = "none"
 
 
 _State = Annotated[
-    str | None, Param(f'A few words; "{NOTHING}" clears it (default: show it)', positional=True, suggests="states")
+    str | None,
+    Field(max_length=states.LONGEST),
+    Param(f'A few words; "{NOTHING}" clears it (default: show it)', positional=True, suggests="states"),
 ]
 
 
@@ -288,9 +290,7 @@ class States(MemoryService, frozen=True):
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
         """Store a state for the audience of this scope, until another one or `none` is entered."""
-        state = one_line(word, states.LONGEST + 1)
-        if len(state) > states.LONGEST:
-            raise UserError("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST)
+        state = one_line(word, states.LONGEST)
         state = "" if state.casefold() == NOTHING else state
         now = self.clock()
 

@@ -18,7 +18,7 @@ from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import CallError, UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.services.caller import owner_at_terminal
-from bot.services.people.permits import Permits
+from bot.services.people.approvals import Permits
 from memory import requests
 from memory.people.audience import Trust
 from memory.requests import Verdict

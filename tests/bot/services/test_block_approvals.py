@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.agents.permissions.policy import Approver, People
-from bot.services.people.permits import GrantRow, RequestRow
+from bot.services.people.approvals import GrantRow, RequestRow
 from memory import agents, blocks, requests
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM

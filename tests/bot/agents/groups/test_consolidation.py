@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.agents.tools import make_tools
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
-from bot.services.people.permits import GrantPermit, Permits
+from bot.services.people.approvals import GrantPermit, Permits
 from memory.store.clock import to_text
 from tests.bot.agents.groups.parts import Cast, agents
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, results, said, says
