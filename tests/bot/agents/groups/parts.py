@@ -2,13 +2,13 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Iterable
 from typing import TypeAlias
 
 from bot.models.base import Answer, Request, UserMessage
-from tests.bot.parts import ScriptedModel, call, says
+from tests.bot.parts import Reply, ScriptedModel, call, says
 
-Line: TypeAlias = str | Answer | Exception | Callable[[Request], Answer]
+Line: TypeAlias = str | Reply
 
 
 def agents(*names: str) -> str:
@@ -29,7 +29,7 @@ class Cast(ScriptedModel):
         super().__init__(otherwise=self._answer)
         self.lines: dict[str, list[Line]] = defaultdict(list, {name: list(said) for name, said in lines.items()})
 
-    def _answer(self, request: Request) -> Answer:
+    def _answer(self, request: Request) -> Answer | Awaitable[Answer]:
         name = who(request)
         line: Line = self.lines[name].pop(0) if self.lines[name] else f"{name} here."
         if isinstance(line, Exception):

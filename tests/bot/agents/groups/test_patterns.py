@@ -1,13 +1,12 @@
 """Groups in the running service: who answers, and that what they remember is in the store, not in the process."""
 
 from pathlib import Path
-from typing import Any
 
-from bot.models.base import Request
 from bot.runtime.turn_retries import GIVEN_UP
+from memory.queue import inbox
 from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning
-from tests.bot.agents.groups.parts import Cast, agents, told, who
+from tests.bot.agents.groups.parts import Cast, agents, group, told
 from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, said, says, words_of
 from tests.bot.stage import Service, Setting, running, until
 
@@ -61,29 +60,14 @@ async def test_the_words_of_one_are_not_the_others_own(tmp_path: Path) -> None:
     assert not any(type(message).__name__ == "AssistantMessage" for message in shown.messages)
 
 
-LISTENING = """
-[[agents]]
-name = "Ant"
-system_prompt = "You are Ant."
-blocks = []
-[[agents]]
-name = "Bee"
-system_prompt = "You are Bee."
-blocks = []
-[[groups]]
-name = "Round"
-members = [{ agent = "Ant", role = "observer" }, "Bee"]
-"""
+LISTENING = (
+    agents("Ant", "Bee") + '[[groups]]\nname = "Round"\nmembers = [{ agent = "Ant", role = "observer" }, "Bee"]\n'
+)
 
 
 async def test_an_observer_listens_after_a_crash_and_after_people(tmp_path: Path) -> None:
     held, platform = HeldReply(says("lost")), Platform(MovableClock())
-
-    class Dies(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Ant" else super()._answer(request)
-
-    async with running(tmp_path, Setting(Dies(), platform=platform, toml=LISTENING)) as service:
+    async with running(tmp_path, Setting(Cast(Ant=[held]), platform=platform, toml=LISTENING)) as service:
         await service.heard(said("I have a newt", 1))
         await held.begun.wait()
         service.crash()
@@ -139,6 +123,15 @@ async def test_everybody_answers_at_all_each_under_its_own_name_and_once(tmp_pat
         assert await service.column(names) == ["Ant", "Bee", "Cat"]
         assert await service.column("SELECT speaker FROM messages WHERE role = 'assistant'") == ["Ant", "Bee", "Cat"]
         assert await service.column("SELECT status FROM inbox") == ["done"]
+
+
+async def test_when_nobody_gives_anything_the_message_is_tried_again(tmp_path: Path) -> None:
+    model = Cast(Ant=[RuntimeError("down")], Bee=[RuntimeError("down")])
+    async with running(tmp_path, Setting(model, toml=group("dynamic", "", '"Ant", "Bee"'))) as service:
+        await service.heard(said("@all go", 1))
+        assert service.platform.texts() == ["Ant here.", "Bee here."]
+        assert [row.status for row in await service.read(lambda rows: inbox.listing(rows, None, 9))] == ["done"]
+        await until(lambda: _idle(service))
 
 
 async def test_a_model_chooses_where_a_supervisor_selects(tmp_path: Path) -> None:
@@ -227,6 +220,3 @@ async def test_where_there_is_an_embedder_meaning_finds_who_is_capable_without_a
             await service.heard(said(f"{name}: hi", number))
         await service.heard(said("My roses droop", 4))
     assert model.asked()[-1] == "Ant"
-
-
-# --------------------------------------------------------------------------------------------------- without a model

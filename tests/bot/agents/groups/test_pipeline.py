@@ -2,7 +2,6 @@
 
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
 from memory.store.records import replace
 from sources.base import DeliveryFailed
-from tests.bot.agents.groups.parts import Cast, Line, stages, told, who
+from tests.bot.agents.groups.parts import Cast, Line, stages, told
 from tests.bot.parts import (
     HALL,
     NOON,
@@ -160,23 +159,16 @@ async def test_what_follows_when_a_stage_fails(
 
 
 async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_ends_it(tmp_path: Path) -> None:
-    held = [HeldReply(says("to the old words")), HeldReply(says("nobody reads this"))]
-
-    class Two(Cast):
-        def _answer(self, request: Request) -> Any:
-            slow = who(request) == "Bee" and any(word in told(request) for word in ("old words", "unwanted"))
-            return held.pop(0)(request) if slow else super()._answer(request)
-
-    model = Two()
-    bells = list(held)
+    first, last = HeldReply(says("to the old words")), HeldReply(says("nobody reads this"))
+    model = Cast(Bee=[first, "Bee here.", "Bee here.", last])
     async with running(tmp_path, Setting(model, toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
         service.hear(said("old words", 1))
-        await bells[0].begun.wait()
+        await first.begun.wait()
         await service.heard(edited("new words", 1))
         assert service.platform.texts() == ["Bee here."]
         assert model.asked() == ["Ant", "Bee", "Bee", "Ant", "Bee"]
         service.hear(said("unwanted", 2))
-        await bells[1].begun.wait()
+        await last.begun.wait()
         await service.heard(deleted(2))
         assert len(service.platform.posts) == 1
         assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
@@ -184,18 +176,13 @@ async def test_an_edit_while_members_work_asks_all_of_them_again_and_a_deletion_
 
 async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path: Path) -> None:
     held = HeldReply(says("from erased words"))
-
-    class Once(Cast):
-        def _answer(self, request: Request) -> Any:
-            first = who(request) == "Bee" and not held.begun.is_set()
-            return held(request) if first else super()._answer(request)
+    model = Cast(Bee=[held])
 
     def erase(tx: Tx) -> list[TurnId]:
         ids = [TurnId(row["id"]) for row in tx.all("SELECT id FROM turns WHERE status = 'running' ORDER BY id")]
         begin_again(tx, ids)
         return ids
 
-    model = Once()
     async with running(tmp_path, Setting(model, toml=stages(("a", "Ant", ""), ("b", "Bee", "")))) as service:
         service.hear(said("go", 1))
         await held.begun.wait()
@@ -208,12 +195,8 @@ async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path:
 
 async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path) -> None:
     held = HeldReply(says("Checked."))
-
-    class Two(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Bee" else super()._answer(request)
-
-    model = Two(Ant=[says("", call("send_message", target_type="channel", target="hall", content="On it.")), "Sent."])
+    sends = says("", call("send_message", target_type="channel", target="hall", content="On it."))
+    model = Cast(Ant=[sends, "Sent."], Bee=[held, held])
     toml = stages(("act", "Ant", ""), ("check", "Bee", "")).replace("tools = []", 'tools = ["send_message"]')
     async with running(tmp_path, Setting(model, toml=toml)) as service:
         service.hear(said("tell them", 1))
@@ -228,13 +211,11 @@ async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path)
 
 async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
     held = HeldReply(says("lost with the process"))
-
-    class Dies(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Bee" else super()._answer(request)
-
     toml, platform = stages(("a", "Ant", ""), ("b", "Bee", "")), Platform(MovableClock())
-    first, second = Dies(Ant=["first draft"]), Cast(Bee=[lambda r: says(f"kept: {'first draft' in told(r)}")])
+    first, second = (
+        Cast(Ant=["first draft"], Bee=[held]),
+        Cast(Bee=[lambda r: says(f"kept: {'first draft' in told(r)}")]),
+    )
     async with running(tmp_path, Setting(first, platform=platform, toml=toml)) as service:
         service.hear(said("go", 1))
         await held.begun.wait()

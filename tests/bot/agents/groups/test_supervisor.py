@@ -1,12 +1,10 @@
 """A leader who gives tasks to other members."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from bot.models.base import Request
-from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told, who
+from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told
 from tests.bot.parts import (
     HeldReply,
     MovableClock,
@@ -99,14 +97,8 @@ async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Pa
 
 async def test_a_crash_while_a_member_works_goes_on_with_that_member_alone(tmp_path: Path) -> None:
     held, platform = HeldReply(says("lost")), Platform(MovableClock())
-
-    class Dies(Cast):
-        def _answer(self, request: Request) -> Any:
-            return held(request) if who(request) == "Bee" else super()._answer(request)
-
-    async with running(
-        tmp_path, Setting(Dies(Ant=[delegates("Bee", "count")]), platform=platform, toml=LED)
-    ) as service:
+    first = Cast(Ant=[delegates("Bee", "count")], Bee=[held])
+    async with running(tmp_path, Setting(first, platform=platform, toml=LED)) as service:
         service.hear(said("go", 1))
         await held.begun.wait()
         service.crash()

@@ -1,6 +1,5 @@
 """Agents that write to each other: taken up after people, for the same ears, never in circles."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from tests.bot.parts import (
     HALL,
     HeldReply,
     MovableClock,
+    ScriptedModel,
     call,
     deleted,
     direct,
@@ -109,19 +109,8 @@ def back_and_forth(request: Request) -> Answer:
     return writes("agent", other, "and you?")
 
 
-class Talkers(Cast):
-    """Ant and Bee never stop."""
-
-    def __init__(self, reply: Callable[[Request], Answer]) -> None:
-        super().__init__()
-        self._reply = reply
-
-    def _answer(self, request: Request) -> Answer:
-        return self._reply(request)
-
-
 async def test_two_who_write_to_each_other_without_end_are_stopped_and_that_is_said_once(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(Talkers(back_and_forth), toml=TWO)) as service:
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=back_and_forth), toml=TWO)) as service:
         await service.heard(said("go", 1))
         assert await service.column("SELECT count(*) FROM agent_messages") == [6], "the pair has to rest"
         stopped = "(I stopped the agents here because they kept giving each other work.)"
@@ -135,7 +124,7 @@ async def test_one_message_causes_only_so_many_turns_however_slowly(tmp_path: Pa
         clock.forward(61)
         return back_and_forth(request)
 
-    async with running(tmp_path, Setting(Talkers(slowly), clock=clock, toml=TWO)) as service:
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=slowly), clock=clock, toml=TWO)) as service:
         await service.heard(said("go", 1))
         assert await service.column("SELECT count(*) FROM agent_messages") == [16]
         assert len(service.platform.texts()) == 1
