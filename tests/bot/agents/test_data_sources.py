@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bot.agents.context.quotes import passage
 from bot.agents.data_sources import DataSources, instructions, items, job_id, news, plan
@@ -200,16 +201,9 @@ async def site() -> AsyncIterator[Site]:
 
     app = web.Application()
     app.router.add_get("/{path:.*}", answer)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    server = web.TCPSite(runner, "127.0.0.1", 0)
-    await server.start()
-    assert server._server is not None
-    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}/feed"
-    try:
+    async with TestServer(app) as server:
+        found.url = str(server.make_url("/feed"))
         yield found
-    finally:
-        await runner.cleanup()
 
 
 @dataclass

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 Json: TypeAlias = dict[str, Any]
 KEY = "sk-ant-tests"
@@ -84,14 +85,9 @@ class AnthropicServer:
         server = cls()
         app = web.Application()
         app.router.add_post("/v1/messages", server._respond)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            server.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        async with TestServer(app) as running:
+            server.base_url = str(running.make_url("")).rstrip("/")
             yield server
-        finally:
-            await runner.cleanup()
 
     async def _respond(self, http: web.Request) -> web.Response:
         body = await http.json()

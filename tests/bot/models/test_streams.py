@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bot.models.base import (
     Access,
@@ -71,14 +72,9 @@ async def server() -> AsyncIterator[Server]:
     server = Server()
     app = web.Application()
     app.router.add_post("/chat/completions", server.respond)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with TestServer(app) as running:
+        server.base_url = str(running.make_url("")).rstrip("/")
         yield server
-    finally:
-        await runner.cleanup()
 
 
 @pytest.fixture
