@@ -13,3 +13,10 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
     """The service as it is without any setting."""
     async with running(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database file that somebody else holds is soon tried again."""
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)

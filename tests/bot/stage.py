@@ -3,8 +3,8 @@
 import asyncio
 import dataclasses
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -56,6 +56,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Row, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
+from memory.store.sqlite import connect
 from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from sources.base import Notification
@@ -249,10 +250,20 @@ def _open(rows: Rows, now: datetime) -> int:
     return inbox.counts(rows)["waiting"] + outbox.count_open(rows) - (0 if put_off is None else put_off[0])
 
 
-async def until(true: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
+async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Wait for something that holds, or whose awaited result does, such as a column that is not empty."""
     async with asyncio.timeout(seconds):
-        while not await true():
+        while not (await found if isinstance(found := holds(), Awaitable) else found):
             await asyncio.sleep(0.002)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Somebody else holds a database file."""
+    with closing(connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
 
 
 @asynccontextmanager

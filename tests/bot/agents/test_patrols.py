@@ -178,11 +178,7 @@ async def test_one_that_was_queued_before_does_not_speak_in_quiet_hours(tmp_path
         it.service.clock.forward(5 * 60)
         await it.service.halt.end()
         it.service.router.release()
-
-        async def put_off() -> bool:
-            return bool(await it.service.column("SELECT 1 FROM inbox WHERE next_attempt_at IS NOT NULL"))
-
-        await until(put_off)
+        await until(lambda: it.service.column("SELECT 1 FROM inbox WHERE next_attempt_at IS NOT NULL"))
         assert await it.service.column("SELECT next_attempt_at FROM inbox") == ["2026-11-22T14:00:00.000Z"]
         assert it.model.requests == []
         it.service.crash()

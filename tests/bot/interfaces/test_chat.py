@@ -25,8 +25,8 @@ from bot.interfaces.cli.manifest import manifest
 from bot.interfaces.control import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox
-from memory.store.sqlite import connect
 from sources.terminal import ONCE, Message
+from tests.bot.stage import locked
 from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import START_SECONDS, Process, start
 from tests.wire.model import Answer, Hang, ModelServer, Slow
@@ -110,27 +110,23 @@ async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -
         assert (said.goes_on, said.request[-6:]) == (True, number)
 
 
+@pytest.mark.usefixtures("hurried")
 async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
     monkeypatch.setattr("bot.interfaces.chat._STORED_SECONDS", 0.5)
     async with service(tmp_path) as app:
         await told(app, "remember that my cat is called Bolt")
         (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
-        other = connect(file)
-        other.execute("BEGIN IMMEDIATE")
-        said = await chat_of(app).say("remember that my dog is called Rex", "terminal-1")
-        assert "I will answer this later. The database has not accepted writes since" in said.answer
-        assert "another program holds the database" in said.answer
-        monkeypatch.setattr(
-            app.services.runtime, "reachable", AsyncMock()
-        )  # a full disk takes that: it changes nothing
-        with pytest.raises(UserError, match="The database has not accepted writes since"):
-            _ = [each async for each in chat_of(app).once("what is my dog called?", f"{ONCE}1")]
-        other.execute("ROLLBACK")
-        other.close()
+        with locked(file):
+            said = await chat_of(app).say("remember that my dog is called Rex", "terminal-1")
+            assert "I will answer this later. The database has not accepted writes since" in said.answer
+            assert "another program holds the database" in said.answer
+            monkeypatch.setattr(
+                app.services.runtime, "reachable", AsyncMock()
+            )  # a full disk takes that: it changes nothing
+            with pytest.raises(UserError, match="The database has not accepted writes since"):
+                _ = [each async for each in chat_of(app).once("what is my dog called?", f"{ONCE}1")]
         assert "Rex" in answers((await told(app, "what is my dog called?"))[1])[-1]
 
 

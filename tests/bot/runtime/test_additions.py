@@ -136,7 +136,7 @@ async def test_an_answer_waits_a_moment_for_who_is_typing(tmp_path: Path) -> Non
     async with running(tmp_path, setting) as service:
         setting.typing.types(HALL.id, ANN.id)
         service.hear(said("one", 1))
-        await until(lambda: asyncio.sleep(0, bool(model.requests)))
+        await until(lambda: model.requests)
         await asyncio.sleep(0.1)
         assert service.platform.texts() == []
         setting.typing.spoke(HALL.id, ANN.id)

@@ -74,10 +74,7 @@ class Side:
         await self.served.router.taken_in(5)
 
     async def answered(self, place: Place, count: int = 1) -> list[str]:
-        async def there() -> bool:
-            return len(self.platform.texts(place.id)) >= count
-
-        await until(there, 20)
+        await until(lambda: len(self.platform.texts(place.id)) >= count, 20)
         return self.platform.texts(place.id)
 
     async def texts(self, identifier: ConstellationId) -> list[str]:
@@ -89,10 +86,7 @@ class Side:
         return self.served.opened.get(identifier) is not None
 
     async def all_idle(self) -> None:
-        async def idle() -> bool:
-            return all(runtime.idle for runtime in self.served.opened)
-
-        await until(idle, 20)
+        await until(lambda: all(runtime.idle for runtime in self.served.opened), 20)
 
 
 def owner(at: Place | None, *, sure: bool = False) -> Caller:

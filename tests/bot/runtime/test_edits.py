@@ -1,7 +1,6 @@
 """What an edit or a deletion takes along once the answer was given: entries, our words, requests and their cards."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from memory.store.database import Tx
 from memory.store.records import replace
 from tests.bot.parts import ScriptedModel, call, channel, deleted, edited, said, says
 from tests.bot.requests import Bell, answer, ring, strokes, waiting
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 
 
 def keeps(content: str) -> ScriptedModel:
@@ -183,14 +182,14 @@ async def test_the_words_of_a_deleted_message_go_although_what_follows_fails_and
     async with running(tmp_path, Setting(model)) as service:
         await service.heard(said("my code word is Xylophone", 1))
         await service.heard(deleted(1))
-        await until_true(lambda: _count(service, "SELECT count(*) FROM follow_ups WHERE attempts = 1"), 1)
+        await until(lambda: service.column("SELECT 1 FROM follow_ups WHERE attempts = 1"))
         assert await service.column("SELECT content FROM messages WHERE external_id = '1'") == [""]
         assert await entries(service) == []
         assert await service.column("SELECT part FROM follow_ups") == ["blocks"], "only that is left"
         assert "Xylophone" in str(await service.column("SELECT content FROM memory_blocks WHERE label = 'scratchpad'"))
         for tries in range(2, TRIES + 1):
             service.clock.forward(3600)
-            await until_true(lambda: _count(service, "SELECT max(attempts) FROM follow_ups"), tries)
+            await until(partial(service.column, "SELECT 1 FROM follow_ups WHERE attempts = ?", tries))
         (told,) = [row.content for row in await service.outbox() if row.key.startswith("notice/follow_up")]
         assert "I could not remove everything" in told
         assert "Xylophone" not in told
@@ -200,13 +199,3 @@ async def test_the_words_of_a_deleted_message_go_although_what_follows_fails_and
         assert await service.column("SELECT count(*) FROM follow_ups") == [0]
         kept = await service.column("SELECT content FROM memory_blocks WHERE label = 'scratchpad'")
         assert "Xylophone" not in str(kept)
-
-
-async def _count(service: Service, sql: str) -> Any:
-    return (await service.column(sql))[0]
-
-
-async def until_true(count: Callable[[], Awaitable[Any]], wanted: int) -> None:
-    async with asyncio.timeout(15):
-        while await count() != wanted:
-            await asyncio.sleep(0.02)

@@ -65,15 +65,15 @@ def notes(path: Path) -> list[str]:
 
 
 async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path) -> None:
-    replica = configured(tmp_path)
+    replica, copies = configured(tmp_path), tmp_path / "replica" / "constellations"
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         await constellations.ensure("home", ANN)
         following = Replication(replica, constellations, utc_now, str)
         running = asyncio.create_task(following.run())
-        await until(lambda: _said(following, "synced"))
+        await until(lambda: "synced" in following.words())
         await note(constellations.registry, "first")
         second = await constellations.ensure("second", ANN)  # one that comes while it runs is followed too
-        await until(lambda: _holds(tmp_path / "replica" / "constellations", 2))
+        await until(lambda: len(list(copies.glob("*/carina.db/ltx/0/*"))) >= 2)
         await note(constellations.registry, "last")
         await asyncio.sleep(1.5)
         assert following._process is not None
@@ -104,13 +104,13 @@ async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         following = Replication(configured(tmp_path), constellations, utc_now, str)
         running = asyncio.create_task(following.run())
-        await until(lambda: _said(following, "synced"))
+        await until(lambda: "synced" in following.words())
         assert not following.failing
         await note(constellations.registry, "first")
         async with asyncio.timeout(2.5), following.paused():
             assert await constellations.registry.maintain(empty_log)
         await note(constellations.registry, "second")
-        await until(lambda: _runs(following))
+        await until(lambda: following._process is not None and "synced" in following.words())
         process = following._process
         assert process is not None
         os.close(following._held)  # as when this process dies
@@ -171,7 +171,7 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
         await constellations.ensure("home", ANN)
         following = Replication(replica, constellations, utc_now, str)
         running = asyncio.create_task(following.run())
-        await until(lambda: _said(following, "synced"))
+        await until(lambda: "synced" in following.words())
         begun = await constellations.registry.write(NOTE, lambda tx: privacy.begin_erasure(tx, ANN, ANN, utc_now()))
         await constellations.registry.write(NOTE, lambda tx: privacy.finish_erasure(tx, begun.id, {}, utc_now()))
         await asyncio.sleep(1.2)
@@ -214,15 +214,3 @@ def test_a_replica_that_cannot_be_one_is_refused(tmp_path: Path, table: str, why
     with pytest.raises(ConfigError, match=why) as refused:
         load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
     assert "secret" not in str(refused.value)
-
-
-async def _said(following: Replication, word: str) -> bool:
-    return word in following.words()
-
-
-async def _runs(following: Replication) -> bool:
-    return following._process is not None and "synced" in following.words()
-
-
-async def _holds(folder: Path, count: int) -> bool:
-    return len(list(folder.glob("*/carina.db/ltx/0/*"))) >= count

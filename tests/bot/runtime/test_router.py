@@ -12,7 +12,6 @@ from memory.queue import inbox, payloads
 from memory.queue.payloads import BlockNote, Extras, Quotation
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
-from memory.store.sqlite import connect
 from sources.base import Attachment, DeliveryFailed, Kind, Place
 from tests.bot.parts import (
     ANN,
@@ -24,13 +23,17 @@ from tests.bot.parts import (
     said,
     says,
 )
-from tests.bot.stage import Service, Setting, running, until
+from tests.bot.stage import Service, Setting, locked, running, until
 
 ATTIC = channel("attic")
 
 
-async def _true(look: Any) -> bool:
-    return bool(look())
+def file(service: Service) -> Path:
+    return service.constellations.all()[0].path
+
+
+def logged(service: Service) -> int:
+    return sum(log["event"] == "waiting_for_database" for log in service.logs)
 
 
 async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay_open(tmp_path: Path) -> None:
@@ -50,7 +53,7 @@ async def test_twenty_constellations_answer_beside_each_other_and_few_files_stay
             assert service.platform.texts(hall.id) == ["Yes."]
             (heard,) = await service.rows("SELECT content FROM messages WHERE role = 'user'", of=service.ids[number])
             assert heard["content"] == f"hello {number}"
-        await until(lambda: _true(lambda: all(runtime.idle for runtime in service.router.opened)))
+        await until(lambda: all(runtime.idle for runtime in service.router.opened))
         await service.router.opened.close_idle()
         assert len(list(service.router.opened)) <= 4
         assert len(service.constellations.open_now()) <= 5  # the configured one as well
@@ -67,33 +70,22 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
         service.crash()
 
 
-async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+@pytest.mark.usefixtures("hurried")
+async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         down = DeliveryFailed("not connected", retry_after=120.0, reached=False)
         service.platform.refuses |= {HALL.id: down, ATTIC.id: down}
         service.hear(said("one", 1), said("two", 2, ATTIC))
-
-        async def both_wait() -> bool:
-            return (
-                await service.column("SELECT status FROM outbox WHERE next_attempt_at IS NOT NULL") == ["pending"] * 2
-            )
-
-        await until(both_wait)
+        waiting = "SELECT count(*) FROM outbox WHERE next_attempt_at IS NOT NULL AND status = 'pending'"
+        await until(lambda: service.column(f"SELECT 1 WHERE ({waiting}) = 2"))
         service.platform.refuses.clear()
         service.router.reachable("bluesky")
         await service.read(lambda _rows: None)
         assert len(service.platform.sends) == 2, "that is another platform"
-        other = connect(service.constellations.all()[0].path)
-        other.execute("BEGIN IMMEDIATE")
-        service.router.reachable("discord")
-        await until(lambda: _true(lambda: any(log["event"] == "waiting_for_database" for log in service.logs)))
-        other.execute("ROLLBACK")
-        other.close()
-        await until(lambda: _true(lambda: len(service.platform.posts) == 2))
+        with locked(file(service)):
+            service.router.reachable("discord")
+            await until(lambda: logged(service))
+        await until(lambda: len(service.platform.posts) == 2)
         assert {post.place for post in service.platform.posts} == {HALL.id, ATTIC.id}
         await service.settled()
         assert len(service.platform.posts) == 2
@@ -107,21 +99,15 @@ async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it
     assert failed == [("notification_not_stored", "2")]
 
 
-async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+@pytest.mark.usefixtures("hurried")
+async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("before", 1))
-        other = connect(service.constellations.all()[0].path)
-        other.execute("BEGIN IMMEDIATE")
-        service.hear(said("one", 2), said("two", 3, speaker=BOB))
-        await until(lambda: _true(lambda: any(log["event"] == "waiting_for_database" for log in service.logs)))
-        service.hear(said("three", 4, ATTIC))
-        await until(lambda: _true(lambda: "3 new messages" in service.router.workers.unstored.words()))
-        other.execute("ROLLBACK")
-        other.close()
+        with locked(file(service)):
+            service.hear(said("one", 2), said("two", 3, speaker=BOB))
+            await until(lambda: logged(service))
+            service.hear(said("three", 4, ATTIC))
+            await until(lambda: "3 new messages" in service.router.workers.unstored.words())
         await service.settled()
         assert service.router.workers.unstored.words() == ""
         assert service.platform.texts() == ["Yes."] * 3
@@ -131,23 +117,17 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
         ]
 
 
-async def test_a_turn_survives_a_database_that_refuses_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+@pytest.mark.usefixtures("hurried")
+async def test_a_turn_survives_a_database_that_refuses_for_a_while(tmp_path: Path) -> None:
     held = HeldReply(says("Never stored."))
     model = ScriptedModel(held, says("At last."))
     async with running(tmp_path, Setting(model)) as service:
         service.hear(said("hello", 1))
         await held.begun.wait()
-        other = connect(service.constellations.all()[0].path)
-        other.execute("BEGIN IMMEDIATE")
-        held.free.set()
-        await until(lambda: _true(lambda: sum(log["event"] == "waiting_for_database" for log in service.logs) > 6))
-        await until(lambda: _true(lambda: "Answers wait" in service.router.workers.unstored.words()))
-        other.execute("ROLLBACK")
-        other.close()
+        with locked(file(service)):
+            held.free.set()
+            await until(lambda: logged(service) > 6)
+            await until(lambda: "Answers wait" in service.router.workers.unstored.words())
         await service.settled()
         assert service.router.workers.unstored.words() == ""
         assert service.platform.texts() == ["At last."]
@@ -157,17 +137,12 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
 async def test_a_place_that_can_be_reached_again_gets_what_waited_for_it(service: Service) -> None:
     service.platform.fates.append(DeliveryFailed("nobody there", retry_after=86_400))
     service.hear(said("hello", 1))
-    await until(lambda: _waits(service))
+    await until(lambda: service.column("SELECT 1 FROM outbox WHERE next_attempt_at IS NOT NULL"))
     await service.runtime.delivered(HALL.id)  # it has to wait: nobody waits for it here
     assert service.platform.texts() == []
     await service.runtime.reachable(HALL.id)
     await service.settled()
     assert service.platform.texts() == ["Yes."]
-
-
-async def _waits(service: Any) -> bool:
-    found = await service.column("SELECT next_attempt_at FROM outbox")
-    return bool(found and found[0])
 
 
 async def test_a_beginning_is_shown_and_becomes_the_answer(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ async def test_an_exception_wherever_other_tasks_await_leaves_people_answered(
     more += f'[backup]\nlitestream = true\nreplica = "{tmp_path / "replica"}"\n'
     async with service(tmp_path, more) as app:
         kept = {*app.long_lived(), *supervised_names(ROOT / "bot")} - OF_THE_RUNTIME
-        await until(lambda: _true(injection.kinds == kept))
+        await until(lambda: injection.kinds == kept)
         shown = await told(app, "remember that my dentist is on Elm Street", "where is my dentist?")
         assert any("Elm Street" in text for text in answers(shown[-1]))
         raised = -1
@@ -124,11 +124,7 @@ async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_t
     monkeypatch.setattr(constellation, "to_arrival", broken)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1), said("hello", 2, ATTIC))
-
-        async def is_told() -> bool:
-            return bool(await service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'"))
-
-        await until(is_told)
+        await until(lambda: service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'"))
         await service.settled()
         assert service.platform.texts(ATTIC.id) == ["Yes."]
 
@@ -148,7 +144,7 @@ async def test_one_that_was_stored_before_something_broke_is_answered(
     monkeypatch.setattr(ConstellationRuntime, "answer", answer)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1))
-        await until(lambda: _answered(service.platform))
+        await until(lambda: service.platform.texts(HALL.id) == ["Yes."])
         assert len(failed) == 1
 
 
@@ -173,11 +169,7 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
 
     monkeypatch.setattr(constellation, "follow", odd)
     async with running(tmp_path) as service:
-
-        async def followed() -> bool:
-            return not await service.rows("SELECT 1 FROM follow_ups")
-
-        await until(followed)
+        await until(lambda: service.column("SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM follow_ups)"))
         await service.heard(said("hello", 2, ATTIC))
         assert service.platform.texts(ATTIC.id) == ["Yes."]
     assert len(failures) == 3
@@ -202,10 +194,10 @@ async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwar
     async with running(tmp_path) as service:
         refusing[0] = True
         service.hear(said("hello", 1), said("hello", 2, ATTIC))
-        await until(lambda: _true(bool(service.router.workers.unstored.words())))
+        await until(service.router.workers.unstored.words)
         refusing[0] = False
-        await until(lambda: _answered(service.platform))
-        await until(lambda: _true(service.platform.texts(ATTIC.id) == ["Yes."]))
+        await until(lambda: service.platform.texts(HALL.id) == ["Yes."])
+        await until(lambda: service.platform.texts(ATTIC.id) == ["Yes."])
 
 
 async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
@@ -221,7 +213,7 @@ async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
     async with running(tmp_path) as service:
         service.hear(said("hello", 1))
 
-        async def is_told() -> bool:
+        def is_told() -> bool:
             service.clock.forward(60)
             return service.platform.texts(HALL.id) == [GIVEN_UP]
 
@@ -231,28 +223,16 @@ async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
     assert len(tries) < 10
 
 
-async def _answered(platform: Platform) -> bool:
-    return platform.texts(HALL.id) == ["Yes."]
-
-
-async def _true(holds: bool) -> bool:
-    return holds
-
-
 async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_come(tmp_path: Path) -> None:
     setting = Setting()
     setting.platform = platform = Platform(setting.clock)
     platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
     async with running(tmp_path, setting) as service:
         service.hear(said("hello", 1))
-        await until(lambda: _waits(service.runtime))
+        await until(lambda: service.runtime._later)
         assert platform.texts(HALL.id) == []
         setting.clock.forward(4_001)
-        await until(lambda: _answered(platform))
-
-
-async def _waits(of: ConstellationRuntime) -> bool:
-    return bool(of._later)
+        await until(lambda: platform.texts(HALL.id) == ["Yes."])
 
 
 async def test_a_configuration_that_is_wrong_ends_the_service() -> None:

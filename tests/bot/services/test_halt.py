@@ -1,5 +1,6 @@
 """The emergency halt: now, for everything, over a restart, until it is released."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,12 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown
 from bot.services.system.halt import Halt
 from memory.people.audience import Trust
-from memory.store.sqlite import connect
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, Platform, ScriptedModel, person, said, says
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, Setting, running, until
+from tests.bot.stage import Service, Setting, locked, running, until
 
 OWNER = owner_at_terminal()
+pytestmark = pytest.mark.usefixtures("hurried")
 
 
 class Switch:
@@ -110,29 +111,13 @@ async def test_other_words_do_not(service: Service, words: str) -> None:
     assert not halt.since
 
 
-class Locked:
-    """Somebody else holds the registry's file."""
-
-    def __init__(self, service: Service) -> None:
-        self._other = connect(service.constellations.registry.path)
-
-    def __enter__(self) -> None:
-        self._other.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, *_error: object) -> None:
-        self._other.execute("ROLLBACK")
-        self._other.close()
-
-
-@pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
-    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
+def registry_locked(service: Service) -> AbstractContextManager[None]:
+    return locked(service.constellations.registry.path)
 
 
 async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_asked_again(service: Service) -> None:
     halt = Switch(service)
-    with Locked(service), pytest.raises(UserError, match="could not be saved"):
+    with registry_locked(service), pytest.raises(UserError, match="could not be saved"):
         await halt.halt()
     assert service.halt.halted
     assert await service.constellations.position("halt") is None
@@ -144,7 +129,7 @@ async def test_a_release_that_cannot_be_stored_releases_nothing(service: Service
     halt = Switch(service)
     await halt.halt()
     since = halt.since
-    with Locked(service), pytest.raises(UserError, match="still halted"):
+    with registry_locked(service), pytest.raises(UserError, match="still halted"):
         await halt.release()
     assert service.halt.halted
     assert halt.since == since == await service.constellations.position("halt")
@@ -155,14 +140,10 @@ async def test_a_release_that_cannot_be_stored_releases_nothing(service: Service
 async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(service: Service) -> None:
     """Otherwise a crash between the two would leave words that are answered instead of obeyed."""
     halt = Switch(service)
-    with Locked(service):
+    with registry_locked(service):
         service.hear(said("stop everything", 1, HALL, OLGA))
         assert service.halt.halted
-        await until(lambda: _logged(service, "waiting_for_database"))
+        await until(lambda: any(log["event"] == "waiting_for_database" for log in service.logs))
         assert await service.rows("SELECT 1 FROM inbox") == []
     await stored(service, 1)
     assert await service.constellations.position("halt") == halt.since
-
-
-async def _logged(service: Service, event: str) -> bool:
-    return any(log["event"] == event for log in service.logs)

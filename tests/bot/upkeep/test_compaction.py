@@ -21,7 +21,7 @@ from memory.store.database import Rows
 from memory.store.ids import MessageId, TurnId
 from tests.bot.agents.context.test_context import kinds
 from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, call, deleted, direct, edited, said, says, texts
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, until
 
 ANNS = direct(ANN, "guild")
 SUMMARY = "Before, Ann counted"
@@ -203,18 +203,12 @@ async def test_answers_do_not_wait_for_summaries(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
         await count(service, 1, 3)
         service.hear(said("number 4", 4))
-        await _until_said(service, 4)
+        await until(lambda: len(service.platform.texts()) == 4)
         service.hear(said("number 5", 5))
-        await _until_said(service, 5)
+        await until(lambda: len(service.platform.texts()) == 5)
         free.set()
         await service.settled()
         assert len(await compactions(service)) == 1
-
-
-async def _until_said(service: Service, posts: int) -> None:
-    async with asyncio.timeout(10):
-        while len(service.platform.texts()) < posts:
-            await asyncio.sleep(0.002)
 
 
 async def test_a_summary_that_was_lost_with_the_process_is_made_after_the_next_turn(tmp_path: Path) -> None:
@@ -229,7 +223,7 @@ async def test_a_summary_that_was_lost_with_the_process_is_made_after_the_next_t
     async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
         await count(service, 1, 3)
         service.hear(said("number 4", 4))
-        await _until_said(service, 4)
+        await until(lambda: len(service.platform.texts()) == 4)
         service.crash()
     again = SummaryJob()
     async with running(tmp_path, Setting(again, toml=RECURSIVE)) as service:

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import math
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from tests.bot.stage import until
 from tests.captured_logs import capture_logs
 from tests.memory.parts import GUILD, NOON, STAR
 from tests.memory.search.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
@@ -79,13 +80,6 @@ async def said(file: Database, *texts: str) -> list[int]:
     return [int(await file.write(_SAY, functools.partial(say, text=text))) for text in texts]
 
 
-async def until(file: Database, condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait for something that a commit brings about."""
-    async with asyncio.timeout(30):
-        while not await condition():
-            await asyncio.sleep(0.005)
-
-
 async def embedded(file: Database) -> set[int]:
     return await file.read(lambda rows: {row["row"] for row in rows.all("SELECT row FROM vectors")})
 
@@ -95,7 +89,7 @@ async def all_done(made: Embedding, file: Database, count: int) -> None:
         standing = await file.read(vectors.progress)
         return standing.waiting == 0 and len(await embedded(file)) == count
 
-    await until(file, done)
+    await until(done)
 
 
 async def words(made: Embedding, file: Database) -> str:
@@ -136,7 +130,7 @@ async def test_a_server_that_fails_is_tried_again_and_said_once(tmp_path: Path, 
     with capture_logs() as logs:
         async with running(tmp_path, **remote(server)) as (made, file):
             await said(file, "a")
-            await until(file, lambda: _failing(made, file))
+            await until(lambda: _says(made, file, "failing: openai:small answered HTTP 500"))
             assert KEY not in await words(made, file)
             await all_done(made, file, 1)
     fails = [entry for entry in logs if entry["event"] == "embedding_fails"]
@@ -180,10 +174,6 @@ async def test_of_a_long_block_that_changes_only_what_changed_is_embedded(
         assert [bytes(each[0]) for each in stored] == [to_vector(each) for each in numbers([t.text for t in row.texts])]
 
 
-async def _failing(made: Embedding, file: Database) -> bool:
-    return "failing: openai:small answered HTTP 500" in await words(made, file)
-
-
 @pytest.mark.parametrize("status", [413, 200])
 async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
     tmp_path: Path, server: EmbeddingServer, status: int
@@ -197,7 +187,7 @@ async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
     async with running(tmp_path, **remote(server)) as (made, file):
         # The poison comes last, or it would stand in the window of the next one too.
         numbers = await said(file, "one", "two", "three", "poison")
-        await until(file, lambda: _refused(file))
+        await until(lambda: _refused(file))
         assert await embedded(file) == set(numbers[:3])
         assert "1 text was refused" in await words(made, file)
 
@@ -216,7 +206,7 @@ async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Pat
     async with running(tmp_path, **remote(server, "new")) as (made, file):
         await all_done(made, file, 2)
         lengths = "SELECT DISTINCT length(vector) FROM vectors"
-        await until(file, lambda: file.read(lambda rows: [row[0] for row in rows.all(lengths)] == [6]))
+        await until(lambda: file.read(lambda rows: [row[0] for row in rows.all(lengths)] == [6]))
 
 
 async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: EmbeddingServer) -> None:
@@ -324,9 +314,9 @@ async def test_a_model_that_fails_does_not_hold_up_another(tmp_path: Path, serve
     server.usual = lambda texts: saying("down", 500)(texts) if "ferry" in str(texts) else openai(texts)
     async with running(tmp_path, **remote(server)) as (made, file):
         await file.write(_SAY, add)
-        await until(file, lambda: _says(made, file, "openai:own: failing"))
+        await until(lambda: _says(made, file, "openai:own: failing"))
         (number,) = await said(file, "apples")
-        await until(file, lambda: _has(file, number))
+        await until(lambda: _has(file, number))
         assert "openai:small: working; " in await words(made, file)
 
 

@@ -16,7 +16,7 @@ from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
 from memory import jobs
 from memory.agenda import reminders
-from memory.agenda.reminders import NewReminder, Status
+from memory.agenda.reminders import NewReminder, Reminder, Status
 from memory.people import quiet_hours
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.quiet_hours import Times
@@ -82,6 +82,12 @@ def firing(tx: Tx, kept: PlannedReminder, now: datetime | None = None, suffix: s
     assert job is not None
     assert job.next_at is not None
     return DueJob(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
+
+
+def stored(tx: Tx, kept: PlannedReminder) -> Reminder:
+    found = reminders.by_id(tx, kept.reminder.id)
+    assert found is not None
+    return found
 
 
 def out(tx: Tx) -> list[tuple[str, str, str]]:
@@ -202,9 +208,7 @@ def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
     kept = planned(tx)
     says(opted_out=True).remind(tx, firing(tx, kept))
     assert out(tx) == []
-    found = reminders.by_id(tx, kept.reminder.id)
-    assert found is not None
-    assert found.status is Status.CANCELLED
+    assert stored(tx, kept).status is Status.CANCELLED
 
 
 def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
@@ -228,8 +232,7 @@ def test_what_is_done_is_not_said_again(tx: Tx) -> None:
     kept = planned(tx)
     says().remind(tx, firing(tx, kept))
     again = firing(tx, kept, suffix="again")
-    found = reminders.by_id(tx, kept.reminder.id)
-    assert found is not None
+    found = stored(tx, kept)
     reminding.finish(tx, found, NOW)
     says().remind(tx, again)
     assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
@@ -241,9 +244,7 @@ def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     kept = planned(tx)
     says().remind(tx, firing(tx, kept))
     for _ in range(3):
-        found = reminders.by_id(tx, kept.reminder.id)
-        assert found is not None
-        reminding.snooze(tx, found, timedelta(minutes=10), NOW + timedelta(minutes=21))
+        reminding.snooze(tx, stored(tx, kept), timedelta(minutes=10), NOW + timedelta(minutes=21))
     due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))
@@ -299,12 +300,8 @@ def test_a_part_of_the_day_is_one_on_the_clocks_of_who_puts_it_off(part: str, no
 def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
     kept = planned(tx, "every day at 18:00")
     says().remind(tx, firing(tx, kept))
-    found = reminders.by_id(tx, kept.reminder.id)
-    assert found is not None
-    reminding.finish(tx, found, NOW)
-    again = reminders.by_id(tx, kept.reminder.id)
-    assert again is not None
-    assert again.status is Status.WAITING
+    reminding.finish(tx, stored(tx, kept), NOW)
+    assert stored(tx, kept).status is Status.WAITING
     assert jobs.get(tx, reminders.job_id(kept.reminder.id)) is not None
 
 
@@ -354,9 +351,7 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     says().remind(tx, firing(tx, kept, suffix="again"))
     tx.run("UPDATE outbox SET status = 'sent'")
-    told = reminders.by_id(tx, kept.reminder.id)
-    assert told is not None
-    reminding.finish(tx, told, NOW)
+    reminding.finish(tx, stored(tx, kept), NOW)
     assert [text for _place, text, _audience in out(tx)[2:]] == ["✓ ⏰ call mum", "✓ ⏰ Still open: call mum"]
     details = [json.loads(row["detail"]) for row in tx.all("SELECT detail FROM outbox ORDER BY id")][2:]
     assert [list(detail) for detail in details] == [["edits"]] * 2  # no buttons any more
@@ -364,15 +359,3 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
 
 def test_the_terminal_is_where_its_person_is_spoken_to_alone() -> None:
     assert (own_place(PERSON), own_place(PersonId("discord:5"))) == (PLACE.id, "discord:user:5")
-
-
-def test_what_was_set_in_a_direct_message_is_said_there(tx: Tx) -> None:
-    kept = planned(tx)
-    says().remind(tx, firing(tx, kept))
-    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
-
-
-def test_when_others_hear_the_place_now_it_is_said_to_its_person_alone(tx: Tx) -> None:
-    kept = planned(tx, given=wanted(HALL, Audience("channel:discord:10")))
-    says().remind(tx, firing(tx, kept))
-    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]

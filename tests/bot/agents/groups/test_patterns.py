@@ -8,9 +8,10 @@ from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning
 from tests.bot.agents.groups.parts import Cast, agents, group, told
 from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, said, says, words_of
-from tests.bot.stage import Service, Setting, running, until
+from tests.bot.stage import Setting, running, until
 
 THREE = agents("Ant", "Bee", "Cat")
+IDLE = "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM turns WHERE status = 'running')"
 ROUND = THREE + '[[groups]]\nname = "Round"\nmembers = ["Ant", "Bee", "Cat"]\n'
 
 
@@ -73,13 +74,9 @@ async def test_an_observer_listens_after_a_crash_and_after_people(tmp_path: Path
         service.crash()
     model = Cast()
     async with running(tmp_path, Setting(model, platform=platform, toml=LISTENING)) as service:
-        await until(lambda: _idle(service))
+        await until(lambda: service.column(IDLE))
     assert model.asked() == ["Ant"]
     assert platform.texts() == ["Bee here."]
-
-
-async def _idle(service: Service) -> bool:
-    return bool(await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0])
 
 
 # -------------------------------------------------------------------------------------------------------------- dynamic
@@ -131,7 +128,7 @@ async def test_when_nobody_gives_anything_the_message_is_tried_again(tmp_path: P
         await service.heard(said("@all go", 1))
         assert service.platform.texts() == ["Ant here.", "Bee here."]
         assert [row.status for row in await service.read(lambda rows: inbox.listing(rows, None, 9))] == ["done"]
-        await until(lambda: _idle(service))
+        await until(lambda: service.column(IDLE))
 
 
 async def test_a_model_chooses_where_a_supervisor_selects(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from memory.store.ids import AgentId, GroupId, TurnId
 from memory.store.records import asdict
 from tests.bot.agents.groups.parts import Cast, group, stages
 from tests.bot.parts import ANN, HALL, HeldReply, said, says
-from tests.bot.stage import Service, Setting, running, until
+from tests.bot.stage import Setting, running, until
 from texts import speaking
 
 NAMES = {AgentId(name.lower()): name for name in ("Ant", "Bee", "Cat")}
@@ -68,6 +68,9 @@ def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens(
         assert words("dynamic", {}, *parts)[0] == "Team arbeitet daran: 0 von 1 Antworten fertig."
 
 
+GONE = "SELECT 1 FROM outbox WHERE kind = 'preview' AND status = 'withdrawn'"
+
+
 async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_path: Path) -> None:
     held = HeldReply(says("a draft"))
     cast = Cast(Bee=["the answer"])
@@ -82,13 +85,9 @@ async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_pat
         assert service.platform.texts() == ["Team is working"]
         held.free.set()
         await service.settled()
-        await until(lambda: _gone(service))
+        await until(lambda: service.column(GONE))
         assert service.platform.texts() == ["the answer"]
         assert await service.runtime.preview(turn, HALL.id, "too late", progress=True) == ""
-
-
-async def _gone(service: Service) -> bool:
-    return await service.column("SELECT status FROM outbox WHERE kind = 'preview'") == ["withdrawn"]
 
 
 async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after_its_answer(
@@ -104,10 +103,10 @@ async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after
         (turn,) = await service.column("SELECT turn_id FROM group_runs")
         previews = Previews(service.runtime, {"discord": service.platform}, service.runtime._workers)
         previews(TextChunk(turn, HALL.id, "the whole"))
-        await until(lambda: _texts(service, ["Ant: the whole …"]))
+        await until(lambda: service.platform.texts() == ["Ant: the whole …"])
         held.free.set()
         await service.settled()
-        await until(lambda: _gone(service))
+        await until(lambda: service.column(GONE))
         assert service.platform.texts() == ["the whole answer"]
 
 
@@ -129,14 +128,6 @@ async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown
         progress(TurnStarted(turn, HALL.id))
         progress(OfMember(member, HALL.id, TextChunk(member, HALL.id, "word " * 50)))
         progress(AgentStarted(turn, HALL.id, "Ant"))
-        await until(lambda: _long(service))
+        await until(lambda: any(len(text) == 60 and "Schritt 1" in text for text in service.platform.texts()))
         held.free.set()
         await service.settled()
-
-
-async def _long(service: Service) -> bool:
-    return any(len(text) == 60 and "arbeitet daran: Schritt 1" in text for text in service.platform.texts())
-
-
-async def _texts(service: Service, expected: list[str]) -> bool:
-    return service.platform.texts() == expected

@@ -40,7 +40,7 @@ async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path
         assert offers == [("once", "deny")], "no lasting yes to this"
 
         await service.approvals.answer(request, OWNER, Verdict.ONCE)
-        await until(lambda: _stored(halt))
+        await until(lambda: halt.since and not halt.state.unstored)
         assert service.halt.halted
         assert await service.constellations.position("halt") == halt.since
         service.hear(said("anybody there?", 2))
@@ -52,7 +52,3 @@ async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path
         *_, (text, ok) = results(service.model.requests[-2])
         assert not ok
         assert "interrupted" in text
-
-
-async def _stored(halt: Halt) -> bool:
-    return bool(halt.since) and not halt.state.unstored
