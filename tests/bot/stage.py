@@ -60,7 +60,7 @@ from memory.store.sqlite import connect
 from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from sources.base import Notification
-from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
+from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct, said
 from tests.bot.plain import none_of_folders, words_alone
 from tests.captured_logs import Event, capture_logs
 from tests.scheduler.parts import alike
@@ -248,6 +248,15 @@ def _open(rows: Rows, now: datetime) -> int:
              AND (last_error IN (?, ?) OR (alone = 1 AND last_error IS NULL))"""
     put_off = rows.one(sql, (to_text(now), inbox.OVER_LIMIT, inbox.NOBODY))
     return inbox.counts(rows)["waiting"] + outbox.count_open(rows) - (0 if put_off is None else put_off[0])
+
+
+async def crashed(folder: Path, setting: Setting, begun: asyncio.Event, text: str = "ring") -> Platform:
+    """Die while something is going on."""
+    async with running(folder, setting) as service:
+        service.hear(said(text, 1))
+        await begun.wait()
+        service.crash()
+        return service.platform
 
 
 async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:

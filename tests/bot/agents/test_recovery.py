@@ -12,10 +12,9 @@ from memory.people.audience import Trust
 from memory.queue.steps import CallDone, CallStarted, MessagesJoined, ModelAnswer, Step, StepBody, ToolCall, WorkState
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 from tests.bot.agents.context.test_context import newest
-from tests.bot.agents.test_turn import crashed
 from tests.bot.parts import HALL, NOON, HeldReply, ScriptedModel, call, deleted, edited, said, says
 from tests.bot.runtime.test_conversation import Bell
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, crashed, running
 
 WORKED = (
     "Redesigned the bar.\n- used tokens instead of colours\nTODO: add tests\nCommitted `ad8ed51` in web/src/Pane.tsx"

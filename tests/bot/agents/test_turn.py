@@ -39,7 +39,7 @@ from tests.bot.parts import (
     thread_in_public,
 )
 from tests.bot.runtime.test_conversation import Bell, states, steps
-from tests.bot.stage import Setting, running, until
+from tests.bot.stage import Setting, crashed, running, until
 
 PUT_OFF = "SELECT 1 FROM inbox WHERE status = 'received' AND next_attempt_at IS NOT NULL"
 
@@ -112,15 +112,6 @@ async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_
 
 
 # -------------------------------------------------------------------------------------------------- after a death
-
-
-async def crashed(tmp_path: Path, setting: Setting, begun: asyncio.Event, text: str = "ring") -> Platform:
-    """Die while something is going on."""
-    async with running(tmp_path, setting) as service:
-        service.hear(said(text, 1))
-        await begun.wait()
-        service.crash()
-        return service.platform
 
 
 async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:

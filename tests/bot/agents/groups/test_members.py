@@ -7,8 +7,8 @@ import pytest
 
 from bot.agents.context.recovery import HEAD
 from tests.bot.agents.groups.parts import LED, Cast, delegates, stages, told
-from tests.bot.parts import HeldReply, MovableClock, Platform, call, said, says
-from tests.bot.stage import Service, Setting, running
+from tests.bot.parts import HeldReply, call, said, says
+from tests.bot.stage import Setting, crashed, running
 
 KNOWN = """SELECT a.name || ': ' || f.fact || ' ' || f.reinforcements FROM facts f JOIN agents a ON a.id = f.agent_id
            ORDER BY a.name"""
@@ -31,18 +31,11 @@ async def test_members_that_had_a_part_learn_what_people_said_once(
         assert await service.column("SELECT count(*) FROM facts WHERE shared_at IS NOT NULL") == [0]
 
 
-async def cut_off(service: Service, held: HeldReply) -> None:
-    service.hear(said("draw the newt pond", 1))
-    await held.begun.wait()
-    service.crash()
-
-
 async def test_a_member_whose_work_was_cut_off_is_told_what_it_was_doing(tmp_path: Path) -> None:
-    held, platform = HeldReply(says("lost with the process")), Platform(MovableClock())
+    held = HeldReply(says("lost with the process"))
     noted = says("Drew the outline.", call("calculate", "1", expression="2 + 3"))
     toml = stages(("a", "Ant", ""), ("b", "Bee", "")).replace("tools = []", 'tools = ["calculate"]')
-    async with running(tmp_path, Setting(Cast(Bee=[noted, held]), platform=platform, toml=toml)) as service:
-        await cut_off(service, held)
+    platform = await crashed(tmp_path, Setting(Cast(Bee=[noted, held]), toml=toml), held.begun)
     second = Cast(Bee=["Done."])
     async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
         await service.settled()

@@ -25,7 +25,6 @@ from tests.bot.parts import (
     OLGA,
     Fate,
     HeldReply,
-    MovableClock,
     Platform,
     call,
     deleted,
@@ -34,7 +33,7 @@ from tests.bot.parts import (
     says,
     words_of,
 )
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, crashed, running
 
 STOPPED = "I stopped at the stage “b”: Bee could not do it."
 INK = Plain("UTC", NOON)
@@ -211,15 +210,9 @@ async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path)
 
 async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
     held = HeldReply(says("lost with the process"))
-    toml, platform = stages(("a", "Ant", ""), ("b", "Bee", "")), Platform(MovableClock())
-    first, second = (
-        Cast(Ant=["first draft"], Bee=[held]),
-        Cast(Bee=[lambda r: says(f"kept: {'first draft' in told(r)}")]),
-    )
-    async with running(tmp_path, Setting(first, platform=platform, toml=toml)) as service:
-        service.hear(said("go", 1))
-        await held.begun.wait()
-        service.crash()
+    toml = stages(("a", "Ant", ""), ("b", "Bee", ""))
+    platform = await crashed(tmp_path, Setting(Cast(Ant=["first draft"], Bee=[held]), toml=toml), held.begun)
+    second = Cast(Bee=[lambda request: says(f"kept: {'first draft' in told(request)}")])
     async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
         await service.settled()
     assert platform.texts() == ["kept: True"]

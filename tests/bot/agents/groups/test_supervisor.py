@@ -7,14 +7,12 @@ import pytest
 from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told
 from tests.bot.parts import (
     HeldReply,
-    MovableClock,
-    Platform,
     results,
     said,
     says,
 )
 from tests.bot.requests import Bell, answer, ring, waiting
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, crashed, running
 
 
 async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_leader(tmp_path: Path) -> None:
@@ -96,12 +94,9 @@ async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Pa
 
 
 async def test_a_crash_while_a_member_works_goes_on_with_that_member_alone(tmp_path: Path) -> None:
-    held, platform = HeldReply(says("lost")), Platform(MovableClock())
+    held = HeldReply(says("lost"))
     first = Cast(Ant=[delegates("Bee", "count")], Bee=[held])
-    async with running(tmp_path, Setting(first, platform=platform, toml=LED)) as service:
-        service.hear(said("go", 1))
-        await held.begun.wait()
-        service.crash()
+    platform = await crashed(tmp_path, Setting(first, toml=LED), held.begun)
     second = Cast(Bee=["Seven."], Ant=[lambda request: says(results(request)[0][0])])
     async with running(tmp_path, Setting(second, platform=platform, toml=LED)) as service:
         await service.settled()
