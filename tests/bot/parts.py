@@ -141,6 +141,16 @@ def call(name: str, identifier: str = "", **arguments: Any) -> Call:
 Reply: TypeAlias = Answer | Exception | Callable[[Request], Answer | Awaitable[Answer]]
 
 
+def two(first: str, second: str, there: str = "", **more: str) -> str:
+    """The tables of two agents: the first answers everywhere, the second there. `more` are further lines of theirs."""
+    agents = "".join(f'[[agents]]\nname = "{each}"\n{more.get(each, "")}' for each in (first, second))
+    places = f'places = ["{there}"]\n' if there else ""
+    return (
+        f'{agents}[[groups]]\nname = "Main"\nmembers = ["{first}"]\ndefault = true\n'
+        f'[[groups]]\nname = "Night"\nmembers = ["{second}"]\n{places}'
+    )
+
+
 class ScriptedModel:
     """Gives its replies in order, then `otherwise`; keeps every request."""
 

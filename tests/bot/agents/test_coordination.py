@@ -37,6 +37,7 @@ from tests.bot.parts import (
     results,
     said,
     says,
+    two,
 )
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
@@ -44,22 +45,13 @@ from texts import _, speaking
 
 PORT, YARD = channel("42"), channel("yard")
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
-TWO = """
-[[agents]]
-name = "Flux"
-description = "keeps an eye on time"
-[[agents]]
-name = "Anchor"
-description = "habits and promises"
-[[groups]]
-name = "Times"
-members = ["Flux"]
-default = true
-[[groups]]
-name = "Habits"
-members = ["Anchor"]
-places = ["discord:42"]
-"""
+TWO = two(
+    "Flux",
+    "Anchor",
+    "discord:42",
+    Flux='description = "keeps an eye on time"\n',
+    Anchor='description = "habits and promises"\n',
+)
 
 
 async def events(service: Service, scope: Scope) -> list[tuple[Kind, str]]:

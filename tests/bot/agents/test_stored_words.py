@@ -24,7 +24,7 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import SessionId
 from tests.bot.agents.test_forgery import FORGERIES, READS, STORES, calls, require_sound
-from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, said, says
+from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, said, says, two
 from tests.bot.stage import OFFERED, Service, Setting, running
 
 WORDS = {
@@ -178,21 +178,12 @@ FILES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("file", {"operation": "search", "query": "ferry"}),
     ("sources", {}),
 )
-TOML = f"""
-[[agents]]
-name = "Carina"
-tools = {json.dumps([*OFFERED, "sources"])}
-[[agents]]
-name = "Anchor"
-description = "looks things up"
-[[groups]]
-name = "Main"
-members = ["Carina"]
-default = true
-[[groups]]
-name = "Other"
-members = ["Anchor"]
-"""
+TOML = two(
+    "Carina",
+    "Anchor",
+    Carina=f"tools = {json.dumps([*OFFERED, 'sources'])}\n",
+    Anchor='description = "looks things up"\n',
+)
 
 
 async def _fill(service: Service) -> None:

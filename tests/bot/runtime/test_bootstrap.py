@@ -6,24 +6,10 @@ from bot.config.tables import TOOLS
 from memory import agents
 from memory.agents import Agent
 from memory.store.database import Rows
+from tests.bot.parts import two
 from tests.bot.stage import Setting, running
 
-TWO = """
-[[agents]]
-name = "Star"
-system_prompt = "You are Star."
-[[agents]]
-name = "Moon"
-system_prompt = "You are Moon."
-[[groups]]
-name = "Main"
-members = ["Star"]
-default = true
-[[groups]]
-name = "Night"
-members = ["Moon"]
-places = ["discord:7", "discord:guild:9"]
-"""
+TWO = two("Star", "Moon", Star='system_prompt = "You are Star."\n', Moon='system_prompt = "You are Moon."\n')
 
 
 def everybody(rows: Rows) -> list[Agent]:

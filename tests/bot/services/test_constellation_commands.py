@@ -17,26 +17,14 @@ from bot.config.agent_files import read_exchange, write_exchange
 from bot.interfaces.cli import streams
 from bot.runtime.bootstrap import agent_row, agent_section
 from tests.bot.command_line import Here, front_door
+from tests.bot.parts import two
 from tests.bot.terminals import Terminal, carina
 from tests.service.live_service import live_service, until
 
 BLOCKS = ("active_context", "current_state", "observation_log", "scratchpad", "task_list")
-FILE = """
-[[agents]]
-name = "Star"
-system_prompt = "You are Star."
-[[agents]]
-name = "Moon"
-system_prompt = "You are Moon."
-[[groups]]
-name = "Main"
-members = ["Star"]
-default = true
-[[groups]]
-name = "Night"
-members = ["Moon"]
-places = ["discord:7"]
-"""
+FILE = two(
+    "Star", "Moon", "discord:7", Star='system_prompt = "You are Star."\n', Moon='system_prompt = "You are Moon."\n'
+)
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,11 @@ from memory.knowledge import sessions
 from memory.knowledge.sessions import Session
 from memory.people.audience import OWNER, Scope
 from tests.bot.agents.context.test_context import newest
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, deleted, direct, edited, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, deleted, direct, edited, said, says, two
 from tests.bot.stage import Service, Setting, running
 
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
+TWO = two("Flux", "Anchor", "discord:42")
 WORKED = (
     "Here's what I did: drew the fence anew.\n- used oak instead of pine\nTODO: paint it\nCommitted `ad8ed51` in a/b.py"
 )
@@ -72,27 +73,12 @@ async def test_a_session_without_words_goes(tmp_path: Path) -> None:
 
 
 async def test_other_agents_are_told_what_the_last_session_was_about_that_they_may_know(tmp_path: Path) -> None:
-    toml = """
-[[agents]]
-name = "Flux"
-[[agents]]
-name = "Anchor"
-[[groups]]
-name = "Times"
-members = ["Flux"]
-default = true
-[[groups]]
-name = "Habits"
-members = ["Anchor"]
-places = ["discord:42"]
-"""
-    port = channel("42")
-    async with running(tmp_path, Setting(ScriptedModel(*[says("Done.")] * 9), toml=toml)) as service:
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=says("Done.")), toml=TWO)) as service:
         await service.heard(said("Draw the fence.", 1))
         service.clock.forward(60)
         await service.heard(said("Hide the diamond.", 2, ANNS))
         await ended(service)
-        await service.heard(said("hello", 3, port))
+        await service.heard(said("hello", 3, channel("42")))
     roster = newest(service.model.requests[-1])
     assert '- Flux (active today); last: "Draw the fence. — Done."' in roster
     assert "diamond" not in roster

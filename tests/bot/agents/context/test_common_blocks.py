@@ -11,7 +11,7 @@ from memory import agents
 from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, only
 from tests.bot.command_line import front_door
-from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, channel, direct
+from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, channel, direct, two
 from tests.bot.stage import Service, Setting, running
 
 COMMON = """
@@ -27,20 +27,7 @@ permission = "append"
 audience = "public"
 content = "Be kind."
 """
-AGENTS = """
-[[agents]]
-name = "Ada"
-[[agents]]
-name = "Bea"
-[[groups]]
-name = "Hers"
-members = ["Ada"]
-default = true
-[[groups]]
-name = "Theirs"
-members = ["Bea"]
-places = ["discord:99"]
-"""
+AGENTS = two("Ada", "Bea", "discord:99")
 HERS, THEIRS = HALL, channel("99")
 NAMED = call("context", operation="set_field", label="partner_profile", field="name", value="Ann")
 

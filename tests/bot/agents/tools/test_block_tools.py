@@ -19,30 +19,22 @@ from memory.requests import Verdict
 from memory.store.database import Tx
 from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, append, only
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, results, said, says, whole
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, results, said, says, two, whole
 from tests.bot.stage import Service, Setting, running
 
 HEARD = Scope(HALL.audience)
-NOTES = """
-[[agents]]
-name = "Ada"
-[[agents.blocks]]
+NOTES = two(
+    "Ada",
+    "Bea",
+    "discord:99",
+    Ada="""[[agents.blocks]]
 label = "notes"
 description = "What matters"
 type = "working"
 pinned = true
 permission = "admin"
-[[agents]]
-name = "Bea"
-[[groups]]
-name = "Hers"
-members = ["Ada"]
-default = true
-[[groups]]
-name = "Theirs"
-members = ["Bea"]
-places = ["discord:99"]
-"""
+""",
+)
 
 
 class Revoke(StoreTool[Arguments]):
