@@ -134,7 +134,7 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
         (hit,) = shown.data()["hits"]
         assert hit["perhaps"]
         for text in (on_discord(shown), shown.terminal(Markdown())):
-            assert "; perhaps" in text
+            assert ", perhaps" in text
             assert "“Perhaps” marks guesses" in text
 
 
