@@ -8,7 +8,7 @@ from typing import Any
 from memory.erasure import retraction, stores
 from memory.knowledge import items, projects
 from memory.knowledge.projects import ProjectLearnings
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import follow_ups, inbox, messages, turns
 from memory.queue.inbox import Arrival, InRow, Place
 from memory.queue.payloads import Extras, Quotation
@@ -26,6 +26,21 @@ GUILD = Audience("guild:discord:1")
 HALL = Place(PlaceId("discord:10"), "guild", GUILD, "hall")
 MAIN = GroupId("grp_main")
 STAR = AgentId("agt_star")
+AUDIENCES = [
+    PUBLIC,
+    OWNER,
+    GUILD,
+    Audience("guild:2"),
+    Audience("channel:discord:1"),
+    Audience("channel:discord:2"),
+    Audience("person:discord:ann"),
+    Audience("person:discord:bob"),
+]
+SCOPES = [
+    *(Scope(audience) for audience in AUDIENCES),
+    Scope(Audience("channel:discord:1"), frozenset({GUILD})),
+    Scope(Audience("person:discord:ann"), frozenset({GUILD, Audience("guild:2")})),
+]
 
 _AGENT = "INSERT INTO agents (id, name, model, system_prompt, enabled_tools, created_at, updated_at)"
 

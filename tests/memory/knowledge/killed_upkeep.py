@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memory.knowledge import archival, consolidation
-from memory.knowledge.consolidation import Link, Merge, Pass, Plan, Refine, Retire
+from memory.knowledge import archival
+from memory.knowledge.consolidation.apply import apply, undo
+from memory.knowledge.consolidation.plan import Link, Mark, Merge, Pass, Plan, Refine, Retire, kin_of
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope
 from memory.store.database import Tx
@@ -29,18 +30,14 @@ def tidy(tx: Tx) -> None:
     retire, refine = Retire(Pass.CONSOLIDATION, third), Refine(Pass.CONSOLIDATION, fourth, "food", ("tea",))
     ann, tram = Entity("Ann", Kind.PERSON), Entity("tram 71", Kind.THING)
     linked = Link(Pass.ENTITIES, second, (Triple(ann, "goes by", tram),))
-    mark = consolidation.Mark(Pass.CONSOLIDATION, consolidation.kin_of(first).part, 9)
-    consolidation.apply(tx, Plan((merge, retire, refine, linked), (mark,), (fourth,), ("something was left",)), NOON)
+    mark = Mark(Pass.CONSOLIDATION, kin_of(first).part, 9)
+    apply(tx, Plan((merge, retire, refine, linked), (mark,), (fourth,), ("something was left",)), NOON)
 
 
-def undo(tx: Tx) -> None:
-    consolidation.undo(tx, NOON)
+WORKS: dict[str, Callable[[Tx], object]] = {"tidy": tidy, "undo": lambda tx: undo(tx, NOON)}
 
 
-WORKS: dict[str, Callable[[Tx], None]] = {"tidy": tidy, "undo": undo}
-
-
-def killed_at(path: Path, work: Callable[[Tx], None], statement: int) -> bool:
+def killed_at(path: Path, work: Callable[[Tx], object], statement: int) -> bool:
     """Whether the work died at that statement; in a process of its own, which ends as by SIGKILL."""
     child = os.fork()
     if child == 0:
@@ -50,7 +47,7 @@ def killed_at(path: Path, work: Callable[[Tx], None], statement: int) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
-def _work(raw: Any, work: Callable[[Tx], None], statement: int) -> None:
+def _work(raw: Any, work: Callable[[Tx], object], statement: int) -> None:
     count = itertools.count(1)
 
     def reach(_sql: str) -> None:

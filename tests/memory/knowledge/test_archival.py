@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.knowledge.archival import entries as reading
 from memory.knowledge.archival.entries import passages_of
+from memory.knowledge.archival.writes import BEGUN_BY
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow
@@ -18,33 +19,15 @@ from memory.search.query import Query
 from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
-from memory.store.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
+from memory.store.ids import AgentId, EntryId, MessageId, TurnId
 from memory.store.records import replace
-from tests.memory.parts import STAR, kept_of, store
+from tests.memory.parts import ANN, AUDIENCES, BOB, GUILD, HALL, NOON, SCOPES, STAR, kept_of, store
 
-NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
 MOON = AgentId("agt_moon")
-ANN, BOB, PLACE = PersonId("discord:ann"), PersonId("discord:bob"), PlaceId("discord:1")
-GUILD, ANNS = Audience("guild:1"), Audience("person:discord:ann")
+ANNS = Audience("person:discord:ann")
 HERE = Origin(Scope(GUILD), Trust.APPROVED, person=ANN)
 BOLT = NewEntry("Ann's hamster is called Bolt", HERE)
-
-AUDIENCES = [
-    PUBLIC,
-    OWNER,
-    GUILD,
-    Audience("guild:2"),
-    Audience("channel:discord:1"),
-    Audience("channel:discord:2"),
-    ANNS,
-    Audience("person:discord:bob"),
-]
-SCOPES = [
-    *(Scope(audience) for audience in AUDIENCES),
-    Scope(Audience("channel:discord:1"), frozenset({GUILD})),
-    Scope(ANNS, frozenset({GUILD, Audience("guild:2")})),
-]
 
 
 @pytest.fixture
@@ -61,17 +44,17 @@ def put(tx: Tx, content: str, audience: Audience = GUILD, *, label: str | None =
 
 
 def add_turn(tx: Tx, turn: TurnId) -> None:
-    made = {"id": str(turn), "agent_id": STAR, "place_id": PLACE, "audience": GUILD, "status": "done"}
+    made = {"id": str(turn), "agent_id": STAR, "place_id": HALL.id, "audience": GUILD, "status": "done"}
     tx.insert("turns", {**made, "trust": "2", "started_at": ""})
 
 
 def hear(tx: Tx, name: str) -> MessageId:
-    heard = NewMessage(PLACE, ANN, "Ann", "hello", "discord", name, GUILD, Trust.APPROVED, NOON)
+    heard = NewMessage(HALL.id, ANN, "Ann", "hello", "discord", name, GUILD, Trust.APPROVED, NOON)
     return messages.add_heard(tx, heard)
 
 
 def say(tx: Tx, turn: TurnId) -> MessageId:
-    said = TurnRow(turn, 0, PLACE, STAR, ANN, "Star", "assistant", "Bolt!", "discord", GUILD, Trust.AGENT, NOON)
+    said = TurnRow(turn, 0, HALL.id, STAR, ANN, "Star", "assistant", "Bolt!", "discord", GUILD, Trust.AGENT, NOON)
     return messages.add_said(tx, said)
 
 
@@ -460,3 +443,43 @@ def test_an_entry_is_found_by_its_name_without_looking_at_the_others(tx: Tx, sco
         assert not any(each.startswith("SCAN") for each in plan), plan
     wanted = "archival_label (agent_id=? AND label=?"
     assert wanted in " ".join(plan), plan
+
+
+# ------------------------------------------------ what says again what stands: by an index, however many there are
+
+MARKS = " .!?…"
+TEXTS = st.one_of(
+    st.text(alphabet="ab .!?…", min_size=1, max_size=20),
+    st.builds(
+        lambda words, end: " ".join(words) + end,
+        st.lists(
+            st.sampled_from(["the", "hamster", "is", "called", "Bolt", "x" * 30, "你好"]), min_size=1, max_size=14
+        ),
+        st.text(alphabet=MARKS, max_size=3),
+    ),
+).filter(lambda text: text.strip() != "")
+
+
+def begins(old: str, new: str) -> bool:
+    """Whether the new words are the old ones, or go on from them behind a word's end."""
+    kept = old.rstrip(MARKS)
+    if old == new:
+        return True
+    longer = new.startswith(kept) and len(kept) >= 8
+    return longer and (not new[len(kept) :].rstrip(MARKS) or not new[len(kept)].isalnum())
+
+
+@given(TEXTS, TEXTS)
+def test_what_says_it_again_is_found_exactly_when_one_begins_with_the_other(old: str, rest: str) -> None:
+    for new in (rest, old + rest, f"{old.rstrip(MARKS)}, {rest}", old.rstrip(MARKS) + MARKS):
+        if new.strip():
+            tx = store()
+            first = archival.insert(tx, STAR, NewEntry(old, HERE), NOON)
+            second = archival.insert(tx, STAR, NewEntry(new, HERE), NOON)
+            assert (first.id == second.id) is begins(first.content, new.strip()), new
+
+
+def test_to_find_what_says_it_again_other_entries_are_not_looked_at() -> None:
+    values = {"agent": "", "audience": "", "person": None, "begins": "[]", "new": "", "marks": "", "least": 8}
+    (first, *_) = [str(row["detail"]) for row in store().all(f"EXPLAIN QUERY PLAN {BEGUN_BY}", values)]
+    assert first == "SEARCH archival_entries USING INDEX archival_begins (agent_id=? AND audience=? AND <expr>=?)"

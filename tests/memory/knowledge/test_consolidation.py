@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from memory.erasure import retraction
-from memory.knowledge import archival, consolidation, graph
+from memory.knowledge import archival, graph
 from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.knowledge.consolidation import BrokenPlan, Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.consolidation.apply import BrokenPlan, apply, undo
+from memory.knowledge.consolidation.candidates import choose
+from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.consolidation.run_records import allowance, latest_run
+from memory.knowledge.consolidation.specifics import invented, lost, same_words, specifics
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
@@ -71,7 +75,7 @@ def unharmed(tx: Tx, plan: Plan, why: str) -> None:
     before = state(tx)
     tx.run("SAVEPOINT unit")
     with pytest.raises(BrokenPlan, match=why):
-        consolidation.apply(tx, plan, LATER)
+        apply(tx, plan, LATER)
     tx.run("ROLLBACK TO unit")
     tx.run("RELEASE unit")
     assert state(tx) == before
@@ -83,7 +87,7 @@ def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from
     second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
     kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
     second = archival.read(tx, STAR, second.id, Scope(GUILD))
-    consolidation.apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
+    apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
     assert (made.content, made.created_at, made.importance) == ("Ann goes by tram 71.", first.created_at, 0.7)
     assert (made.reinforcement, made.messages, made.people) == (2, (1, 2, 3), (ANN,))
@@ -105,33 +109,33 @@ def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_b
     first, second = kept(tx, "Ann takes the tram 71 to Graz"), kept(tx, "Ann goes by tram 71 to Graz")
     graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
     said = Link(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
-    consolidation.apply(tx, Plan((merge(first, second), said)), LATER)
+    apply(tx, Plan((merge(first, second), said)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
     assert sorted(known(tx)) == ["Graz", "Tram 71", "tram 71"], "each relation once, also what was read in the same run"
     assert {row["entry_id"] for row in tx.all("SELECT entry_id FROM graph_triples")} == {first.id, second.id, made.id}
-    consolidation.undo(tx, LATER)
+    undo(tx, LATER)
     assert sorted(known(tx)) == ["tram 71", "tram 71"], "as before the run"
 
 
 def test_a_merge_takes_nothing_along_that_its_own_words_do_not_say(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71 home"), kept(tx, "Ann goes by tram 71")
     graph.put(tx, "drm_0", first, [triple("Ann", "takes", "tram 71"), triple("Ann", "goes to", "home")], NOON)
-    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    apply(tx, Plan((merge(first, second),)), LATER)
     assert known(tx) == ["tram 71"]
 
 
 def test_at_most_five_percent_but_three_go_in_a_run_and_ten_percent_in_a_week() -> None:
     tx = store()
     entries = several(tx, 100)
-    assert consolidation.allowance(tx, STAR, NOON) == 5
+    assert allowance(tx, STAR, NOON) == 5
     unharmed(tx, retire(entries[:6]), "loss bound")
-    consolidation.apply(tx, retire(entries[:5]), NOON)
-    consolidation.apply(tx, retire(entries[5:9]), NOON + timedelta(days=1))
-    assert consolidation.allowance(tx, STAR, NOON + timedelta(days=2)) == 0, "9 of what is 91 now: 10 % are gone"
-    assert consolidation.allowance(tx, STAR, NOON + timedelta(days=8)) == 4
+    apply(tx, retire(entries[:5]), NOON)
+    apply(tx, retire(entries[5:9]), NOON + timedelta(days=1))
+    assert allowance(tx, STAR, NOON + timedelta(days=2)) == 0, "9 of what is 91 now: 10 % are gone"
+    assert allowance(tx, STAR, NOON + timedelta(days=8)) == 4
     few = store()
     several(few, 4)
-    assert consolidation.allowance(few, STAR, NOON) == 3
+    assert allowance(few, STAR, NOON) == 3
 
 
 @pytest.mark.parametrize("strong", ["reinforced", "important"])
@@ -140,7 +144,7 @@ def test_what_was_said_often_or_is_important_never_goes(tx: Tx, strong: str) -> 
     for _ in range(5 if strong == "reinforced" else 0):
         entry = kept(tx, "Ann is allergic to nuts")
     unharmed(tx, retire([entry]), "important")
-    assert entry.id not in {each.id for each in consolidation.choose(tx, STAR, Pass.DUPLICATES).new.get(PART, ())}
+    assert entry.id not in {each.id for each in choose(tx, STAR, Pass.DUPLICATES).new.get(PART, ())}
 
 
 @pytest.mark.parametrize(
@@ -164,15 +168,15 @@ def test_specifics_survive_a_merge_and_none_is_invented(tx: Tx, content: str, wh
 def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: Of) -> None:
     first, second = kept(tx, "goes by tram 71"), kept(tx, "comes by tram 71", other)
     unharmed(tx, Plan((merge(first, second),)), "joined")
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}
+    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}
 
 
 def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
     first, second, third = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71"), kept(tx, "hm")
     archival.append(tx, STAR, first.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
     archival.delete(tx, STAR, third.id, Scope(GUILD))
-    run = consolidation.apply(tx, Plan((merge(first, second), Retire(Pass.CONSOLIDATION, third))), LATER)
-    found = consolidation.latest_run(tx)
+    run = apply(tx, Plan((merge(first, second), Retire(Pass.CONSOLIDATION, third))), LATER)
+    found = latest_run(tx)
     assert found is not None
     assert (found.id, found.retired + found.made + found.refined, found.notes) == (
         run,
@@ -182,26 +186,26 @@ def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
 
 
 def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {}
-    assert consolidation.apply(tx, Plan(), NOON) == ""
+    assert choose(tx, STAR, Pass.DUPLICATES).new == {}
+    assert apply(tx, Plan(), NOON) == ""
     kept(tx, "Ann goes by tram 71")
-    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    choice = choose(tx, STAR, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
-    assert consolidation.apply(tx, Plan(marks=marks), NOON) == ""
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {}
-    assert consolidation.choose(tx, STAR, Pass.CONSOLIDATION).new, "each pass has a mark of its own"
+    assert apply(tx, Plan(marks=marks), NOON) == ""
+    assert choose(tx, STAR, Pass.DUPLICATES).new == {}
+    assert choose(tx, STAR, Pass.CONSOLIDATION).new, "each pass has a mark of its own"
     assert tx.all("SELECT * FROM dream_runs") == []
 
 
 def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> None:
     tx = opened(tmp_path)
     first, second = kept(tx, "near tea"), kept(tx, "near coffee and a much longer sentence about it")
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}
+    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}
     embed_all(tx)
     tx.run(
         "UPDATE vectors SET vector = (SELECT vector FROM vectors LIMIT 1), bits = (SELECT bits FROM vectors LIMIT 1)"
     )
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
+    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
 
 
 def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> None:
@@ -212,27 +216,27 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> N
     plan = Plan(
         (merge(first, second, content="Ann takes, goes by, the tram 71"), Retire(Pass.CONSOLIDATION, noise), refine)
     )
-    consolidation.apply(tx, plan, LATER)
+    apply(tx, plan, LATER)
     assert state(tx) != before
     assert standing(tx) == {"Ann takes, goes by, the tram 71", "likes cake"}
-    done = consolidation.undo(tx, LATER)
+    done = undo(tx, LATER)
     undone, missing = done.run, done.gone
     assert (state(tx), missing, undone.retired) == (before, 0, 3)
-    assert consolidation.allowance(tx, STAR, LATER) == 3, "what came back does not count"
+    assert allowance(tx, STAR, LATER) == 3, "what came back does not count"
     with pytest.raises(Refused, match="no run to undo"):
-        consolidation.undo(tx, LATER)
+        undo(tx, LATER)
     kept(tx, "Ann goes on by tram 71")
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
+    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
 
 
 def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
-    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
     archival.append(tx, STAR, made.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
     before = state(tx)
     with pytest.raises(Refused, match="1 of the 3 entries"):
-        consolidation.undo(tx, LATER)
+        undo(tx, LATER)
     assert state(tx) == before
 
 
@@ -240,25 +244,25 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: 
     one, two = taken(tx, 1, "by tram 71"), taken(tx, 2, "tram 71 every day")
     first = kept(tx, "Ann takes the tram 71", Of(message=one.message))
     second = kept(tx, "Ann goes by tram 71", Of(message=two.message))
-    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    apply(tx, Plan((merge(first, second),)), LATER)
     assert one.message is not None
     retraction.forget_derived(tx, one.message, LATER)
     assert standing(tx) == {second.content}
     assert tx.all("SELECT 1 FROM archival_entries WHERE superseded_by IS NOT NULL") == []
-    assert consolidation.undo(tx, LATER).gone == 2, "what is gone stays gone, and that is said"
+    assert undo(tx, LATER).gone == 2, "what is gone stays gone, and that is said"
     assert standing(tx) == {second.content}
 
 
 def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
-    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    apply(tx, Plan((merge(first, second),)), LATER)
     archival.delete(tx, STAR, first.id, Scope(GUILD))
     assert state(tx) == []
 
 
 def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
-    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = archival.latest(tx, STAR, Scope(GUILD))
     retraction.narrow_entry(tx, made, person_audience(ANN))
     assert {row["audience"] for row in state(tx)} == {person_audience(ANN)}
@@ -269,26 +273,26 @@ def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
     kept(tx, "Ann takes the tram 71")
     kept(tx, "Ann takes the tram 71 too", secret)
     kept(tx, "Ann takes the tram 71 as well", secret)
-    choice = consolidation.choose(tx, STAR, Pass.CONSOLIDATION)
+    choice = choose(tx, STAR, Pass.CONSOLIDATION)
     assert {part.audience: len(new) for part, new in choice.new.items()} == {GUILD: 1, person_audience(ANN): 2}
     assert [part.audience for part in choice.clusters] == [person_audience(ANN)]
     mark = next(Mark(Pass.CONSOLIDATION, part, at) for part, at in choice.position.items() if part.audience == GUILD)
-    consolidation.apply(tx, Plan(marks=(mark,)), NOON)
-    left = consolidation.choose(tx, STAR, Pass.CONSOLIDATION).new
+    apply(tx, Plan(marks=(mark,)), NOON)
+    left = choose(tx, STAR, Pass.CONSOLIDATION).new
     assert [part.audience for part in left] == [person_audience(ANN)]
 
 
 def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
     entry = kept(tx, "Ann takes the tram 71")
-    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    choice = choose(tx, STAR, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
-    consolidation.apply(tx, Plan(marks=marks, again=(entry,)), NOON)
-    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {PART: [entry]}
+    apply(tx, Plan(marks=marks, again=(entry,)), NOON)
+    assert choose(tx, STAR, Pass.DUPLICATES).new == {PART: [entry]}
 
 
 def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
     entry = kept(tx, "hm")
-    consolidation.apply(tx, retire([entry]), NOON)
+    apply(tx, retire([entry]), NOON)
     assert archival.purge(tx, NOON) == 0
     assert archival.purge(tx, LATER) == 1
     assert tx.all("SELECT * FROM dream_items") == []
@@ -323,13 +327,13 @@ _put = archival.put
     ],
 )
 def test_the_same_is_what_differs_in_case_and_marks_alone(one: str, other: str, same: bool) -> None:
-    assert (consolidation.same_words(one) == consolidation.same_words(other)) is same
+    assert (same_words(one) == same_words(other)) is same
 
 
 def test_specifics_are_numbers_names_acronyms_and_negations() -> None:
     text = "Ada's GP said on 2026-03-01 that she is not to take 20mg"
-    assert consolidation.specifics(text) == {"ada", "gp", "2026-03-01", "not", "20mg"}
-    assert consolidation.specifics("Heute geht Jörg nicht zur TU") >= {"jörg", "tu", "nicht"}
-    assert consolidation.lost(["東京で会う"], "大阪で会う")
-    assert not consolidation.lost(["Ada likes tea"], "tea is what ada likes")
-    assert json.dumps(sorted(consolidation.invented(["ada likes tea"], "Ada likes tea with Bob"))) == '["bob"]'
+    assert specifics(text) == {"ada", "gp", "2026-03-01", "not", "20mg"}
+    assert specifics("Heute geht Jörg nicht zur TU") >= {"jörg", "tu", "nicht"}
+    assert lost(["東京で会う"], "大阪で会う")
+    assert not lost(["Ada likes tea"], "tea is what ada likes")
+    assert json.dumps(sorted(invented(["ada likes tea"], "Ada likes tea with Bob"))) == '["bob"]'

@@ -17,7 +17,6 @@ from memory.erasure import stores
 from memory.jobs import NewJob
 from memory.knowledge import (
     archival,
-    consolidation,
     facts,
     feedback,
     graph,
@@ -29,6 +28,8 @@ from memory.knowledge import (
     working_memory,
 )
 from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.consolidation.apply import apply
+from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.items import By
 from memory.knowledge.statements import Category, Statement
@@ -296,15 +297,13 @@ def tidied(tx: Tx, scope: Scope) -> None:
         archival.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON)
         for rest in ("it is", "is it", "it was", "it will be")
     )
-    by = consolidation.Pass.CONSOLIDATION
-    merge = consolidation.Merge(by, (first, second), f"{SECRET} it is", "", ())
-    refine = consolidation.Refine(by, third, f"words/{SECRET}", (SECRET,))
-    part = consolidation.Part(STAR, scope.audience, Trust.APPROVED)
+    by = Pass.CONSOLIDATION
+    merge = Merge(by, (first, second), f"{SECRET} it is", "", ())
+    refine = Refine(by, third, f"words/{SECRET}", (SECRET,))
+    part = Part(STAR, scope.audience, Trust.APPROVED)
     entity = graph.Entity(SECRET, graph.Kind.THING)
-    linked = consolidation.Link(consolidation.Pass.ENTITIES, fourth, (graph.Triple(entity, f"is {SECRET}", entity),))
-    assert consolidation.apply(
-        tx, consolidation.Plan((merge, refine, linked), (consolidation.Mark(by, part, 9),)), NOON
-    )
+    linked = Link(Pass.ENTITIES, fourth, (graph.Triple(entity, f"is {SECRET}", entity),))
+    assert apply(tx, Plan((merge, refine, linked), (Mark(by, part, 9),)), NOON)
 
 
 def others(tx: Tx) -> None:

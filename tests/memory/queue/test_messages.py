@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,30 +10,24 @@ from memory.queue import messages
 from memory.queue.messages import Message, NewMessage, TurnRow
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
-from memory.store.ids import MessageId, PersonId, PlaceId, TurnId
+from memory.store.ids import MessageId, PlaceId, TurnId
 from memory.store.records import replace
-from tests.memory.parts import STAR, delete_message, edit_message, kept_of, store
-
-NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
-TURN = TurnId(77)
-GUILD = Audience("guild:1")
-
-AUDIENCES = [
-    PUBLIC,
-    OWNER,
+from tests.memory.parts import (
+    ANN,
+    AUDIENCES,
+    BOB,
     GUILD,
-    Audience("guild:2"),
-    Audience("channel:discord:1"),
-    Audience("channel:discord:2"),
-    Audience("person:discord:ann"),
-    Audience("person:discord:bob"),
-]
-SCOPES = [
-    *(Scope(audience) for audience in AUDIENCES),
-    Scope(Audience("channel:discord:1"), frozenset({GUILD})),
-    Scope(Audience("person:discord:ann"), frozenset({GUILD, Audience("guild:2")})),
-]
+    HALL,
+    NOON,
+    SCOPES,
+    STAR,
+    delete_message,
+    edit_message,
+    kept_of,
+)
+
+PLACE = HALL.id
+TURN = TurnId(77)
 
 HEARD = NewMessage(
     place=PLACE,
@@ -60,11 +54,6 @@ SAID = TurnRow(
     trust=Trust.AGENT,
     at=NOON,
 )
-
-
-@pytest.fixture
-def tx() -> Tx:
-    return store()
 
 
 def add_turn(tx: Tx) -> None:

@@ -1,7 +1,7 @@
 """A store with rows to be found, for the tests of search."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow
 from memory.search import vectors
-from memory.search.embedding import Embedding, to_vector
+from memory.search.embedding.base import Embedding, to_vector
 from memory.search.hybrid import search
 from memory.search.query import Query, Results
 from memory.search.vectors import EmbeddedRow
@@ -21,13 +21,10 @@ from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from memory.store.sqlite import Connection, connect
-from tests.memory.parts import lay_tables
+from tests.memory.parts import ANN, GUILD, NOON, lay_tables
 
-NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
-ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
 HALL, ATTIC = PlaceId("discord:hall"), PlaceId("discord:attic")
-GUILD = Audience("guild:1")
 HERE = Scope(GUILD)
 MODEL = "test:plane"
 """The embedder of `embed`: vectors of two numbers."""

@@ -16,28 +16,26 @@ from typing import Any
 
 import pytest
 
-from memory.search.embedding import (
-    Choice,
+from memory.search.embedding import packaged
+from memory.search.embedding.base import (
+    Embedder,
     EmbedderBusy,
     EmbedderGarbage,
     EmbedderMissing,
     EmbedderRefused,
+    Embedding,
     EmbeddingError,
-    GuardedEmbedder,
-    Health,
-    Questions,
     TextRefused,
     Tokens,
     Vector,
     dimension_of,
-    is_choice,
-    make_embedder,
-    missing,
-    packaged,
+    signs,
     to_vector,
 )
-from memory.search.embedding.base import Embedder, Embedding, signs
+from memory.search.embedding.choice import Choice, is_choice, make_embedder, missing
+from memory.search.embedding.guard import GuardedEmbedder, Health
 from memory.search.embedding.packaged import PackagedEmbedder, WordPiece, rewritten
+from memory.search.embedding.questions import Questions
 from tests.memory.search.embedding_server import Answer, EmbeddingServer, giving, openai, saying, serving
 from tests.memory.search.vector_parts import cosine
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
-from memory.search.embedding import Embedding, Tokens, to_vector
+from memory.search.embedding.base import Embedding, Tokens, to_vector
 from memory.search.similarity import MOST_WORDS, SIMILAR, Closeness, Meaning, RowWindows, interact
 from memory.search.vectors import EmbeddedRow, Question, RowSet, tokens_of
 from memory.store.database import Rows, Tx

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.knowledge import archival
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope
+from memory.people.audience import OWNER, Audience, Scope
 from memory.queue import messages
 from memory.search import candidates, domains
 from memory.search.candidates import Word, by_words, share
@@ -14,24 +14,8 @@ from memory.search.hybrid import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query
 from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
-from tests.memory.parts import delete_message
-from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HERE, MOON, NOON, STAR, World, ids, look
-
-AUDIENCES = [
-    PUBLIC,
-    OWNER,
-    GUILD,
-    Audience("guild:2"),
-    Audience("channel:discord:1"),
-    Audience("channel:discord:2"),
-    Audience("person:discord:ann"),
-    Audience("person:discord:bob"),
-]
-SCOPES = [
-    *(Scope(audience) for audience in AUDIENCES),
-    Scope(Audience("channel:discord:1"), frozenset({GUILD})),
-    Scope(Audience("person:discord:ann"), frozenset({GUILD, Audience("guild:2")})),
-]
+from tests.memory.parts import ANN, AUDIENCES, BOB, GUILD, NOON, SCOPES, delete_message
+from tests.memory.search.search_world import ATTIC, HERE, MOON, STAR, World, ids, look
 
 
 def test_the_rarer_and_the_more_complete_rows_go_first(world: World) -> None:

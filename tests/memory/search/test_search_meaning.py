@@ -9,12 +9,12 @@ from msgspec import field
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
-from memory.search.embedding import to_vector
+from memory.search.embedding.base import to_vector
 from memory.search.similarity import Baseline, Cosines, Meaning
 from memory.search.vectors import RowSet
 from memory.store.database import Rows
-from tests.memory.parts import delete_message
-from tests.memory.search.search_world import ANN, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
+from tests.memory.parts import ANN, BOB, NOON, delete_message
+from tests.memory.search.search_world import HERE, MODEL, MOON, World, embed, ids, look
 
 ABROAD = Audience("guild:2")
 DOGS, WEATHER = (1.0, 0.0), (0.0, 1.0)

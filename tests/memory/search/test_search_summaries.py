@@ -1,5 +1,6 @@
 """Earlier talk in short as a domain of search: whose is found, when, by what, and that it goes with its summary."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,7 +15,8 @@ from memory.search.hybrid import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Value
 from memory.store.ids import AgentId, ErasureId, MessageId, TurnId
-from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World
+from tests.memory.parts import ANN, BOB, GUILD, NOON
+from tests.memory.search.search_world import ATTIC, HALL, HERE, MOON, STAR, World
 
 ALONE = person_audience(ANN)
 SUMMARIES = frozenset[Domain]({"summaries"})
@@ -145,28 +147,31 @@ def test_a_newer_one_of_an_agent_or_a_day_takes_the_place_of_the_older(world: Wo
     assert look(world, "nowhere").seen == {"summaries": 2}
 
 
-@pytest.mark.parametrize("of", ["agent", "day"])
-def test_erasing_takes_what_a_tool_quoted_of_a_summary_that_was_made_anew_since(world: World, of: str) -> None:
-    source = heard(world, GUILD, text=f"my llama is {SECRET}")
-
-    def make(text: str) -> None:
-        if of == "agent":
-            did(world, text, source)
-            return
-        made = ConstellationSummary(NOON, NOON + DAY, text, (), (), GUILD, Trust.WEB)
-        summaries.add_constellation_summary(world.tx, made, [source], NOON + DAY)
-
-    make(f"Ann's llama is {SECRET}")
-    (hit,) = all_of(world)
+def quoted(world: World, hit: Hit) -> None:
+    """In a turn of Bob's, a tool shows a summary, and the answer says it in other words."""
     world.tx.insert("turns", turn(7))
     world.tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": hit.id, "audience": GUILD})
     world.say(f"summary: {SECRET}", turn=TurnId(7), person=BOB, role="tool", tool_call_id="c")
     world.say("It is a llama, I read.", turn=TurnId(7), person=BOB, sequence=1)
-    make("Ann has a llama")
+
+
+def ann_is_erased(world: World) -> None:
     erasure.erase_here(world.tx, ErasureId(1), ANN, NOON)
     assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "what the tool quoted"
     assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, 'I read')"), "what Bob was answered stays"
     assert [row[0] for row in world.tx.all("SELECT kind FROM turn_uses")] == ["gone"]
+
+
+@pytest.mark.parametrize("make", [did, day])
+def test_erasing_takes_what_a_tool_quoted_of_a_summary_that_was_made_anew_since(
+    world: World, make: Callable[[World, str, messages.Message], object]
+) -> None:
+    source = heard(world, GUILD, text=f"my llama is {SECRET}")
+    make(world, f"Ann's llama is {SECRET}", source)
+    (hit,) = all_of(world)
+    quoted(world, hit)
+    make(world, "Ann has a llama", source)
+    ann_is_erased(world)
 
 
 def test_erasing_a_person_takes_what_was_summarized_and_what_tools_quoted_of_it(world: World) -> None:
@@ -174,15 +179,10 @@ def test_erasing_a_person_takes_what_was_summarized_and_what_tools_quoted_of_it(
     talk(world, f"Ann's llama is {SECRET}", source)
     did(world, f"heard of {SECRET}", heard(world, ALONE))
     (hit,) = [each for each in all_of(world) if each.label == "conversation"]
-    world.tx.insert("turns", turn(7))
-    world.tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": hit.id, "audience": GUILD})
-    world.say(f"summary: {SECRET}", turn=TurnId(7), person=BOB, role="tool", tool_call_id="c")
-    world.say("It is a llama, I read.", turn=TurnId(7), person=BOB, sequence=1)
-    erasure.erase_here(world.tx, ErasureId(1), ANN, NOON)
+    quoted(world, hit)
+    ann_is_erased(world)
     assert look(world, "", Scope(ALONE, frozenset({GUILD}))).seen == {"summaries": 0}
     assert world.tx.all("SELECT 1 FROM item_fts WHERE item_fts MATCH ?", (SECRET,)) == []
-    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, ?)", (SECRET,)) == [], "what the tool quoted"
-    assert world.tx.all("SELECT 1 FROM messages WHERE instr(content, 'I read')"), "what Bob was answered stays"
 
 
 def test_all_three_are_found_by_their_words_and_say_what_they_are_of(world: World) -> None:

@@ -12,8 +12,8 @@ from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.store.database import Parameters, Row, Tx
 from memory.store.ids import PersonId
-from tests.memory.parts import delete_message, edit_message
-from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, STAR, World, ids, look
+from tests.memory.parts import ANN, BOB, GUILD, NOON, delete_message, edit_message
+from tests.memory.search.search_world import ATTIC, HERE, STAR, World, ids, look
 
 ASKED = "what is the name of your hamster?"
 QUESTION = "how did the hamster get its name?"

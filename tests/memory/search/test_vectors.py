@@ -16,7 +16,7 @@ from memory.erasure import retraction
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.queue import messages
 from memory.search import vectors
-from memory.search.embedding import Embedding, to_vector
+from memory.search.embedding.base import Embedding, to_vector
 from memory.search.vectors import EmbeddedRow, similarities
 from memory.store import sqlite
 from memory.store.clock import to_text

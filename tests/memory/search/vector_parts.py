@@ -11,7 +11,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage
 from memory.search import vectors
-from memory.search.embedding import Embedding, Vector, to_vector
+from memory.search.embedding.base import Embedding, Vector, to_vector
 from memory.search.vector_texts import KINDS, Embeddable, Embedded
 from memory.search.vectors import EmbeddedRow, Question, RowSet
 from memory.store.database import Rows, Tx, Value

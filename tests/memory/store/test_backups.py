@@ -2,8 +2,11 @@
 
 import os
 import shutil
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -18,6 +21,7 @@ from memory.store.ids import ErasureId, PersonId
 from memory.store.sqlite import connect
 
 WRITE = commit_point("test.backup_write")
+T = TypeVar("T")
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 OWNER, ANN = PersonId("terminal:owner"), PersonId("discord:ann")
 
@@ -28,13 +32,25 @@ async def lived(folder: Path, cursor: str) -> None:
         await constellations.note_position("test", cursor)
 
 
-def position(folder: Path) -> str:
-    raw = connect(folder / "global.db", read_only=True)
-    try:
-        row = Rows(raw).one("SELECT position FROM cursors WHERE source = 'test'")
-        return "" if row is None else str(row["position"])
-    finally:
-        raw.close()
+async def write(folder: Path, work: Callable[[Tx], T]) -> T:
+    """Change the registry as a running service does."""
+    async with Constellations.open(folder, lambda: NOW) as constellations:
+        return await constellations.registry.write(WRITE, work)
+
+
+def read(folder: Path, work: Callable[[Rows], T]) -> T:
+    with closing(connect(folder / "global.db", read_only=True)) as raw:
+        return work(Rows(raw))
+
+
+def position(folder: Path) -> str | None:
+    return read(folder, lambda rows: rows.value("SELECT position FROM cursors WHERE source = 'test'", (), str))
+
+
+def erased(tx: Tx) -> Erasure:
+    begun = privacy.begin_erasure(tx, ANN, ANN, NOW)
+    privacy.finish_erasure(tx, begun.id, {}, NOW)
+    return begun
 
 
 async def test_constellations_that_are_newer_than_the_backup_are_set_aside(tmp_path: Path) -> None:
@@ -148,36 +164,20 @@ async def test_the_oldest_go_and_so_does_what_was_never_finished(tmp_path: Path)
 async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -> None:
     await lived(tmp_path, "before")
     made = backups.create(tmp_path, NOW)
-    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
-
-        def erase(tx: Tx) -> Erasure:
-            privacy.choose(tx, ANN, Choice.OPTED_OUT, NOW)
-            begun = privacy.begin_erasure(tx, ANN, ANN, NOW)
-            privacy.finish_erasure(tx, begun.id, {}, NOW)
-            return begun
-
-        begun = await constellations.registry.write(WRITE, erase)
-        erasure_ledger.note(tmp_path, begun.entry)
+    await choose(tmp_path, Choice.OPTED_OUT)
+    begun = await write(tmp_path, erased)
+    erasure_ledger.note(tmp_path, begun.entry)
     assert backups.restore(tmp_path, made) == (1, [])
-    raw = connect(tmp_path / "global.db", read_only=True)
-    try:
-        assert [(each.id, each.person) for each in privacy.open_erasures(Rows(raw))] == [(begun.id, ANN)]
-        assert privacy.choices(Rows(raw))[ANN][0] is Choice.OPTED_OUT
-    finally:
-        raw.close()
+    assert [(each.id, each.person) for each in read(tmp_path, privacy.open_erasures)] == [(begun.id, ANN)]
+    assert read(tmp_path, privacy.choices)[ANN][0] is Choice.OPTED_OUT
 
 
 async def choose(folder: Path, choice: Choice | None) -> None:
-    async with Constellations.open(folder, lambda: NOW) as constellations:
-        await constellations.registry.write(WRITE, lambda tx: privacy.choose(tx, ANN, choice, NOW))
+    await write(folder, lambda tx: privacy.choose(tx, ANN, choice, NOW))
 
 
 def chosen(folder: Path) -> list[PersonId]:
-    raw = connect(folder / "global.db", read_only=True)
-    try:
-        return list(privacy.choices(Rows(raw)))
-    finally:
-        raw.close()
+    return list(read(folder, privacy.choices))
 
 
 async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:
@@ -209,14 +209,7 @@ async def test_where_nobody_knows_what_was_chosen_since_the_choices_of_the_backu
 
 async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
-    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
-
-        def erase(tx: Tx) -> Erasure:
-            begun = privacy.begin_erasure(tx, ANN, ANN, NOW)
-            privacy.finish_erasure(tx, begun.id, {}, NOW)
-            return begun
-
-        erasure_ledger.note(tmp_path, (await constellations.registry.write(WRITE, erase)).entry)
+    erasure_ledger.note(tmp_path, (await write(tmp_path, erased)).entry)
     assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == (0, [])
 
 

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,9 +25,8 @@ SCHEMA = "CREATE TABLE notes (n INTEGER PRIMARY KEY AUTOINCREMENT, word TEXT UNI
 
 
 def make(path: Path) -> Path:
-    raw = connect(path)
-    raw.execute(SCHEMA)
-    raw.close()
+    with closing(connect(path)) as raw:
+        raw.execute(SCHEMA)
     return path
 
 
@@ -56,11 +55,8 @@ def words(rows: Rows) -> list[str]:
 
 def stored(path: Path) -> list[str]:
     """What another process would find."""
-    raw = connect(path, read_only=True)
-    try:
+    with closing(connect(path, read_only=True)) as raw:
         return words(Rows(raw))
-    finally:
-        raw.close()
 
 
 class Gate:

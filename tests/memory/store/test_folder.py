@@ -18,7 +18,7 @@ from pathlib import Path
 from memory.store.folder import DataFolder
 with DataFolder(Path(sys.argv[1])).lock():
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(float(sys.argv[2]))
 """
 
 
@@ -26,12 +26,11 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def other_process(folder: DataFolder) -> "subprocess.Popen[str]":
-    """Another process that holds the folder's lock."""
+def other_process(folder: DataFolder, seconds: float) -> "subprocess.Popen[str]":
+    """Another process that holds the folder's lock so long."""
     root = Path(__file__).parents[3]
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder.path)], cwd=root, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", HOLD, str(folder.path), str(seconds)]
+    process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
@@ -87,7 +86,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -
 
 
 def test_the_lock_is_held_once_and_names_the_holder(folder: DataFolder) -> None:
-    process = other_process(folder)
+    process = other_process(folder, 60)
     try:
         assert folder.holder() == process.pid
         with pytest.raises(
@@ -105,21 +104,7 @@ def test_the_lock_is_held_once_and_names_the_holder(folder: DataFolder) -> None:
 
 
 def test_the_lock_waits_for_somebody_who_only_looks(folder: DataFolder) -> None:
-    with folder.lock():
-        pass
-    looking = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import fcntl, sys, time\n"
-            "file = open(sys.argv[1]); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); time.sleep(0.1)",
-            str(folder.lock_file),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert looking.stdout is not None
-    assert looking.stdout.readline() == "held\n"
+    looking = other_process(folder, 0.1)
     with folder.lock():
         assert folder.lock_file.read_text() == f"{os.getpid()}\n"
     looking.communicate()

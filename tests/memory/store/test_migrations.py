@@ -3,8 +3,8 @@
 import json
 import shutil
 import stat
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,12 +50,30 @@ def known(monkeypatch: pytest.MonkeyPatch, *found: Migration) -> None:
     monkeypatch.setattr(migrations, "migrations", lambda _kind: list(found))
 
 
+@pytest.fixture
+def older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of the first version; the program knows a second one."""
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST, SECOND)
+    return path
+
+
+@contextmanager
+def before(version: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tx]:
+    """A constellation as it was before that version; it is migrated in the end."""
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *(each for each in every if each.version < version))
+    prepare(path, Kind.CONSTELLATION)
+    with closing(connect(path)) as raw:
+        yield Tx(raw)
+    known(monkeypatch, *every)
+    migrate(path, Kind.CONSTELLATION, NOW)
+
+
 def ask(path: Path, sql: str) -> list[tuple[object, ...]]:
-    raw = connect(path, read_only=True)
-    try:
+    with closing(connect(path, read_only=True)) as raw:
         return [tuple(as_dict(row).values()) for row in Rows(raw).all(sql)]
-    finally:
-        raw.close()
 
 
 def tables(path: Path) -> set[str]:
@@ -80,40 +98,31 @@ def test_a_file_that_is_up_to_date_is_left_alone(path: Path, monkeypatch: pytest
     assert beside(path) == ["carina.db"]
 
 
-def test_an_older_file_is_refused_and_the_command_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST)
-    prepare(path, Kind.GLOBAL)
-    known(monkeypatch, FIRST, SECOND)
+def test_an_older_file_is_refused_and_the_command_is_named(older: Path) -> None:
     with pytest.raises(DatabaseOutdated, match="has version 1, but this program needs 2: run `carina db migrate`"):
-        prepare(path, Kind.GLOBAL)
-    assert version(path) == 1
+        prepare(older, Kind.GLOBAL)
+    assert version(older) == 1
 
 
-def test_migrating_copies_first_and_then_brings_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST)
-    prepare(path, Kind.GLOBAL)
-    known(monkeypatch, FIRST, SECOND)
-    copy = migrate(path, Kind.GLOBAL, NOW)
+def test_migrating_copies_first_and_then_brings_up_to_date(older: Path) -> None:
+    copy = migrate(older, Kind.GLOBAL, NOW)
     assert copy is not None
-    assert (version(path), ask(path, "SELECT * FROM a")) == (2, [(1, 2)])
+    assert (version(older), ask(older, "SELECT * FROM a")) == (2, [(1, 2)])
     assert (version(copy), ask(copy, "SELECT * FROM a")) == (1, [(1,)])
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert copy.name == "carina.db.before-2-2026-11-22T093015250Z"
-    prepare(path, Kind.GLOBAL)
+    prepare(older, Kind.GLOBAL)
 
 
-def test_a_trial_is_not_misled_by_the_log_of_one_that_was_killed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST)
-    prepare(path, Kind.GLOBAL)
-    known(monkeypatch, FIRST, SECOND)
-    left = path.with_name("carina.db.before-trial")
-    shutil.copy(path, left)
+def test_a_trial_is_not_misled_by_the_log_of_one_that_was_killed(older: Path) -> None:
+    left = older.with_name("carina.db.before-trial")
+    shutil.copy(older, left)
     with closing(connect(left)) as raw:
         raw.execute("ALTER TABLE a ADD COLUMN m INTEGER")
         log = left.with_name(f"{left.name}-wal").read_bytes()
     left.with_name(f"{left.name}-wal").write_bytes(log)
-    assert rehearse(path, Kind.GLOBAL) >= 0
-    assert (version(path), beside(path)) == (1, ["carina.db"])
+    assert rehearse(older, Kind.GLOBAL) >= 0
+    assert (version(older), beside(older)) == (1, ["carina.db"])
 
 
 def test_a_damaged_file_is_not_migrated_and_a_backup_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,36 +316,29 @@ def test_a_migration_without_room_for_the_copy_leaves_none_and_the_file_as_it_wa
 
 
 def test_summaries_that_were_there_are_found_and_go_as_new_ones_do(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, every[0])
-    prepare(path, Kind.CONSTELLATION)
-    raw = connect(path)
-    tx = Tx(raw)
-    stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "start_position": 5, "end_position": 5}
-    kept: dict[str, Value] = {"agent_id": "Star", "place_id": "hall", "strategy": "truncate", "message_count": 1}
-    for name, text, previous in (("sum_1", "a hamster came", None), ("sum_2", "", "sum_1")):
-        made: dict[str, Value] = {"id": name, "summary": text, "depth": 1, "created_at": "2026-11-22"}
-        tx.insert("archive_summaries", kept | stamp | made | {"previous_id": previous})
-    did: dict[str, Value] = {"agent_id": "Star", "messages_covered": 1, "generated_at": "2026-11-22"}
-    tx.insert("agent_summaries", did | stamp | {"summary": "fed a hamster"})
-    days: dict[str, Value] = {"id": "all_1", "period_start": "2026-11-21", "period_end": "2026-11-22"}
-    days |= {"created_at": "2026-11-22", "summary": "a day", "key_decisions": '["hamster"]'}
-    tx.insert("constellation_summaries", days | stamp)
-    fields = dict.fromkeys(("model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "")
-    tx.insert("agents", {**fields, "id": "Star", "name": "Star"})
-    turn: dict[str, Value] = {"id": 7, "agent_id": "Star", "place_id": "hall", "audience": "guild:1", "trust": 1}
-    tx.insert("turns", turn | {"status": "done", "started_at": ""})
-    texts = (("sum_1", "conversation", "a hamster came"), ("did_1", "agent", "fed a hamster"))
-    for name, of, text in (*texts, ("all_1", "day", "a day\nhamster")):
-        agent = None if of == "day" else "Star"
-        tx.insert(
-            "summary_texts",
-            stamp | {"id": name, "of": of, "agent_id": agent, "text": text, "search_text": text, "at": ""},
-        )
-        tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": name, "audience": "guild:1"})
-    raw.close()
-    known(monkeypatch, *every)
-    migrate(path, Kind.CONSTELLATION, NOW)
+    with before(43, path, monkeypatch) as tx:
+        stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "start_position": 5, "end_position": 5}
+        kept: dict[str, Value] = {"agent_id": "Star", "place_id": "hall", "strategy": "truncate", "message_count": 1}
+        for name, text, previous in (("sum_1", "a hamster came", None), ("sum_2", "", "sum_1")):
+            made: dict[str, Value] = {"id": name, "summary": text, "depth": 1, "created_at": "2026-11-22"}
+            tx.insert("archive_summaries", kept | stamp | made | {"previous_id": previous})
+        did: dict[str, Value] = {"agent_id": "Star", "messages_covered": 1, "generated_at": "2026-11-22"}
+        tx.insert("agent_summaries", did | stamp | {"summary": "fed a hamster"})
+        days: dict[str, Value] = {"id": "all_1", "period_start": "2026-11-21", "period_end": "2026-11-22"}
+        days |= {"created_at": "2026-11-22", "summary": "a day", "key_decisions": '["hamster"]'}
+        tx.insert("constellation_summaries", days | stamp)
+        fields = dict.fromkeys(("model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "")
+        tx.insert("agents", {**fields, "id": "Star", "name": "Star"})
+        turn: dict[str, Value] = {"id": 7, "agent_id": "Star", "place_id": "hall", "audience": "guild:1", "trust": 1}
+        tx.insert("turns", turn | {"status": "done", "started_at": ""})
+        texts = (("sum_1", "conversation", "a hamster came"), ("did_1", "agent", "fed a hamster"))
+        for name, of, text in (*texts, ("all_1", "day", "a day\nhamster")):
+            agent = None if of == "day" else "Star"
+            tx.insert(
+                "summary_texts",
+                stamp | {"id": name, "of": of, "agent_id": agent, "text": text, "search_text": text, "at": ""},
+            )
+            tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": name, "audience": "guild:1"})
     found = """SELECT t.kind, t.text, t.key, (SELECT count(*) FROM turn_uses u WHERE u.row_id = CAST(t.id AS TEXT))
                FROM item_fts f JOIN items t ON t.id = f.rowid WHERE item_fts MATCH 'hamsters' ORDER BY t.id"""
     assert ask(path, found) == [
@@ -346,37 +348,29 @@ def test_summaries_that_were_there_are_found_and_go_as_new_ones_do(path: Path, m
     ]
     chain = """SELECT p.text FROM items i JOIN items p ON CAST(p.id AS TEXT) = json_extract(i.detail, '$.previous')"""
     assert ask(path, chain) == [("a hamster came",)]
-    raw = connect(path)
-    raw.execute("DELETE FROM items")
-    raw.close()
+    with closing(connect(path)) as raw:
+        raw.execute("DELETE FROM items")
     assert ask(path, found) == []
     assert ask(path, "SELECT DISTINCT kind FROM turn_uses") == [("gone",)]
 
 
 def test_tasks_of_people_and_of_agents_come_into_one_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, *(each for each in every if each.version < 49))
-    prepare(path, Kind.CONSTELLATION)
-    raw = connect(path)
-    tx = Tx(raw)
-    stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "created_at": "2026-11-22T12:00:00.000Z"}
-    stamp |= {"updated_at": "2026-11-23T12:00:00.000Z"}
-    tx.insert("tasks", stamp | {"id": 5, "title": "pack", "status": "pending", "search_text": "pack"})
-    tx.insert("tasks", stamp | {"id": 6, "title": "books", "status": "completed", "parent_id": 5})
-    given = stamp | {"assigned_to": "Star", "assigned_by": "gone", "turn_id": 7, "message_id": 8}
-    for name, words, state, priority in (
-        ("task_a", "find the ferry", "completed", "critical"),
-        ("task_b", "far " * 100, "in_progress", "low"),
-    ):
-        tx.insert(
-            "coordination_tasks", given | {"id": name, "description": words, "status": state, "priority": priority}
-        )
-        event: dict[str, Value] = {"id": len(words), "event_type": "task_assigned", "words": "", "at": "2026-11-22"}
-        details = f'{{"task": "{name}"}}'
-        tx.insert("activity_events", event | {"details": details, "audience": "guild:1", "trust": 1})
-    raw.close()
-    known(monkeypatch, *every)
-    migrate(path, Kind.CONSTELLATION, NOW)
+    with before(49, path, monkeypatch) as tx:
+        stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "created_at": "2026-11-22T12:00:00.000Z"}
+        stamp |= {"updated_at": "2026-11-23T12:00:00.000Z"}
+        tx.insert("tasks", stamp | {"id": 5, "title": "pack", "status": "pending", "search_text": "pack"})
+        tx.insert("tasks", stamp | {"id": 6, "title": "books", "status": "completed", "parent_id": 5})
+        given = stamp | {"assigned_to": "Star", "assigned_by": "gone", "turn_id": 7, "message_id": 8}
+        for name, words, state, priority in (
+            ("task_a", "find the ferry", "completed", "critical"),
+            ("task_b", "far " * 100, "in_progress", "low"),
+        ):
+            tx.insert(
+                "coordination_tasks", given | {"id": name, "description": words, "status": state, "priority": priority}
+            )
+            event: dict[str, Value] = {"id": len(words), "event_type": "task_assigned", "words": "", "at": "2026-11-22"}
+            details = f'{{"task": "{name}"}}'
+            tx.insert("activity_events", event | {"details": details, "audience": "guild:1", "trust": 1})
     ferry, far = (row[0] for row in ask(path, "SELECT id FROM tasks WHERE shared ORDER BY id"))
     what = "SELECT id, substr(title, 1, 14), status, priority, parent_id, assignee_id, agent_id, done_at FROM tasks"
     assert ask(path, f"{what} ORDER BY id") == [
@@ -396,53 +390,36 @@ def test_tasks_of_people_and_of_agents_come_into_one_table(path: Path, monkeypat
 
 
 def test_sources_keep_their_agents_and_what_was_seen(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, *(each for each in every if each.version < 58))
-    prepare(path, Kind.CONSTELLATION)
-    raw = connect(path)
-    tx = Tx(raw)
-    seed_agent(tx, Agent(AgentId("Star"), "Star", "", "", "", ()), NOW)
-    data_sources.add(tx, data_sources.new("news", "feed", "https://example.org", 30, PUBLIC), NOW)
-    source = data_sources.listing(tx)[0]
-    data_sources.subscribe(tx, Subscription(AgentId("Star"), source.id, "New"), NOW)
-    data_sources.see(tx, source.id, {"a": "1"}, (), NOW)
-    jobs.put(tx, NewJob(f"source:{source.id}", "source", "{}", NOW), NOW)
-    raw.close()
-    known(monkeypatch, *every)
-    migrate(path, Kind.CONSTELLATION, NOW)
-    raw = connect(path)
-    tx = Tx(raw)
-    assert data_sources.listing(tx) == [source]
-    assert [each.template for each in data_sources.subscriptions(tx, source.id)] == ["New"]
-    assert data_sources.marks(tx, source.id) == {"a": "1"}
-    assert [row["id"] for row in tx.all("SELECT id FROM jobs")] == ["source:news"]
-    data_sources.remove(tx, source.id)
-    assert (data_sources.subscriptions(tx, source.id), data_sources.marks(tx, source.id)) == ([], {})
-    raw.close()
+    with before(58, path, monkeypatch) as tx:
+        seed_agent(tx, Agent(AgentId("Star"), "Star", "", "", "", ()), NOW)
+        data_sources.add(tx, data_sources.new("news", "feed", "https://example.org", 30, PUBLIC), NOW)
+        source = data_sources.listing(tx)[0]
+        data_sources.subscribe(tx, Subscription(AgentId("Star"), source.id, "New"), NOW)
+        data_sources.see(tx, source.id, {"a": "1"}, (), NOW)
+        jobs.put(tx, NewJob(f"source:{source.id}", "source", "{}", NOW), NOW)
+    with closing(connect(path)) as raw:
+        tx = Tx(raw)
+        assert data_sources.listing(tx) == [source]
+        assert [each.template for each in data_sources.subscriptions(tx, source.id)] == ["New"]
+        assert data_sources.marks(tx, source.id) == {"a": "1"}
+        assert [row["id"] for row in tx.all("SELECT id FROM jobs")] == ["source:news"]
+        data_sources.remove(tx, source.id)
+        assert (data_sources.subscriptions(tx, source.id), data_sources.marks(tx, source.id)) == ([], {})
 
 
 def test_what_waited_to_be_indexed_is_found_in_any_script(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = migrations.migrations(Kind.CONSTELLATION)
-    known(monkeypatch, *(each for each in every if each.version < 47))
-    prepare(path, Kind.CONSTELLATION)
-    raw = connect(path)
-    tx = Tx(raw)
-    stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "created_at": "2026-11-22", "updated_at": ""}
-    block: dict[str, Value] = {"id": "b", "agent_id": "Star", "label": "city", "description": "", "char_limit": 9}
-    tx.insert("memory_blocks", stamp | block | {"n": 3, "block_type": "core", "permission": "read_write"})
-    raw.execute("UPDATE memory_blocks SET content = '東京のカフェ'")
-    tx.insert("coordination_tasks", stamp | {"id": "task_a", "description": "東京のカフェを探す", "status": "pending"})
-    raw.close()
-    known(monkeypatch, *every)
-    migrate(path, Kind.CONSTELLATION, NOW)
-    raw = connect(path, read_only=True)
-    for words in (match_query("カフェ", mode="all"), match_query("東京", mode="all")):
-        found = (
-            raw.execute("SELECT rowid FROM block_fts(?)", (words,)).fetchall(),
-            raw.execute("SELECT rowid FROM task_fts(?)", (words,)).fetchall(),
+    with before(47, path, monkeypatch) as tx:
+        stamp: dict[str, Value] = {"audience": "guild:1", "trust": 1, "created_at": "2026-11-22", "updated_at": ""}
+        block: dict[str, Value] = {"id": "b", "agent_id": "Star", "label": "city", "description": "", "char_limit": 9}
+        tx.insert("memory_blocks", stamp | block | {"n": 3, "block_type": "core", "permission": "read_write"})
+        tx.run("UPDATE memory_blocks SET content = '東京のカフェ'")
+        tx.insert(
+            "coordination_tasks", stamp | {"id": "task_a", "description": "東京のカフェを探す", "status": "pending"}
         )
-        assert [len(each) for each in found] == [1, 1], words
-    raw.close()
+    with closing(connect(path, read_only=True)) as raw:
+        for words in (match_query("カフェ", mode="all"), match_query("東京", mode="all")):
+            for sql in ("SELECT rowid FROM block_fts(?)", "SELECT rowid FROM task_fts(?)"):
+                assert len(raw.execute(sql, (words,)).fetchall()) == 1, (words, sql)
 
 
 def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
