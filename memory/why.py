@@ -3,9 +3,9 @@
 `turn_uses` has the ids; the rows are read now, so a memory that has changed since is shown as it is.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -62,11 +62,13 @@ class Account(Struct, frozen=True):
     recorded: bool
 
 
-class _ShownMemories(NamedTuple):
-    """For some ids: the memories that may be shown, and how many exist."""
-
-    shown: list[Memory]
-    living: int
+_LIVING = {
+    "entry": "archival_entries WHERE id IN (SELECT value FROM json_each(?))",
+    "message": "messages WHERE deleted_at IS NULL AND id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+    "summary": "items WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))",
+    "block": "memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
+}
+"""Which of some ids still exist, by kind."""
 
 
 def answer(rows: Rows, said: OutRow | None, place: PlaceId, scope: Scope) -> TurnId | None:
@@ -106,14 +108,15 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     uses: dict[str, list[str]] = {}
     for row in rows.all("SELECT kind, row_id FROM turn_uses WHERE turn_id = ? ORDER BY row_id", (turn.id,)):
         uses.setdefault(row["kind"], []).append(row["row_id"])
-    found = [
-        _entries(rows, uses.get("entry", ()), scope),
-        _messages(rows, uses.get("message", ()), scope),
-        _summaries(rows, uses.get("summary", ()), scope),
-        _blocks(rows, turn.agent, uses.get("block", ()), scope),
+    shown = [
+        *_entries(rows, uses.get("entry", ()), scope),
+        *_messages(rows, uses.get("message", ()), scope),
+        *_summaries(rows, uses.get("summary", ()), scope),
+        *_blocks(rows, turn.agent, uses.get("block", ()), scope),
     ]
-    living = sum(each.living for each in found)
-    shown = [memory for each in found for memory in each.shown]
+    living = sum(
+        rows.number(f"SELECT count(*) FROM {which}", (uses[kind],)) for kind, which in _LIVING.items() if kind in uses
+    )
     # Names of tools are no content: they are told of a turn that may be known, also where its rows were narrowed.
     vain = f"substr(content, 1, {len(NOTHING_FOUND)}) = ? AS vain"
     told = f"SELECT tool_name, {vain} FROM messages WHERE batch_id = ? AND role = 'tool' ORDER BY id"
@@ -133,9 +136,9 @@ def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None
     """One memory that the scope may know; only entries and messages, since nothing can be done with others."""
     match kind:
         case "entry":
-            shown = _entries(rows, [identifier], scope).shown
+            shown = _entries(rows, [identifier], scope)
         case "message":
-            shown = _messages(rows, [identifier], scope).shown if identifier.isdecimal() else []
+            shown = _messages(rows, [identifier], scope) if identifier.isdecimal() else []
         case _:
             shown = []
     return shown[0] if shown else None
@@ -151,14 +154,10 @@ def message_of(rows: Rows, memory: Memory) -> Message:
     return found
 
 
-def _entries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories:
+def _entries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
     condition, parameters = scope.sql("audience")
-    sql = "FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))"
-    named = list(ids)
-    found = [
-        archival.to_entry(row) for row in rows.all(f"SELECT * {sql} AND {condition} ORDER BY n", (named, *parameters))
-    ]
-    return _ShownMemories([_entry(rows, entry, scope) for entry in found], len(rows.all(f"SELECT id {sql}", (named,))))
+    sql = f"SELECT * FROM {_LIVING['entry']} AND {condition} ORDER BY n"
+    return [_entry(rows, entry, scope) for entry in archival.to_entry.all(rows, sql, (ids, *parameters))]
 
 
 def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
@@ -177,11 +176,9 @@ def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
     )
 
 
-def _messages(rows: Rows, ids: Iterable[str], scope: Scope) -> _ShownMemories:
-    numbers = [MessageId(int(identifier)) for identifier in ids]
-    sql = "SELECT id FROM messages WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
-    found = [row for row in messages.by_ids(rows, numbers, scope) if row.deleted_at is None]
-    return _ShownMemories([_message(rows, row) for row in found], len(rows.all(sql, (numbers,))))
+def _messages(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
+    found = messages.by_ids(rows, [MessageId(int(identifier)) for identifier in ids], scope)
+    return [_message(rows, row) for row in found if row.deleted_at is None]
 
 
 def _message(rows: Rows, row: Message) -> Memory:
@@ -208,12 +205,11 @@ def _sent_as(rows: Rows, row: Message) -> str:
     return next(sent, "")
 
 
-def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories:
-    condition, parameters = scope.sql("s.audience")
-    sql = "FROM items s WHERE s.id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
-    name = "(SELECT name FROM agents WHERE id = s.agent_id) AS name"
-    named = list(ids)
-    shown = [
+def _summaries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
+    condition, parameters = scope.sql("audience")
+    name = "(SELECT name FROM agents WHERE agents.id = agent_id) AS name"
+    sql = f"SELECT *, {name} FROM {_LIVING['summary']} AND {condition} ORDER BY id"
+    return [
         Memory(
             kind="summary",
             id=str(row["id"]),
@@ -226,17 +222,13 @@ def _summaries(rows: Rows, ids: Collection[str], scope: Scope) -> _ShownMemories
             label=row["kind"],
             said=False,
         )
-        for row in rows.all(f"SELECT s.*, {name} {sql} AND {condition} ORDER BY s.id", (named, *parameters))
+        for row in rows.all(sql, (ids, *parameters))
     ]
-    return _ShownMemories(shown, len(rows.all(f"SELECT s.id {sql}", (named,))))
 
 
-def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _ShownMemories:
-    if not ids:
-        return _ShownMemories([], 0)
-    sql = "SELECT id FROM memory_blocks WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
-    seen = [each for each in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)) if each.id in ids]
-    shown = [
+def _blocks(rows: Rows, agent: AgentId, ids: Sequence[str], scope: Scope) -> list[Memory]:
+    seen = blocks.visible_blocks(rows, agent, scope, tuple(BlockType)) if ids else []
+    return [
         Memory(
             kind="block",
             id=block.id,
@@ -249,5 +241,5 @@ def _blocks(rows: Rows, agent: AgentId, ids: Collection[str], scope: Scope) -> _
             said=False,
         )
         for block in seen
+        if block.id in ids
     ]
-    return _ShownMemories(shown, len(rows.all(sql, (list(ids),))))

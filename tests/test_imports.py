@@ -37,7 +37,7 @@ def loaded(module: str) -> set[str]:
         ("memory.knowledge.facts", ()),
         ("memory.search", ()),
         ("memory.blocks", ("loro",)),
-        ("memory.search.embedding", ()),
+        ("memory.search.embedding.choice", ()),
         ("memory.people.privacy", ("loro",)),
         ("sources.base", ()),
         ("sources.terminal", ()),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from memory.people.audience import Scope
 from memory.search import vectors
-from memory.search.embedding import Embedding, missing
+from memory.search.embedding.base import Embedding
+from memory.search.embedding.choice import missing
 from memory.search.embedding.packaged import PackagedEmbedder
 from memory.store.database import Value
 from memory.store.records import replace

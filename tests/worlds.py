@@ -42,7 +42,9 @@ from memory.knowledge import archival, graph
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
-from memory.search.embedding import Embedder, GuardedEmbedder, Questions
+from memory.search.embedding.base import Embedder
+from memory.search.embedding.guard import GuardedEmbedder
+from memory.search.embedding.questions import Questions
 from memory.search.similarity import Meaning
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.ids import EntryId, PersonId, Snowflakes

@@ -44,7 +44,7 @@ from bot.config.values import (
 )
 from bot.errors import ConfigError
 from bot.secrets import Redactor
-from memory.search.embedding import Choice
+from memory.search.embedding.choice import Choice
 from texts import _, gettext_lazy, gettext_noop
 
 _LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are

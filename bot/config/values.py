@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
-from memory.search.embedding import EXPECTED, is_choice
+from memory.search.embedding.choice import EXPECTED, is_choice
 from memory.store.errors import StoreError
 from scheduler import triggers
 from scheduler.zones import zone_of

@@ -22,7 +22,8 @@ from bot.models.health import State as ModelState
 from bot.secrets import Redactor
 from bot.services.status_results import ServiceStatus
 from bot.upkeep.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
-from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_of, make_embedder, missing_words
+from memory.search.embedding.base import EmbedderMissing, EmbeddingError, dimension_of
+from memory.search.embedding.choice import make_embedder, missing_words
 from memory.store import backups
 from memory.store.clock import Clock, from_text
 from memory.store.folder import DataFolder

@@ -28,21 +28,9 @@ from bot.upkeep.prompts import entries_text, groups_text, system
 from memory.agents import Agent
 from memory.knowledge import archival, feedback, graph
 from memory.knowledge.archival import Entry, is_category, is_tag
-from memory.knowledge.consolidation import (
-    Candidates,
-    Link,
-    Mark,
-    Merge,
-    Part,
-    Pass,
-    Refine,
-    Retire,
-    invented,
-    kin_of,
-    lost,
-    same_words,
-)
-from memory.knowledge.consolidation.plan import OWN_KINDS, Item
+from memory.knowledge.consolidation.candidates import Candidates
+from memory.knowledge.consolidation.plan import OWN_KINDS, Item, Link, Mark, Merge, Part, Pass, Refine, Retire, kin_of
+from memory.knowledge.consolidation.specifics import invented, lost, same_words
 from memory.knowledge.graph import Entity, Triple
 from memory.people.audience import Scope
 from memory.store.database import Rows

@@ -16,9 +16,12 @@ from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_du
 from bot.upkeep.lessons import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
-from memory.knowledge import archival, consolidation, feedback, items
-from memory.knowledge.consolidation import BrokenPlan, Candidates, Pass, Plan, Run, run_records
-from memory.knowledge.consolidation.candidates import sayings
+from memory.knowledge import archival, feedback, items
+from memory.knowledge.consolidation import run_records
+from memory.knowledge.consolidation.apply import BrokenPlan, apply
+from memory.knowledge.consolidation.candidates import Candidates, choose, fresh, sayings
+from memory.knowledge.consolidation.plan import Pass, Plan
+from memory.knowledge.consolidation.run_records import Run
 from memory.knowledge.items import Kind
 from memory.people.audience import Audience, Trust
 from memory.queue import turns
@@ -78,7 +81,7 @@ class UpkeepRun:
         settings = self.means.settings
         if turns.any_since(rows, now - timedelta(minutes=settings.idle_minutes)):
             return gettext_lazy("somebody was answered just now; next check in half an hour")
-        last = consolidation.latest_run(rows)
+        last = run_records.latest_run(rows)
         if last is not None and now - last.at < timedelta(hours=settings.hours):
             return gettext_lazy("the last run was at {at}", at=last.at)
         return ""
@@ -96,15 +99,15 @@ class UpkeepRun:
             except BrokenPlan as error:
                 note = gettext_lazy("all changes, because {why}", why=reason_of(error))
                 _log.error("cleanup_refused", reason=str(error), hint="nothing was changed")
-                await database.write(_REFUSE, lambda tx: consolidation.begin_run(tx, now, "refused", (note,)))
+                await database.write(_REFUSE, lambda tx: run_records.begin_run(tx, now, "refused", (note,)))
                 return Outcome("", note)
             if not run:
                 return Outcome("", gettext_lazy("nothing is new"))
-            found = await database.read(consolidation.latest_run)
+            found = await database.read(run_records.latest_run)
         return Outcome(run, counts_words(found) if found is not None else "")
 
     def _done(self, tx: Tx, plan: Plan, now: datetime) -> str:
-        run = consolidation.apply(tx, plan, now)
+        run = apply(tx, plan, now)
         if run:
             _tell(tx, run, now)
             consent.plan(tx, run, now)
@@ -126,9 +129,9 @@ class UpkeepRun:
         database, settings, thinks = calls.database, self.means.settings, calls.has_model(agent)
 
         async def choice(of: Pass) -> Candidates:
-            return await database.read(lambda rows: consolidation.choose(rows, agent.id, of))
+            return await database.read(lambda rows: choose(rows, agent.id, of))
 
-        draft = Draft(calls, agent, await database.read(lambda rows: consolidation.allowance(rows, agent.id, now)))
+        draft = Draft(calls, agent, await database.read(lambda rows: run_records.allowance(rows, agent.id, now)))
         by_rule = await choice(Pass.DUPLICATES)
         merge_duplicates(by_rule, draft)
         if thinks:
@@ -147,7 +150,7 @@ class UpkeepRun:
         if thinks and settings.preferences:
             await infer_preferences(await database.read(lambda rows: sayings(rows, agent.id, now)), draft)
         if thinks and settings.graph:
-            new = await database.read(lambda rows: consolidation.fresh(rows, agent.id, Pass.ENTITIES))
+            new = await database.read(lambda rows: fresh(rows, agent.id, Pass.ENTITIES))
             await link_entities(new, draft)
         if thinks and settings.contradictions:
             await sweep(await choice(Pass.CONTRADICTIONS), draft)

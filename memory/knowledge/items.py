@@ -195,10 +195,6 @@ def forget_before(tx: Tx, kind: Kind, moment: datetime) -> int:
     return tx.run("DELETE FROM items WHERE kind = ? AND created_at < ?", (kind, moment))
 
 
-def forget_turn(tx: Tx, kind: Kind, turn: TurnId) -> None:
-    tx.run("DELETE FROM items WHERE kind = ? AND turn_id = ?", (kind, turn))
-
-
 def sweep(tx: Tx, now: datetime, most: int) -> int:
     """Delete expired items, at most so many, longest expired first; returns how many."""
     sql = """DELETE FROM items WHERE id IN (SELECT id FROM items WHERE valid_until <= ?

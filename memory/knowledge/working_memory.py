@@ -195,7 +195,7 @@ def delete(tx: Tx, by: By, key: str) -> list[str]:
 
 def forget_turn(tx: Tx, turn: TurnId) -> None:
     """Delete what a turn stored."""
-    items.forget_turn(tx, Kind.WORKING, turn)
+    tx.run("DELETE FROM items WHERE kind = 'working' AND turn_id = ?", (turn,))
 
 
 def drop_oldest_result(tx: Tx, by: By) -> bool:

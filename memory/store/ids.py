@@ -1,8 +1,8 @@
 """Typed ids and the snowflakes behind them.
 
-A snowflake is a positive 63-bit integer: 41 bits of milliseconds since 2025-01-01 UTC, 10 bits for the
-process, 12 bits of sequence. It sorts by time, is unique within one process even when the clock stands
-still or goes back, and serves as the position of a message.
+A snowflake is a positive 63-bit integer: 41 bits of milliseconds since 2025-01-01 UTC, 10 bits that are 0 (one service
+at a time writes to a data folder), 12 bits of sequence. It sorts by time, is unique even when the clock stands still or
+goes back, and serves as the position of a message.
 """
 
 import hashlib
@@ -39,18 +39,13 @@ FactId = NewType("FactId", int)
 SessionId = NewType("SessionId", int)
 
 _EPOCH_MS = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
-_SEQUENCE_BITS = 12
-_PROCESS_BITS = 10
-_SHIFT = _SEQUENCE_BITS + _PROCESS_BITS
+_SEQUENCE_BITS, _SHIFT = 12, 22
 
 
 class Snowflakes:
     """A generator of snowflakes; never returns one twice, nor an older one after a newer one."""
 
-    def __init__(self, process: int = 0) -> None:
-        if not 0 <= process < 1 << _PROCESS_BITS:
-            raise ValueError(f"process must be 0..{(1 << _PROCESS_BITS) - 1}, not {process}")
-        self._process = process
+    def __init__(self) -> None:
         self._last_ms = 0
         self._sequence = 0
         self._lock = threading.Lock()
@@ -64,7 +59,7 @@ class Snowflakes:
                 self._sequence += 1
                 if self._sequence >= 1 << _SEQUENCE_BITS:
                     self._last_ms, self._sequence = self._last_ms + 1, 0
-            return self._last_ms << _SHIFT | self._process << _SEQUENCE_BITS | self._sequence
+            return self._last_ms << _SHIFT | self._sequence
 
 
 def snowflake_time(snowflake: int) -> datetime:

@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memory.search import vectors
-from memory.search.embedding import Choice, Embedder, make_embedder, missing
+from memory.search.embedding.base import Embedder
+from memory.search.embedding.choice import Choice, make_embedder, missing
 from memory.search.similarity import Meaning
 from memory.search.vectors import EmbeddedRow
 from memory.store.database import Database, Tx

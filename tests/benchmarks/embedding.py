@@ -12,8 +12,7 @@ from memory.people.audience import Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage
 from memory.search import vectors
-from memory.search.embedding import make_embedder, missing
-from memory.search.embedding.choice import Choice
+from memory.search.embedding.choice import Choice, make_embedder, missing
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx

@@ -21,7 +21,7 @@ from typing import Any
 
 from rich.console import Console
 
-from memory.search.embedding import missing
+from memory.search.embedding.choice import missing
 from memory.store.faults import commit_point
 from tests.benchmarks import recalls
 from tests.benchmarks.embedded import filled, meanings_of, packaged

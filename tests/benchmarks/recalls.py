@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from memory.search.embedding import missing
+from memory.search.embedding.choice import missing
 from memory.search.similarity import Meaning
 from memory.store.clock import utc_now
 from memory.store.sqlite import Connection, connect

@@ -18,7 +18,7 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
-from memory.search.embedding import Embedding, Tokens, to_vector
+from memory.search.embedding.base import Embedding, Tokens, to_vector
 from memory.search.embedding.packaged import DIMENSION
 from memory.search.hybrid import search
 from memory.search.query import Query

@@ -17,7 +17,7 @@ from memory.agents import Agent, seed_agent
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import PUBLIC, Scope, Trust
-from memory.search.embedding import missing
+from memory.search.embedding.choice import missing
 from memory.search.hybrid import search
 from memory.search.query import Hit, Query
 from memory.search.similarity import Meaning

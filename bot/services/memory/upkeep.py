@@ -18,9 +18,12 @@ from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
 from bot.upkeep.runs import UpkeepRun, counts_words
 from memory import agents
-from memory.knowledge import consolidation, evaluations, feedback
+from memory.knowledge import evaluations, feedback
 from memory.knowledge.archival import Entry
-from memory.knowledge.consolidation import Item, Pass, Run, run_records
+from memory.knowledge.consolidation import run_records
+from memory.knowledge.consolidation.apply import undo
+from memory.knowledge.consolidation.plan import Pass
+from memory.knowledge.consolidation.run_records import Item, Run
 from memory.store.database import Rows, Tx
 from memory.store.records import replace
 from sources.text import one_line
@@ -84,10 +87,10 @@ class Upkeep(MemoryService, frozen=True):
     @reads
     def report(self, rows: Rows, caller: Caller) -> Listing[ReportRow]:
         owner = policy.rank_of(self.people, caller.approver) is Rank.OWNER
-        run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
+        run = run_records.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
         if run is None:
             return Listing.of((), _("Memory has not been cleaned up yet."))
-        items, hidden = consolidation.reported(rows, run.id, caller.scope, _LISTED)
+        items, hidden = run_records.reported(rows, run.id, caller.scope, _LISTED)
         names = {each.id: each.name for each in agents.every_agent(rows)}
         if not owner:
             seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
@@ -97,7 +100,7 @@ class Upkeep(MemoryService, frozen=True):
         told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
         earlier = None if items or hidden else run_records.newest_done(rows)
         if earlier is not None and earlier.id != run.id:  # the run that can be undone stays visible
-            items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
+            items, hidden = run_records.reported(rows, earlier.id, caller.scope, _LISTED)
             told += [_head(earlier), *_lines(earlier, items, hidden, names)]
         return Listing.of(told)
 
@@ -108,7 +111,7 @@ class Upkeep(MemoryService, frozen=True):
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
     @writes
     def undo(self, tx: Tx, _caller: Caller) -> ActionReport:
-        undone = consolidation.undo(tx, self.clock())
+        undone = undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
         missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
         stays = (

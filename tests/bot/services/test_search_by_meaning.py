@@ -17,7 +17,7 @@ from bot.interfaces.cli.local_services import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Plain
-from memory.search.embedding import missing
+from memory.search.embedding.choice import missing
 from tests.bot.requests import status
 from tests.bot.stage import until
 from tests.memory.search.embedding_server import serving

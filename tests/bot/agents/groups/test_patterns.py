@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.queue import inbox
-from memory.search.embedding import to_vector
+from memory.search.embedding.base import to_vector
 from memory.search.similarity import Meaning
 from tests.bot.agents.groups.parts import Cast, agents, group, told
 from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, said, says, words_of

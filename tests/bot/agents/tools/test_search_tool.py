@@ -13,7 +13,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults
 from bot.services.results import Markdown
 from memory.people import quiet_hours
-from memory.search.embedding import to_vector
+from memory.search.embedding.base import to_vector
 from memory.search.similarity import Meaning
 from memory.store.database import Tx
 from memory.store.records import replace
