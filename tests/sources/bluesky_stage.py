@@ -155,6 +155,12 @@ class Harness:
     def mention(self, text: str, by: User | None = None, **more: Any) -> Post:
         return (by or self.ana).post(f"@{self.bot.handle} {text}", mentions=(self.bot,), **more)
 
+    async def begun(self, filters: Mapping[str, Any] | None = None, **settings: Any) -> BlueskySource:
+        """A source that has looked once: what comes is new."""
+        source = self.source(filters, **settings)
+        await self.poll(source)
+        return source
+
     async def poll(self, source: BlueskySource, times: int = 1) -> None:
         for _ in range(times):
             await source.poll(self.deliver)
@@ -183,6 +189,15 @@ def mutes(here: Harness, user: User) -> None:
 def hides(_here: Harness, user: User) -> None:
     """Only who has signed in is to read."""
     user.labels.append("!no-unauthenticated")
+
+
+def excludes(_here: Harness, _user: User) -> None:
+    """By the configuration of the source."""
+
+
+def pauses(here: Harness, _user: User) -> None:
+    """Everything, for everybody."""
+    here.memory.paused = True
 
 
 Away: TypeAlias = Callable[[Harness, User], None]

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -14,12 +14,12 @@ from pydantic import SecretStr
 from memory.queue.gaps import Gap, Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Notification
-from sources.discord.client import Commands, mark
+from sources.discord.client import Commands, Install, mark
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.source import DiscordSource
 from sources.discord.wiring import StoredMessage, Wiring
-from tests.wire.discord import DiscordServer, GuildChannel, Person
+from tests.wire.discord import DiscordServer, GuildChannel, Person, Role
 
 
 @dataclass
@@ -53,19 +53,11 @@ class KeptGaps:
         self.closed[span] = reason
 
 
-def nobody_barred(_interaction: object) -> str:
-    """Everybody's commands are answered."""
-    return ""
-
-
-def as_given(data: Any) -> Any:
-    """Nothing has to be taken out of what is written."""
-    return data
-
-
-def no_choice(_interaction: object) -> str:
-    """Nobody chose a language."""
-    return ""
+def commands(
+    install: Install, synced: Callable[[], Awaitable[str | None]], note: Callable[[str], Awaitable[None]]
+) -> Commands:
+    """Everybody's are answered, in nobody's language, and nothing is taken out of what is written."""
+    return Commands(install, synced, note, lambda _: "", lambda _: "", lambda data: data)
 
 
 def no_commands() -> Commands:
@@ -77,7 +69,7 @@ def no_commands() -> Commands:
     async def note(_mark: str) -> None:
         raise AssertionError
 
-    return Commands(lambda _tree: None, synced, note, nobody_barred, no_choice, as_given)
+    return commands(lambda _tree: None, synced, note)
 
 
 @dataclass
@@ -165,10 +157,15 @@ class Running:
 
 def home(server: DiscordServer) -> tuple[GuildChannel, Person]:
     """A channel of a server, and somebody who is in it."""
-    guild = server.guild("Home")
-    ana = server.person("ana")
-    guild.add(ana)
-    return guild.text_channel("general"), ana
+    general = server.guild("Home").text_channel("general")
+    return general, joins(general, "ana")
+
+
+def joins(general: GuildChannel, name: str, *roles: Role, shown: str | None = None, bot: bool = False) -> Person:
+    """Somebody else who is in that server; `shown` is what they call themselves."""
+    person = general.world.enrol(Person(general.world, name, shown, bot=bot))
+    general.guild.add(person, roles=roles)
+    return person
 
 
 def settings_for(server: DiscordServer, **changes: Any) -> DiscordSettings:

@@ -8,8 +8,8 @@ from memory.queue.message_files import Image
 from memory.store.ids import PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from sources.base import DeliveryFailed, DeliveryUnclear
-from tests.sources.bluesky_stage import Away, Harness, blocks, delivery, denies, mutes, opts_out
-from tests.wire.bluesky import Post, User
+from tests.sources.bluesky_stage import Away, Harness, blocks, delivery, denies, excludes, mutes, opts_out
+from tests.wire.bluesky import Post
 
 CREATE = "com.atproto.repo.createRecord"
 ACCOUNT = PlaceId("bluesky:account")
@@ -106,10 +106,6 @@ async def test_what_is_not_wanted_any_more_is_not_posted(
         await source.endpoint.send(delivery(place(asked), "hello", message(asked)))
     assert failed.value.retry_after is None
     assert here.server.count(CREATE) == 0
-
-
-def excludes(_here: Harness, _user: User) -> None:
-    """Bob, by the configuration of the source below."""
 
 
 @pytest.mark.parametrize("act", ["like", "repost", "quote", "reply", "follow"])

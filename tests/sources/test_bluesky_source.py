@@ -17,7 +17,18 @@ from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import PollPace
-from tests.sources.bluesky_stage import Away, Harness, delivery, hides, mutes, opts_out
+from tests.sources.bluesky_stage import (
+    AWAY,
+    Away,
+    Harness,
+    delivery,
+    denies,
+    excludes,
+    hides,
+    mutes,
+    opts_out,
+    pauses,
+)
 from tests.wire.bluesky import User
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"
@@ -26,8 +37,7 @@ LOGIN = "com.atproto.server.createSession"
 
 async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(here: Harness) -> None:
     here.mention("before")
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     asked = here.mention("now")
     await here.poll(source, 3)
     await here.poll(here.source(), 2)
@@ -53,8 +63,7 @@ async def test_a_mark_in_the_future_loses_nothing_of_what_comes_now(here: Harnes
 
 @pytest.mark.parametrize("created", ["9999-12-31T00:00:00.000Z", "tomorrow", "", "2020-01-01T00:00:00.000Z"])
 async def test_nobody_posts_in_the_future(here: Harness, created: str) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     asked = here.mention("hi")
     asked.record["createdAt"] = created
     await here.poll(source)
@@ -64,8 +73,7 @@ async def test_nobody_posts_in_the_future(here: Harness, created: str) -> None:
 
 
 async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     posts = [here.mention(f"number {number}") for number in range(3)]
     told = here.server.told[here.bot.did]
     told += [*told[::-1], *told]
@@ -75,8 +83,7 @@ async def test_duplicate_and_disordered_pages_are_heard_once_in_order(here: Harn
 
 
 async def test_what_was_not_stored_is_heard_again(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.memory.stores = False
     here.mention("lost by a crash")
     await here.poll(source)
@@ -88,8 +95,7 @@ async def test_what_was_not_stored_is_heard_again(here: Harness) -> None:
 
 
 async def test_posts_of_one_thread_are_answered_together(here: Harness) -> None:
-    source = here.source(batch_seconds=3_600)
-    await here.poll(source)
+    source = await here.begun(batch_seconds=3_600)
     began = here.bot.post("I begin")
     for number in range(40):
         (here.ana, here.bob)[number % 2].post(f"reply {number}", reply_to=began)
@@ -105,8 +111,7 @@ async def test_posts_of_one_thread_are_answered_together(here: Harness) -> None:
 
 
 async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.server.user("shy.test", labels=("!no-unauthenticated",)).post("hm")
     began = here.ana.post("the first of all")
     shy = next(each for each in here.server.users.values() if each.handle == "shy.test")
@@ -129,8 +134,7 @@ def is_seen(_here: Harness, _user: User) -> None:
 async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
     here: Harness, how: Away, excluded: bool
 ) -> None:
-    source = here.source({"exclude_dids": frozenset({here.ana.did} if excluded else ())})
-    await here.poll(source)
+    source = await here.begun({"exclude_dids": frozenset({here.ana.did} if excluded else ())})
     quoted = here.ana.post("Quetzal")
     how(here, here.ana)
     began = here.bob.post("look at this", quotes=quoted)
@@ -148,8 +152,7 @@ async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
 
 
 async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.mention("stop")
     await here.poll(source)
     here.mention("hello?")
@@ -182,8 +185,7 @@ async def test_stop_counts_however_old_it_is_and_nothing_else_does(here: Harness
 
 @pytest.mark.parametrize(("most", "answered", "heard"), [(0, 0, 0), (2, 1, 1), (2, 2, 0)])
 async def test_another_bot_is_answered_as_often_as_allowed(here: Harness, most: int, answered: int, heard: int) -> None:
-    source = here.source(bot_answers_per_day=most)
-    await here.poll(source)
+    source = await here.begun(bot_answers_per_day=most)
     here.memory.answers = answered
     here.mention("beep", here.server.user("beep.test", labels=("bot",)))
     await here.poll(source)
@@ -192,8 +194,7 @@ async def test_another_bot_is_answered_as_often_as_allowed(here: Harness, most: 
 
 async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Harness) -> None:
     eve = here.server.user("eve.test")
-    source = here.source({"exclude_dids": frozenset({eve.did})})
-    await here.poll(source)
+    source = await here.begun({"exclude_dids": frozenset({eve.did})})
     here.bot.blocks.add(here.bob.did)
     here.mention("blocked", here.bob)
     gated = here.ana.post("for friends")
@@ -217,8 +218,7 @@ async def test_blocked_gated_vacated_paused_and_deleted_are_passed_over(here: Ha
 async def test_of_a_thread_everything_is_shown_with_each_answer_but_what_stands_in_the_conversation(
     here: Harness,
 ) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     last = here.bob.post("began")
     for number in range(3):
         last = here.bob.post(f"old {number}", reply_to=last)
@@ -238,8 +238,7 @@ async def test_of_a_thread_everything_is_shown_with_each_answer_but_what_stands_
 
 
 async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_be_somebody_elses(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     gone = here.ana.post("gone")
     below = here.bob.post("below", reply_to=gone)
     gone.delete()
@@ -257,8 +256,7 @@ async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_b
 
 
 async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_out(here: Harness) -> None:
-    source = here.source({"exclude_keywords": ("lottery",)})
-    await here.poll(source)
+    source = await here.begun({"exclude_keywords": ("lottery",)})
     eve = here.server.user("eve.test", "Evelyn")
     began = here.ana.post("what do you all think?")
     away = here.bob.post("of tea?", reply_to=began)
@@ -294,8 +292,7 @@ async def test_other_branches_are_shown_marked_bounded_and_without_who_is_left_o
 async def test_a_thread_whose_other_branches_cannot_be_read_is_heard_without_them_unless_somebody_is_excluded(
     here: Harness,
 ) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     began = here.ana.post("what do you all think?")
     here.bob.post("beside", reply_to=began)
     here.mention("and you?", reply_to=began)
@@ -313,8 +310,7 @@ async def test_a_thread_whose_other_branches_cannot_be_read_is_heard_without_the
 @pytest.mark.parametrize("blocks", [False, True])
 async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Harness, blocks: bool) -> None:
     eve = here.server.user("eve.test")
-    source = here.source({"exclude_dids": frozenset({eve.did})})
-    await here.poll(source)
+    source = await here.begun({"exclude_dids": frozenset({eve.did})})
     began = here.ana.post("what do you all think?")
     beside = here.bob.post("hm", reply_to=began)
     for number in range(8):
@@ -332,8 +328,7 @@ async def test_somebody_excluded_in_another_branch_vacates_the_thread(here: Harn
 
 async def test_a_post_that_is_deleted_meanwhile_is_told(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.0)
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     asked = here.mention("wait")
     await here.poll(source)
     asked.delete()
@@ -342,8 +337,7 @@ async def test_a_post_that_is_deleted_meanwhile_is_told(here: Harness, monkeypat
 
 
 async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.mention("mine", alts=("a cat", ""))
     theirs = here.bob.post("theirs", alts=("a dog",))
     here.mention("look", quotes=theirs)
@@ -356,8 +350,7 @@ async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(h
 async def test_of_many_that_wait_each_is_looked_for(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.bluesky.answered_posts._AT_ONCE", 2)
     monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.3)
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     asked = [here.mention(f"number {number}") for number in range(4)]
     await here.poll(source)
     asked[3].delete()
@@ -392,25 +385,13 @@ async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here
     assert here.heard == []
 
 
-@pytest.mark.parametrize("why", ["opted", "denied", "excluded", "blocked", "muted", "shy", "paused"])
-async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Harness, why: str) -> None:
-    excluded = frozenset({here.ana.did}) if why == "excluded" else frozenset()
+@pytest.mark.parametrize("why", [*AWAY, denies, excludes, pauses])
+async def test_of_who_wants_nothing_of_us_no_act_is_noted(here: Harness, why: Away) -> None:
+    excluded = frozenset({here.ana.did}) if why is excludes else frozenset()
     source = here.source({"exclude_dids": excluded}, poll_seconds=0.0)
     mine = here.bot.post("mine")
     await source._engagement.poll()
-    match why:
-        case "opted":
-            here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
-        case "denied":
-            here.memory.denied.add(PersonId(f"bluesky:{here.ana.did}"))
-        case "blocked":
-            here.ana.blocks.add(here.bot.did)
-        case "muted":
-            here.bot.muted.add(here.ana.did)
-        case "shy":
-            here.ana.labels.append("!no-unauthenticated")
-        case "paused":
-            here.memory.paused = True
+    why(here, here.ana)
     here.ana.like(mine)
     await source._engagement.poll()
     here.memory.paused = False
@@ -432,8 +413,7 @@ async def test_of_a_storm_of_likes_only_some_are_noted(here: Harness, monkeypatc
 
 
 async def test_who_is_shut_out_by_command_is_neither_shown_nor_quoted(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.memory.denied.add(PersonId(f"bluesky:{here.bob.did}"))
     began = here.ana.post("began")
     said = here.bob.post("Quetzal", reply_to=began)
@@ -475,8 +455,7 @@ async def test_a_source_that_ended_by_an_error_hears_again_when_it_is_begun_anew
 
 
 async def test_a_token_that_ran_out_by_the_servers_clock_is_renewed_without_a_login(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.server.expire()
     here.mention("still there?")
     await here.poll(source)
@@ -489,8 +468,7 @@ async def test_a_token_that_ran_out_by_the_servers_clock_is_renewed_without_a_lo
 async def test_a_revoked_session_is_begun_anew_but_not_over_and_over(
     here: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.server.revoke()
     with pytest.raises(RateLimited) as asked:  # the first login was a moment ago
         await here.poll(source)
@@ -556,8 +534,7 @@ async def test_servers_in_trouble_are_given_up_and_asked_again(
 
 
 async def test_a_thread_that_cannot_be_read_holds_up_no_other(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.mention("first")
     here.mention("second")
     here.server.fail(THREAD, 500)
@@ -602,8 +579,7 @@ async def test_an_hour_without_the_server_loses_nothing(here: Harness) -> None:
 
 
 async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(here: Harness) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     post = here.mention("Tell me a long and winding story about the sea and all the fish that live in it, please.")
     for number in range(6):
         await here.poll(source)
@@ -625,8 +601,7 @@ async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is
 
 
 async def test_what_follows_an_answer_is_heard_at_once(here: Harness) -> None:
-    source = here.source(batch_seconds=300)
-    await here.poll(source)
+    source = await here.begun(batch_seconds=300)
     asked = here.mention("one")
     await here.poll(source)
     here.ana.post("@carina.test and this", reply_to=asked, mentions=(here.bot,))

@@ -17,6 +17,7 @@ from sources.discord.cards import items_of
 from sources.discord.endpoint import EDIT_EVERY
 from sources.discord.places import direct_place, person_id, place_id
 from tests.sources.running import connected
+from tests.wire.discord import posting
 from tests.wire.discord.channels import GuildChannel
 from tests.wire.discord.messages import parts
 from tests.wire.discord.person import Person
@@ -58,9 +59,10 @@ async def test_a_message_that_was_sent_and_deleted_counts_as_sent(server: Discor
         said = delivery(place_id(general.id), "hello")
         with pytest.raises(DeliveryUnclear):
             await running.endpoint.send(said)
-        server.faults.fail("POST", "/channels/*/messages", 404, code=10008)
+        posting.delete(server.world, general.from_bot[0])
         sent = await running.endpoint.send(said)
         assert not sent.isdecimal()
+        assert general.from_bot == []
         await running.endpoint.withdraw(said.place, sent)
         with pytest.raises(DeliveryFailed):
             await running.endpoint.edit(said.place, sent, "other")

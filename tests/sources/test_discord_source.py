@@ -13,10 +13,10 @@ from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source, SourceRefused
 from sources.discord import channel_lookup
-from sources.discord.client import Commands, Tree, intents
+from sources.discord.client import Tree, intents
 from sources.discord.markup import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
-from tests.sources.running import Ear, as_given, connected, home, no_choice, nobody_barred
+from tests.sources.running import Ear, commands, connected, home
 from tests.wire.discord.server import DiscordServer
 
 
@@ -54,9 +54,7 @@ async def test_a_connection_that_cannot_be_closed_is_not_begun_anew_at_the_end(
 
 async def test_without_any_privileged_intent_memberships_are_asked_for(server: DiscordServer) -> None:
     server.settings.granted_privileged = set()
-    guild = server.guild("Home")
-    ana, stranger = server.person("ana"), server.person("stranger")
-    guild.add(ana)
+    (general, ana), stranger = home(server), server.person("stranger")
     async with connected(server) as running:
         assert running.source.missing_intents == {"members", "message_content"}
         await stranger.dm("let me in")
@@ -64,7 +62,7 @@ async def test_without_any_privileged_intent_memberships_are_asked_for(server: D
         heard = await running.ear.next()
         sent = await running.endpoint.find(())
     assert heard.text == "hello"
-    assert heard.place.within == (guild_audience(guild_id(guild.id)),)
+    assert heard.place.within == (guild_audience(guild_id(general.guild.id)),)
     assert sent == {}
 
 
@@ -102,9 +100,7 @@ async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -
 async def test_it_waits_for_discord_to_come_up(server: DiscordServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sources.discord.source.waits", lambda: itertools.repeat(0.1))
     server.faults.fail("GET", "/users/@me", 503)
-    guild = server.guild("Home")
-    ana = server.person("ana")
-    guild.add(ana)
+    home(server)
     async with connected(server) as running:
         assert running.source.readiness.ready
 
@@ -125,7 +121,7 @@ async def test_commands_are_synced_only_when_they_changed(server: DiscordServer)
 
     general, ana = home(server)
     for _ in range(2):
-        async with connected(server, Ear(commands=Commands(install, synced, note, nobody_barred, no_choice, as_given))):
+        async with connected(server, Ear(commands=commands(install, synced, note))):
             shown = await ana.command("help", channel=general)
             assert shown.text == "ask me"
             async with asyncio.timeout(5):

@@ -56,8 +56,7 @@ async def test_a_picture_on_discord_reaches_a_model_that_sees(server: DiscordSer
 
 
 async def test_a_picture_on_bluesky_reaches_a_model_that_sees(here: Harness, tmp_path: Path) -> None:
-    source = here.source()
-    await here.poll(source)
+    source = await here.begun()
     here.mention("what is it?", alts=("a boat",))
     await here.poll(source)
     assert await seen(tmp_path / "service", here.heard[0]) == ["https://pictures.test/small/1"]
