@@ -5,6 +5,7 @@ and does not know `@daily`. At a change of clocks, fixed hours happen once (`zon
 elapsed time.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -120,6 +121,7 @@ class Crontab(Struct, frozen=True):
             moment += timedelta(minutes=1)
 
 
+@functools.lru_cache(maxsize=1024)
 def read_crontab(line: str, zone: str) -> Crontab:
     """Parse a line such as "0 9 * * 1-5". Raises Refused for an invalid one, and for one that never fires."""
     text = " ".join(line.casefold().split())

@@ -4,7 +4,6 @@
 created (`require`), so that none is stored that never fires or is too expensive to compute.
 """
 
-import functools
 import json
 import re
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ from msgspec import Struct
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
 from memory.store.records import asdict
-from scheduler.cron import Crontab, read_crontab
+from scheduler.cron import read_crontab
 from scheduler.descriptions import crontab_words, rule_words
 from scheduler.rrules import Rule, check_rule
 from scheduler.zones import instant, zone_of
@@ -68,7 +67,7 @@ def next_run(trigger: Trigger, after: datetime) -> datetime | None:
         case IntervalTrigger(interval, start):
             return start + ((after - start) // interval + 1) * interval
         case CronTrigger(line, zone):
-            return _crontab(line, zone).following(after)
+            return read_crontab(line, zone).following(after)
         case RecurrenceTrigger():
             return _recurrence(trigger, after)
         case _:
@@ -187,11 +186,6 @@ def _every(seconds: int) -> str:
         return ngettext("every second", "every {count} seconds", seconds)
     unit, size = next(each for each in _UNITS if seconds % each[1] == 0)
     return rule_words(f"FREQ={unit};INTERVAL={seconds // size}")
-
-
-@functools.lru_cache(maxsize=1024)
-def _crontab(line: str, zone: str) -> Crontab:
-    return read_crontab(line, zone)
 
 
 def _recurrence(trigger: RecurrenceTrigger, after: datetime) -> datetime | None:

@@ -137,7 +137,7 @@ class ChatView:
 
     def stream(self, text: str) -> None:
         """A growing answer: all of it so far, not only the new part."""
-        text = _clean(text)
+        text = seen(text)
         if not self._console.is_terminal or not text:
             return
         if not text.startswith(self._streamed):  # another model started again
@@ -163,7 +163,7 @@ class ChatView:
         self._write(text, style="dim")
 
     def recall(self, speaker: str, text: str) -> None:
-        self._say(_clean(text), speaker, style="dim")
+        self._say(seen(text), speaker, style="dim")
 
     def close(self) -> None:
         """Finish the temporary lines; an unfinished answer stays as far as it came."""
@@ -175,7 +175,7 @@ class ChatView:
 
     def _finish(self, said: Message) -> None:
         self._last = said
-        text, kept = _clean(said.text), self._streamed[: self._drawn]
+        text, kept = seen(said.text), self._streamed[: self._drawn]
         self._forget(anew=not text.startswith(kept))
         if kept and text.startswith(kept):
             self._print(text[len(kept) :], after=True)
@@ -189,7 +189,7 @@ class ChatView:
             self.note("(changed)")
             before = ""
         if changed.text != before:
-            self._say(_clean(changed.text[len(before) :]))
+            self._say(seen(changed.text[len(before) :]))
 
     def _wait(self, busy: bool) -> None:
         if not busy and not self._streamed:
@@ -220,7 +220,7 @@ class ChatView:
             self._write(f"{speaker}: {text}" if speaker else text)
             return
         if speaker:
-            name = _MARKS.sub(r"\\\1", _clean(speaker))
+            name = _MARKS.sub(r"\\\1", seen(speaker))
             beside = [block.kind for block in _blocks(text)[:1]] == ["paragraph_open"]
             text = f"**{name}:** {text}" if beside else f"**{name}:**\n\n{text}"
         self._print(text, style=style)
@@ -244,16 +244,12 @@ class ChatView:
         return lines
 
     def _write(self, text: str, *, style: str = "") -> None:
-        clean = _clean(text)
+        clean = seen(text)
         if self._console.is_terminal:
             self._console.print(Text(clean, style or "none"))
         else:  # literally: rich would turn tabs into spaces
             self._console.file.write(clean + "\n")
             self._console.file.flush()
-
-
-def _clean(text: str) -> str:
-    return seen(text)
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:

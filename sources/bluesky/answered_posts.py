@@ -18,8 +18,8 @@ from sources.base import Deliver, Place, PlaceKind, deletion
 from sources.bluesky.failures import CallFailed, CallRefused
 from sources.bluesky.keys import NAME, uri_and_cid
 from sources.bluesky.records import Post, items, post
-from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import RememberedPost, Wiring
+from sources.bluesky.session import SharedState
+from sources.bluesky.settings import RememberedPost
 
 AT_MOST = 900.0
 """Seconds to wait for an answer."""
@@ -42,9 +42,8 @@ class _Watch(Struct, frozen=True):
 
 
 class AnsweredPosts:
-    def __init__(self, session: BlueskySession, wiring: Wiring) -> None:
-        self._session = session
-        self._wiring = wiring
+    def __init__(self, state: SharedState) -> None:
+        self._session, self._wiring = state.session, state.wiring
         self._posts: dict[str, _Watch] = {}
         self._gone: list[RememberedPost] = []
         self._loaded = False
@@ -113,10 +112,8 @@ class AnsweredPosts:
 
     async def _deleted(self, message: str) -> bool:
         """Whether the record of an invisible post is gone, according to its server."""
-        _, _, did, collection, key = uri_and_cid(message)[0].split("/")
         try:
-            asked = {"repo": did, "collection": collection, "rkey": key}
-            await self._session.query("com.atproto.repo.getRecord", asked)
+            await self._session.record(uri_and_cid(message)[0])
         except CallRefused as why:
             return why.error == "RecordNotFound" or any(words in why.message.casefold() for words in _NO_RECORD)
         except CallFailed:

@@ -61,9 +61,8 @@ async def is_labelled(session: BlueskySession) -> bool:
 
 async def _profile(session: BlueskySession) -> tuple[dict[str, Any], str]:
     await session.open()
-    asked = {"repo": session.did, "collection": PROFILE, "rkey": "self"}
     try:
-        found = await session.query("com.atproto.repo.getRecord", asked)
+        found = await session.record(f"at://{session.did}/{PROFILE}/self")
     except CallRefused as why:
         if why.error != "RecordNotFound":
             raise

@@ -7,7 +7,7 @@ up to when everything is decided.
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -23,12 +23,12 @@ from memory.store.recent import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
-from sources.bluesky.filters import OwnAccount, SkipReason, opting
-from sources.bluesky.keys import NAME, direct_place, moment, person_id
+from sources.bluesky.filters import SkipReason, opting
+from sources.bluesky.keys import LONG_AGO, NAME, direct_place, moment, person_id
 from sources.bluesky.notifications import speaker_of
 from sources.bluesky.records import Account, account, items, mapping
-from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings, Wiring
+from sources.bluesky.session import SharedState
+from sources.bluesky.settings import Wiring
 from sources.outgoing import outgoing, without_markup
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy
@@ -95,7 +95,6 @@ _AGAIN, _SOON = 900.0, 30.0
 _MARK = "bluesky.direct"
 _SELDOM = 4
 """How many checks for posts there are for each look at these."""
-_LONG_AGO = "1970-01-01T00:00:00.000Z"
 _VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS, "no": Verdict.DENY}
 _ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)
 
@@ -124,16 +123,12 @@ def message_id(convo: str, key: str) -> str:
 class DirectMessages:
     """Receives and sends direct messages; without such a service, `trouble` says so."""
 
-    def __init__(
-        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], OwnAccount], wiring: Wiring
-    ) -> None:
-        self._settings = settings
-        self._session = session
-        self._us = us
-        self._wiring = wiring
+    def __init__(self, state: SharedState) -> None:
+        self._state = state
+        self._settings, self._session, self._wiring = state.settings, state.session, state.wiring
         self._low: str | None = None
         self._next = 0.0
-        self._decisions = Decisions(wiring)
+        self._decisions = Decisions(state.wiring)
         self._convos: RecentValues[str, str] = RecentValues(1_000)
         self._claimed: RecentValues[str, OutboxId] = RecentValues(1_000)
         self.served = False
@@ -181,7 +176,7 @@ class DirectMessages:
         page = await self._ask("chat.bsky.convo.listConvos", {"limit": _PAGE})
         convos = [last for each in items(page.get("convos")) if (last := _convo(each, self._session.did))]
         low = self._low or await self._wiring.mark(_MARK)
-        newest = max([from_text(low or _LONG_AGO), *(last.at for last in convos)])  # never back: old ones are not news
+        newest = max([from_text(low or LONG_AGO), *(last.at for last in convos)])  # never back: old ones are not news
         back = (newest if low is None else from_text(low)) - _MARGIN
         found = [
             each
@@ -248,7 +243,7 @@ class DirectMessages:
         if (wants_out := opting(each.text)) is not None:
             await self._wiring.opt(person_id(each.other.did), wants_out)
             return SkipReason.OPTING
-        if (why := self._us().shut_out(each.other)) is not None:
+        if (why := self._state.us.shut_out(each.other)) is not None:
             return why
         if (answer := _ANSWER.fullmatch(each.text)) is not None and answer[2]:
             await self._decide(each, answer[2], _VERDICTS[answer[1].lower()])

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -26,7 +26,7 @@ from sources.bluesky.failures import (
     ServerUnreachable,
     as_delivery,
 )
-from sources.bluesky.filters import OwnAccount, SkipReason
+from sources.bluesky.filters import SkipReason
 from sources.bluesky.keys import (
     POSTS,
     author_of,
@@ -40,8 +40,7 @@ from sources.bluesky.keys import (
 )
 from sources.bluesky.lookups import BlueskyReader
 from sources.bluesky.records import Account, Post, Reference, account, post
-from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.session import SharedState
 from sources.outgoing import outgoing, without_markup
 from sources.text import visible
 from texts import gettext_lazy
@@ -78,22 +77,13 @@ class BlueskyEndpoint(Endpoint):
     nonce_seconds = 1_800.0
     """A record's key never expires; after this time it is checked whether the record exists."""
 
-    def __init__(
-        self,
-        settings: BlueskySettings,
-        session: BlueskySession,
-        watched: AnsweredPosts,
-        direct: DirectMessages,
-        us: Callable[[], OwnAccount],
-    ) -> None:
-        self._settings = settings
-        self._session = session
-        self._watched = watched
-        self._direct = direct
-        self._us = us
+    def __init__(self, state: SharedState, watched: AnsweredPosts, direct: DirectMessages) -> None:
+        self._state = state
+        self._settings, self._session = state.settings, state.session
+        self._watched, self._direct = watched, direct
         self._done: RecentValues[OutboxId, str] = RecentValues(5_000)
-        self.reader = BlueskyReader(settings, session, us)
-        self.form = Form(settings.max_posts, takes_files=False)
+        self.reader = BlueskyReader(state)
+        self.form = Form(state.settings.max_posts, takes_files=False)
 
     @property
     def account(self) -> str:
@@ -195,7 +185,7 @@ class BlueskyEndpoint(Endpoint):
         made = [self._uri(delivery.act, row) for row in delivery.earlier]
         for uri in dict.fromkeys([*made, *([seen] if author_of(seen) == self._session.did else [])]):
             with suppress(CallRefused):
-                return _message(await self._get(uri))
+                return _message(await self._session.record(uri))
         return None
 
     async def _elsewhere(self, delivery: Delivery, found: Post) -> dict[str, Any]:
@@ -239,7 +229,7 @@ class BlueskyEndpoint(Endpoint):
 
     def _check_person(self, who: Account) -> None:
         """Raise DeliveryFailed for a person whom we do not contact, by their choice or by ours."""
-        if (why := self._us().shut_out(who)) is not None:
+        if (why := self._state.us.shut_out(who)) is not None:
             raise DeliveryFailed(_SHUT_OUT[why], withdrawn=True)
 
     async def _followed(self, did: str) -> Account:
@@ -254,7 +244,7 @@ class BlueskyEndpoint(Endpoint):
     async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
         """The same for a post of ours that continues: from its own record, which our server has at once."""
         uri, cid = uri_and_cid(message)
-        found = await self._get(uri)
+        found = await self._session.record(uri)
         own = post({**found, "record": found.get("value")})
         if own is None:
             raise DeliveryFailed(gettext_lazy("the post it continues was deleted"))
@@ -327,19 +317,13 @@ class BlueskyEndpoint(Endpoint):
     async def _there(self, delivery: Delivery) -> str | None:
         """The row's record as a message, if it exists."""
         try:
-            found = await self._get(self._uri(delivery.act, delivery.id))
+            found = await self._session.record(self._uri(delivery.act, delivery.id))
         except CallRefused:
             return None
         return _message(found)
 
     def _uri(self, act: str, row: OutboxId) -> str:
         return f"at://{self._session.did}/{_ACTS.get(act, POSTS)}/{record_key(row)}"
-
-    async def _get(self, uri: str) -> dict[str, Any]:
-        """A record of ours, from our own server."""
-        _, _, did, collection, key = uri.split("/")
-        asked = {"repo": did, "collection": collection, "rkey": key}
-        return await self._session.query("com.atproto.repo.getRecord", asked)
 
     # ------------------------------------------------------------------ afterwards
 

@@ -2,15 +2,13 @@
 
 import time
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from memory.store.clock import from_text, to_text
-from sources.bluesky.filters import OwnAccount
-from sources.bluesky.keys import author_of, moment, person_id
+from sources.bluesky.keys import LONG_AGO, author_of, moment, person_id
 from sources.bluesky.records import Account, account, items
-from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import Act, BlueskySettings, Wiring
+from sources.bluesky.session import SharedState
+from sources.bluesky.settings import Act
 from sources.text import flatten
 from texts import gettext_lazy, gettext_noop
 
@@ -25,19 +23,14 @@ _SELDOM = 30
 _PER_HOUR = 30
 """Likes, reposts and follows that are recorded per hour; whoever looks at the account sees the others anyway."""
 _MARK = "bluesky.acts"
-_LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
 class Engagement:
     """Reads what was done to the account's posts, and who follows it."""
 
-    def __init__(
-        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], OwnAccount], wiring: Wiring
-    ) -> None:
-        self._settings = settings
-        self._session = session
-        self._us = us
-        self._wiring = wiring
+    def __init__(self, state: SharedState) -> None:
+        self._state = state
+        self._settings, self._session, self._wiring = state.settings, state.session, state.wiring
         self._low: str | None = None
         self._next = 0.0
         self._noted: deque[float] = deque()
@@ -52,7 +45,7 @@ class Engagement:
         page = await self._session.query("app.bsky.notification.listNotifications", asked)
         told = [each for view in items(page.get("notifications")) if (each := _told(view)) is not None]
         low = self._low or await self._wiring.mark(_MARK)
-        newest = max((to_text(act.at) for _, act in told), default=low or _LONG_AGO)
+        newest = max((to_text(act.at) for _, act in told), default=low or LONG_AGO)
         if newest != low:
             await self._wiring.set_mark(_MARK, newest)  # first, so that nothing is recorded twice
         self._low = newest
@@ -65,7 +58,7 @@ class Engagement:
             await self._wiring.noted(fitting)
 
     def _heard(self, who: Account) -> bool:
-        us = self._us()
+        us = self._state.us
         return not (who.did == us.did or who.shy or us.shut_out(who))
 
     def _room(self, now: float) -> int:

@@ -13,6 +13,7 @@ _SIGNS = "234567abcdefghijklmnopqrstuvwxyz"
 _URI = re.compile(
     r"at://(?P<did>did:[a-z]+:[A-Za-z0-9._:%-]+)/(?P<collection>[A-Za-z0-9.-]+)/(?P<key>[A-Za-z0-9._:~-]+)"
 )
+LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
 def person_id(did: str) -> PersonId:

@@ -1,17 +1,15 @@
 """Lookups of agents on Bluesky: posts by words, people, threads, as lines. People who opted out are left out."""
 
-from collections.abc import Callable
-
 from msgspec import Struct
 
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.bluesky.failures import CallRefused, NoAnswer
-from sources.bluesky.filters import OwnAccount, vacates
+from sources.bluesky.filters import vacates
 from sources.bluesky.notifications import as_shown, hidden_from
 from sources.bluesky.records import Account, Post, account, items, mapping, post
-from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings, Filters
+from sources.bluesky.session import BlueskySession, SharedState
+from sources.bluesky.settings import Filters
 from sources.bluesky.threads import DEPTH, PARENTS, Thread, person_profile, siblings, thread, writers
 from sources.text import flatten, one_line
 from texts import gettext_lazy
@@ -62,10 +60,8 @@ class FoundLines(Struct, frozen=True):
 class BlueskyReader:
     """Looks things up with the account. Every call raises CallFailed."""
 
-    def __init__(self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], OwnAccount]) -> None:
-        self._settings = settings
-        self._session = session
-        self._us = us
+    def __init__(self, state: SharedState) -> None:
+        self._state, self._session = state, state.session
 
     async def search(self, query: str, limit: int) -> FoundLines:
         """Posts with these words, newest first."""
@@ -99,11 +95,11 @@ class BlueskyReader:
         return FoundLines((*person_profile(who).splitlines(), *numbers))
 
     async def thread(self, uri: str) -> FoundLines:
-        seen = await read_thread(self._session, uri, self._settings.filters)
+        seen = await read_thread(self._session, uri, self._state.settings.filters)
         if seen is None:
             raise CallRefused(404, "NotFound", gettext_lazy("the post was deleted, or the bot cannot see it"))
         self._require(seen.post.author)
-        if vacates(seen, self._us()):
+        if vacates(seen, self._state.us):
             raise CallRefused(
                 403, "Excluded", gettext_lazy("somebody or something in that thread is excluded by the configuration")
             )
@@ -114,9 +110,9 @@ class BlueskyReader:
 
     def _require(self, who: Account) -> None:
         """Raise CallRefused for a person who must not be read, by their choice or by ours."""
-        if who.did == self._us().did:
+        if who.did == self._state.us.did:
             return
-        if who.shy or self._us().shut_out(who) is not None:
+        if who.shy or self._state.us.shut_out(who) is not None:
             raise CallRefused(
                 403,
                 "Excluded",
@@ -127,12 +123,12 @@ class BlueskyReader:
             )
 
     def _shown(self, found: list[Post]) -> FoundLines:
-        hidden, shown = hidden_from(self._us()), as_shown(self._us())
+        hidden, shown = hidden_from(self._state.us), as_shown(self._state.us)
         left = [shown(each) for each in found if not hidden(each)]
         return FoundLines(tuple(self._line(each) for each in left), len(found) - len(left))
 
     def _line(self, each: Post) -> str:
-        who = "you" if each.author.did == self._us().did else each.author.shown
+        who = "you" if each.author.did == self._state.us.did else each.author.shown
         handle = flatten(each.author.handle)
         return f"{who} (@{handle}, {each.author.did}), {each.at:%Y-%m-%d %H:%M} UTC, {each.uri}\n  " + (
             one_line(each.words, _WORDS) or "(nothing)"

@@ -28,7 +28,8 @@ from memory.store.folder import private_file
 from memory.store.logs import Log
 from sources.base import SourceRefused
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited, ServerUnreachable
-from sources.bluesky.settings import BlueskySettings
+from sources.bluesky.filters import OwnAccount
+from sources.bluesky.settings import BlueskySettings, Wiring
 from texts import _, gettext_lazy
 
 _LOGIN = call_point("bluesky.login")
@@ -79,6 +80,12 @@ class BlueskySession:
         given: dict[str, Any] = {"params": DotDict({key: value for key, value in params.items() if value != ""})}
         given |= _proxied(proxy)
         return await self._call(_ASK, lambda: self._client.invoke_query(method, **given))
+
+    async def record(self, uri: str) -> dict[str, Any]:
+        """A record, from the account's own server. Raises CallFailed, which is CallRefused if there is none."""
+        _, _, did, collection, key = uri.split("/")
+        asked = {"repo": did, "collection": collection, "rkey": key}
+        return await self.query("com.atproto.repo.getRecord", asked)
 
     async def procedure(self, method: str, data: Mapping[str, Any], point: Point, *, proxy: str = "") -> dict[str, Any]:
         """Call a method that writes. Raises CallFailed: `NoAnswer` if nobody knows whether it was carried out."""
@@ -227,6 +234,17 @@ class BlueskySession:
             log.warning(
                 "bluesky_session_not_kept", reason=error.strerror, hint="Carina logs in again at the next start"
             )
+
+
+class SharedState:
+    """What receiving and sending share: the settings, the session, and what composition passed."""
+
+    def __init__(self, settings: BlueskySettings, wiring: Wiring) -> None:
+        self.settings, self.wiring, self.session = settings, wiring, BlueskySession(settings)
+
+    @property
+    def us(self) -> OwnAccount:
+        return OwnAccount(self.session.did, self.wiring.ignored, self.wiring.denied, self.settings.filters)
 
 
 def _proxied(service: str) -> dict[str, Any]:

@@ -23,12 +23,12 @@ from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.endpoint import BlueskyEndpoint
 from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
-from sources.bluesky.filters import OwnAccount, SkipReason, answers, involved, machine, opting, skip_reason, vacates
-from sources.bluesky.keys import person_id, thread_place
+from sources.bluesky.filters import SkipReason, answers, involved, machine, opting, skip_reason, vacates
+from sources.bluesky.keys import LONG_AGO, person_id, thread_place
 from sources.bluesky.lookups import read_thread
 from sources.bluesky.notifications import notifications
 from sources.bluesky.records import BlueskyNotification, items, notified
-from sources.bluesky.session import BlueskySession
+from sources.bluesky.session import SharedState
 from sources.bluesky.settings import BlueskySettings, RememberedPost, Wiring
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
 from sources.bluesky.threads import Thread
@@ -77,7 +77,6 @@ _MARK = "bluesky.mark"
 MOST_TRIES = 9
 """Tries for a thread that cannot be read."""
 _DAY = 86_400.0
-_LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
 class _Batch(Struct):
@@ -96,13 +95,13 @@ class BlueskySource:
     def __init__(self, settings: BlueskySettings, wiring: Wiring) -> None:
         self._settings = settings
         self._wiring = wiring
-        self.session = BlueskySession(settings)
-        self._watched = AnsweredPosts(self.session, wiring)
-        self.direct = DirectMessages(settings, self.session, lambda: self.us, wiring)
-        self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
-        of_stream = wiring, self.hurry, self._watched.knows
-        self.subscription = Subscription(settings, self.session, lambda: self.us, *of_stream)
-        self._engagement = Engagement(settings, self.session, lambda: self.us, wiring)
+        self._state = SharedState(settings, wiring)
+        self.session = self._state.session
+        self._watched = AnsweredPosts(self._state)
+        self.direct = DirectMessages(self._state)
+        self.endpoint = BlueskyEndpoint(self._state, self._watched, self.direct)
+        self.subscription = Subscription(self._state, self.hurry, self._watched.knows)
+        self._engagement = Engagement(self._state)
         self._pace = PollPace(settings.poll_seconds)
         self._decisions = Decisions(wiring)
         self._windows: RecentValues[str, float] = RecentValues(2_000)
@@ -118,10 +117,6 @@ class BlueskySource:
         self.connected = False
         self.trouble = ""
         """Why it cannot receive at the moment; empty if it can."""
-
-    @property
-    def us(self) -> OwnAccount:
-        return OwnAccount(self.session.did, self._wiring.ignored, self._wiring.denied, self._settings.filters)
 
     @property
     def readiness(self) -> Readiness:
@@ -251,7 +246,7 @@ class BlueskySource:
     async def _begin(self, found: Sequence[BlueskyNotification]) -> None:
         """The first look of all: existing posts are not answered."""
         await self._decisions.pass_over({each.id: SkipReason.BEFORE for each in found})
-        self._low = to_text(found[-1].indexed_at) if found else _LONG_AGO
+        self._low = to_text(found[-1].indexed_at) if found else LONG_AGO
         await self._wiring.set_mark(_MARK, self._low)
 
     # ------------------------------------------------------------------ deciding
@@ -278,7 +273,7 @@ class BlueskySource:
     async def _why_not(self, each: BlueskyNotification, *, too_old: bool) -> SkipReason | None:
         """Why it is not heard; None if it is. An opt-out is respected, however old it is."""
         post, author = each.post, each.post.author
-        wants_out = opting(post.text) if author.did != self.us.did and answers(post, self.us) else None
+        wants_out = opting(post.text) if author.did != self._state.us.did and answers(post, self._state.us) else None
         if wants_out is not None:
             await self._wiring.opt(person_id(author.did), wants_out)
             return SkipReason.OPTING
@@ -286,7 +281,7 @@ class BlueskySource:
             return SkipReason.TOO_OLD
         if self._wiring.paused():
             return SkipReason.PAUSED
-        why = skip_reason(post, self.us)
+        why = skip_reason(post, self._state.us)
         if why is None and author.is_bot and author.did not in self._settings.filters.friends:
             return None if await self._bot_may_be_answered(author.did) else SkipReason.BOT
         return why
@@ -339,7 +334,7 @@ class BlueskySource:
         if seen is None:
             await self._decisions.pass_over({each.id: SkipReason.GONE for each in found})
             return []
-        us = self.us
+        us = self._state.us
         if vacates(seen, us):
             await self._decisions.pass_over({each.id: SkipReason.VACATED for each in found})
             return []
@@ -366,10 +361,10 @@ class BlueskySource:
             view = next((one for one in seen.posts if one.id == each.id), None)
             if view is None:
                 return SkipReason.GONE
-            return SkipReason.BLOCKED if view.author.shy else skip_reason(view, self.us)
+            return SkipReason.BLOCKED if view.author.shy else skip_reason(view, self._state.us)
         if seen.post.replies_closed:
             return SkipReason.CLOSED
-        return None if involved(each.post, seen, self.us) else SkipReason.NOT_INVOLVED
+        return None if involved(each.post, seen, self._state.us) else SkipReason.NOT_INVOLVED
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
         """Posts were deleted: deliver that for those that were heard."""

@@ -20,11 +20,10 @@ from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
 from sources.bluesky.failures import CallFailed
-from sources.bluesky.filters import OwnAccount, answers, contains, skip_reason
+from sources.bluesky.filters import answers, contains, skip_reason
 from sources.bluesky.keys import POSTS, moment
 from sources.bluesky.records import BlueskyNotification, items, mapping, post
-from sources.bluesky.session import BlueskySession
-from sources.bluesky.settings import BlueskySettings, Wiring
+from sources.bluesky.session import SharedState
 from texts import _, gettext_lazy, ngettext
 
 log = Log(__name__)
@@ -51,21 +50,10 @@ _MARK = "bluesky.stream"
 class Subscription:
     """Reads the stream; matching posts wait until `take`. `news` is called for each."""
 
-    def __init__(
-        self,
-        settings: BlueskySettings,
-        session: BlueskySession,
-        us: Callable[[], OwnAccount],
-        wiring: Wiring,
-        news: Callable[[], None],
-        held: Callable[[str], bool],
-    ) -> None:
-        self._settings = settings
-        self._session = session
-        self._us = us
-        self._wiring = wiring
-        self._news = news
-        self._held = held
+    def __init__(self, state: SharedState, news: Callable[[], None], held: Callable[[str], bool]) -> None:
+        self._state = state
+        self._settings, self._session, self._wiring = state.settings, state.session, state.wiring
+        self._news, self._held = news, held
         self._found: list[tuple[int, BlueskyNotification]] = []
         self._removed: list[str] = []
         self._pending: dict[str, int] = {}
@@ -214,7 +202,7 @@ class Subscription:
             self._news()
         found = self._looked_for(told)
         if found is not None:
-            if answers(found.post, self._us()):
+            if answers(found.post, self._state.us):
                 self._news()  # the notifications have it, or will soon
             elif self._has_room():
                 self._found.append((seq, found))
@@ -232,7 +220,7 @@ class Subscription:
             return None
         view = {"uri": f"at://{did}/{POSTS}/{told.get('rkey', '')}", "cid": told.get("cid"), "author": {"did": did}}
         made = post({**view, "record": told.get("record"), "indexedAt": told.get("time")})
-        if made is None or skip_reason(made, self._us()) is not None:
+        if made is None or skip_reason(made, self._state.us) is not None:
             return None
         return BlueskyNotification(SUBSCRIBED, moment(str(told.get("time", ""))), made)
 

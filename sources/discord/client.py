@@ -215,6 +215,19 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
     return wanted
 
 
+PRIVILEGED = frozenset({"members", "message_content"})
+
+
+def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
+    """The privileged intents that the application's flags lack."""
+    granted = set()
+    if flags.gateway_guild_members or flags.gateway_guild_members_limited:
+        granted.add("members")
+    if flags.gateway_message_content or flags.gateway_message_content_limited:
+        granted.add("message_content")
+    return PRIVILEGED - granted
+
+
 class CatalogTranslator(app_commands.Translator):
     """Translates descriptions of commands and options, and names of choices and menu entries."""
 

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from memory.store.faults import call_point, outside
 from sources.diagnostics import Finding, State
+from sources.discord.client import ungranted
 from sources.discord.markup import PERMISSIONS, invite_url
 from sources.discord.outcomes import REFUSED
 from sources.text import one_line
@@ -58,10 +59,11 @@ async def _account(client: discord.Client, owner: str) -> list[Finding]:
 
 def _intents(flags: discord.ApplicationFlags) -> Iterator[Finding]:
     remedy = _("turn it on at {portal} (Bot, Privileged Gateway Intents) and restart", portal=_PORTAL)
-    if not (flags.gateway_message_content or flags.gateway_message_content_limited):
+    missing = ungranted(flags)
+    if "message_content" in missing:
         words = _("Message Content is off: only mentions, replies and direct messages are understood")
         yield Finding("Discord intents", State.DOUBT, words, remedy)
-    if not (flags.gateway_guild_members or flags.gateway_guild_members_limited):
+    if "members" in missing:
         words = _(
             "Server Members is off: it takes a while to notice that somebody left a server, and "
             "roles are read only when somebody writes"

@@ -7,7 +7,7 @@ has to wait (for a download, earlier lines, a lookup), later events of the chann
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -23,12 +23,10 @@ from sources.discord.notifications import Author, DiscordMessage, MessageContext
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
-from sources.discord.wiring import SharedState
+from sources.discord.wiring import SharedState, Spawn
 from sources.text import flatten
 
 Job: TypeAlias = Callable[[], Awaitable[None]]
-
-Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 AGAIN: tuple[float, ...] = (1.0, 5.0)
 """Seconds before each retry of a failed job; its queue waits as long."""

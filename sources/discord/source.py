@@ -21,6 +21,7 @@ from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_
 from sources.discord.catch_up import CatchUp
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.client import (
+    PRIVILEGED,
     Connection,
     ConnectionEnd,
     Hear,
@@ -30,6 +31,7 @@ from sources.discord.client import (
     reason_of,
     starts_used_up,
     sync,
+    ungranted,
     waits,
 )
 from sources.discord.endpoint import DiscordEndpoint
@@ -37,7 +39,7 @@ from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
-from sources.discord.wiring import SharedState, Wiring
+from sources.discord.wiring import SharedState, Spawn, Wiring
 from texts import _, gettext_lazy
 
 log = Log(__name__)
@@ -50,7 +52,6 @@ ANSWER_SECONDS = 10.0
 """How long an ending connection waits for commands that are being answered over it."""
 HELD_SECONDS = 60.0
 """A session that lasted this long does not count as a failed try."""
-PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, INTENT_REFUSED = 4004, 4014
 
 
@@ -176,9 +177,7 @@ class DiscordSource:
         self._connection.waiting(ending.reason, seconds)
         await asyncio.sleep(seconds)
 
-    def _assemble(
-        self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], deliver: Deliver
-    ) -> PlainClient:
+    def _assemble(self, spawn: Spawn, deliver: Deliver) -> PlainClient:
         queues = ChannelQueues(spawn, self._wiring.gave_up)
         handlers = self._handlers = list[Hear]()
 
@@ -278,11 +277,7 @@ class DiscordSource:
             self._announced = True
             self._wiring.on_ready(str(client.user))
 
-    async def _connected(
-        self,
-        client: PlainClient,
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-    ) -> ConnectionEnd:
+    async def _connected(self, client: PlainClient, spawn: Spawn) -> ConnectionEnd:
         self._connection.connecting()
         try:
             await outside(LOGIN, client.login(self._settings.token.get_secret_value()), LOGIN_SECONDS)
@@ -342,16 +337,6 @@ def _wrong_token() -> ConnectionEnd:
             _("Discord refused the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
         )
     )
-
-
-def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
-    """The privileged intents that the application's flags lack."""
-    granted = set()
-    if flags.gateway_guild_members or flags.gateway_guild_members_limited:
-        granted.add("members")
-    if flags.gateway_message_content or flags.gateway_message_content_limited:
-        granted.add("message_content")
-    return PRIVILEGED - granted
 
 
 async def _close(client: PlainClient, answering: float) -> None:

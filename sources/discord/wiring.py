@@ -25,17 +25,8 @@ class StoredMessage(Struct, frozen=True):
     mark: str
 
 
-Cursors: TypeAlias = Callable[[], Awaitable[Mapping[PlaceId, str]]]
-"""Returns the last seen message id of every Discord place."""
-
-RecentlyStored: TypeAlias = Callable[[PlaceId], Awaitable[Sequence[StoredMessage]]]
-"""Returns the last few stored messages of people in a place."""
-
-NeverWrote: TypeAlias = Callable[[], Awaitable[Mapping[PersonId, datetime | None]]]
-"""Returns the owner and people who were let in, if none of their direct messages was heard yet.
-
-The time is when they were let in: earlier messages are ignored.
-"""
+Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+"""Starts something that ends with the connection."""
 
 
 class GapStore(Protocol):
@@ -62,15 +53,20 @@ class GapStore(Protocol):
 class Wiring:
     """What composition passes to the source.
 
-    `cursors` and `recent` return what was seen and stored, `gaps` stores what could not be read, `never_wrote` returns
-    whose direct messages must be looked for, `listens_from` the message id from which the bot listens at all (called
-    before the first connection, so that no message comes before it); `on_ready` gets the bot's name on the first
-    connection, and `reachable` is called on every one.
+    `gaps` stores what could not be read, `listens_from` returns the message id from which the bot listens at all
+    (called before the first connection, so that no message comes before it); `on_ready` gets the bot's name on the
+    first connection, and `reachable` is called on every one.
     """
 
-    cursors: Cursors
-    recent: RecentlyStored
-    never_wrote: NeverWrote
+    cursors: Callable[[], Awaitable[Mapping[PlaceId, str]]]
+    """Returns the last seen message id of every Discord place."""
+    recent: Callable[[PlaceId], Awaitable[Sequence[StoredMessage]]]
+    """Returns the last few stored messages of people in a place."""
+    never_wrote: Callable[[], Awaitable[Mapping[PersonId, datetime | None]]]
+    """Returns the owner and people who were let in, if none of their direct messages was heard yet.
+
+    The time is when they were let in: earlier messages are ignored.
+    """
     gaps: GapStore
     listens_from: Callable[[], Awaitable[int | None]]
     commands: Commands
@@ -103,7 +99,7 @@ class SharedState:
         self.client: discord.Client | None = None
         self.usable = asyncio.Event()
         """Logged in: requests can be made."""
-        self.spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
+        self.spawn: Spawn | None = None
         self.newest: RecentValues[int, int] = RecentValues(5_000)
         self.sent: RecentValues[int, int] = RecentValues(5_000)
         self.withdrawn: RecentValues[int, None] = RecentValues(1_000)
@@ -112,7 +108,7 @@ class SharedState:
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))
 
-    def open(self, client: discord.Client, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
+    def open(self, client: discord.Client, spawn: Spawn) -> None:
         self.client, self.spawn = client, spawn
         self.usable.set()
 
