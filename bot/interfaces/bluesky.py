@@ -17,7 +17,7 @@ from bot.services.composition import ServedConstellations, Services
 from memory import activity
 from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust
-from memory.people.privacy import Choice
+from memory.people.privacy import PrivacyChoice
 from memory.queue import messages, outbox, skipped, turns
 from memory.requests import Verdict
 from memory.store.clock import Clock
@@ -133,7 +133,7 @@ class _Here(Struct, frozen=True):
         """Opt a person out, or in again; another choice of theirs stays."""
         choices = self.served.shared.choices
         if out or choices.opted_out(person):
-            await choices.choose(person, Choice.OPTED_OUT if out else None)
+            await choices.choose(person, PrivacyChoice.OPTED_OUT if out else None)
 
     async def decide(self, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
         """Answer a request for approval by its code; returns why it did not count, or an empty text."""

@@ -16,7 +16,7 @@ from bot.agents.events import TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
-from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening, Stream, Taken, Typed
+from bot.interfaces.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control import Handler
 from bot.interfaces.group_requests import GroupAnswer, answers_of, ask_group
 from bot.runtime.delivery import to_delivery
@@ -142,7 +142,7 @@ class Chat:
         said = answers_of(rows, row)
         return [shown_as(to_delivery(each)) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
-    async def say(self, text: str, external_id: str) -> Taken:
+    async def say(self, text: str, external_id: str) -> LineResult:
         """Accept a line; the same `external_id` again is the same line.
 
         `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead; `/why` explains the last
@@ -150,11 +150,11 @@ class Chat:
         """
         line = text.rstrip()
         if line == "/why":
-            return Taken(external_id, await self._last_explained())
+            return LineResult(external_id, await self._last_explained())
         answer = _ANSWER.fullmatch(line)
         if answer is None and re.match(r"/(why|approve|deny)\b", line):
             words = _("Use /approve <request> [once|hour|always], /deny <request> or /why. The card has the number.")
-            return Taken(external_id, words)
+            return LineResult(external_id, words)
         if answer is not None:
             verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
             who = Approver(PERSON, door="terminal")
@@ -162,9 +162,9 @@ class Chat:
             request = ruling.request if ruling.counted else None
             goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
             number = "" if request is None else str(request.id)
-            return Taken(external_id, ruling.words, goes_on, number)
+            return LineResult(external_id, ruling.words, goes_on, number)
         if words := self._privacy.words_ignored(PERSON):
-            return Taken(external_id, words)
+            return LineResult(external_id, words)
         heard = self._source.hear(text, external_id)
         self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
         if since := self._halt.since:
@@ -172,7 +172,7 @@ class Chat:
                 "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",
                 since=from_text(since),
             )
-            return Taken(external_id, words)
+            return LineResult(external_id, words)
         await self._router.taken_in(_STORED_SECONDS)
         if refused := self._router.workers.unstored.words():
             words = _(
@@ -180,8 +180,8 @@ class Chat:
                 "locking the database.",
                 refused=refused,
             )
-            return Taken(external_id, words, refused=True)
-        return Taken(external_id)
+            return LineResult(external_id, words, refused=True)
+        return LineResult(external_id)
 
     async def _last_explained(self) -> str:
         owner = owner_at_terminal()
@@ -215,14 +215,14 @@ class Chat:
         return await ask_group(self._services, self._router, group, text, seconds)
 
     @reads
-    def _before(self, rows: Rows, history: int, typed: int) -> list[Typed | History]:
+    def _before(self, rows: Rows, history: int, typed: int) -> list[PersonLine | History]:
         """From the database, so that no other file has what is forgotten or erased."""
         found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * max(history, typed))
         unsent, _shown = outbox.for_delivery(rows, PLACE.id)
         waiting = {row.turn for row in unsent if row.turn}  # their answers are shown next
         said = [row for row in found if row.text and not (row.role == "assistant" and row.batch in waiting)]
         spoken = [row for row in said if row.role in ("user", "assistant")]
-        entered = [Typed(row.text) for row in spoken if row.role == "user"]
+        entered = [PersonLine(row.text) for row in spoken if row.role == "user"]
         shown = [History(row.speaker, row.text) for row in spoken]
         return [*entered[max(len(entered) - typed, 0) :], *shown[max(len(shown) - 2 * history, 0) :]]
 

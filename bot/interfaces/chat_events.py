@@ -11,7 +11,7 @@ class Event(Struct, frozen=True, tag=True, tag_field="kind"):
     pass
 
 
-class Typed(Event, frozen=True):
+class PersonLine(Event, frozen=True):
     """One of the person's last messages."""
 
     text: str
@@ -38,10 +38,10 @@ class Idle(Event, frozen=True):
     """A turn has ended, and all it said was shown."""
 
 
-ChatEvent: TypeAlias = Shown | Typed | History | Listening | Stream | Idle
+ChatEvent: TypeAlias = Shown | PersonLine | History | Listening | Stream | Idle
 
 
-class Taken(Struct, frozen=True, omit_defaults=True):
+class LineResult(Struct, frozen=True, omit_defaults=True):
     """What came of a line: an `answer` without an agent, unless it is empty, and whether an agent says more about it
     here, in answer to a `request`; or, if it was `refused`, why."""
 

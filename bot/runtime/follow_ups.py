@@ -69,7 +69,7 @@ async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, 
 
 
 _PARTS = {
-    follow_ups.Part.BLOCKS: gettext_noop("memory blocks"),
-    follow_ups.Part.WORDS: gettext_noop("entries and answers"),
-    follow_ups.Part.FACTS: gettext_noop("facts"),
+    follow_ups.Target.BLOCKS: gettext_noop("memory blocks"),
+    follow_ups.Target.WORDS: gettext_noop("entries and answers"),
+    follow_ups.Target.FACTS: gettext_noop("facts"),
 }

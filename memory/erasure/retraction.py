@@ -14,7 +14,7 @@ from memory.knowledge import archival, facts
 from memory.knowledge.archival import Entry
 from memory.people.audience import Audience, Scope
 from memory.queue import follow_ups, messages, outbox
-from memory.queue.follow_ups import FollowUp, Part
+from memory.queue.follow_ups import FollowUp, Target
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused
 from memory.store.database import Row, Rows, Tx
@@ -182,10 +182,10 @@ def follow(tx: Tx, follow_up: FollowUp) -> bool:
         return False
     old, at = now._replace(text=follow_up.old_text), follow_up.at
     gone = words_gone(old, now)
-    if follow_up.part is Part.FACTS and now.deleted_at is None:
+    if follow_up.part is Target.FACTS and now.deleted_at is None:
         facts.relearn(tx, now, follow_up.learners, at)
-    if follow_up.part is Part.FACTS or (gone is not None and not gone):
+    if follow_up.part is Target.FACTS or (gone is not None and not gone):
         return False
-    if follow_up.part is Part.BLOCKS:
+    if follow_up.part is Target.BLOCKS:
         return _unwrite(tx, old, at, gone=gone or frozenset()) > 0
     return _follow_words(tx, old, gone, at) > 0

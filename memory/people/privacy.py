@@ -18,7 +18,7 @@ from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.row_mapper import RowMapper
 
 
-class Choice(StrEnum):
+class PrivacyChoice(StrEnum):
     """Why nothing that a person says is stored or answered. Both last until the person ends them."""
 
     PAUSED = "paused"
@@ -44,10 +44,10 @@ class Erasure(Struct, frozen=True):
         return Entry(self.id, self.person, self.asked_by, self.begun_at)
 
 
-def choices(rows: Rows) -> dict[PersonId, tuple[Choice, str]]:
+def choices(rows: Rows) -> dict[PersonId, tuple[PrivacyChoice, str]]:
     """Everybody's current choice, with its start."""
     found = rows.all("SELECT person_id, choice, since FROM privacy_choices")
-    return {PersonId(row["person_id"]): (Choice(row["choice"]), row["since"]) for row in found}
+    return {PersonId(row["person_id"]): (PrivacyChoice(row["choice"]), row["since"]) for row in found}
 
 
 def ended(rows: Rows) -> dict[PersonId, list[tuple[str, str]]]:
@@ -58,7 +58,7 @@ def ended(rows: Rows) -> dict[PersonId, list[tuple[str, str]]]:
     return found
 
 
-def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> None:
+def choose(tx: Tx, person: PersonId, choice: PrivacyChoice | None, now: datetime) -> None:
     """Store a choice; None ends the current one. The commit of this must be durable."""
     ended = "SELECT person_id, since, ? FROM privacy_choices WHERE person_id = ?"
     tx.run(f"INSERT OR REPLACE INTO ended_privacy_choices {ended}", (now, person))

@@ -22,7 +22,7 @@ from memory.portability.car import (
     write_block,
     write_header,
 )
-from memory.portability.tables import Part, Table, conditions, registry_tables, tables
+from memory.portability.tables import ExportScope, Table, conditions, registry_tables, tables
 from memory.store.database import Row, Rows
 from memory.store.folder import private_file
 from memory.store.records import asdict
@@ -42,7 +42,7 @@ class Origin(Struct, frozen=True):
     path: Path
     registry: Path
     about: About
-    part: Part
+    part: ExportScope
 
 
 class ExportedFile(Struct, frozen=True):
@@ -150,13 +150,13 @@ def _write(
 def _tables(raw: Connection, accounts: Connection, origin: Origin) -> Iterator[tuple[Table, Iterator[Row]]]:
     if origin.about.kind == "constellation":
         for name, table in registry_tables(Rows(accounts)).items():
-            yield table, _rows(accounts, table, name, "1", Part())
+            yield table, _rows(accounts, table, name, "1", ExportScope())
     found = tables(Rows(raw))
     for name, condition in conditions(found, origin.part).items():
         yield found[name], _rows(raw, found[name], name, condition, origin.part)
 
 
-def _rows(raw: Connection, table: Table, name: str, condition: str, part: Part) -> Iterator[Row]:
+def _rows(raw: Connection, table: Table, name: str, condition: str, part: ExportScope) -> Iterator[Row]:
     sql = f"SELECT {table.selected} FROM {name} WHERE {condition} ORDER BY {', '.join(table.key)}"
     cursor = raw.execute(sql, part.parameters)
     while (row := cursor.fetchone()) is not None:

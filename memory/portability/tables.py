@@ -89,7 +89,7 @@ _SPECIAL = {
 _NEEDED = ("turns", "archival_entries", "memory_blocks", "reminders", "events")
 
 
-class Part(Struct, frozen=True):
+class ExportScope(Struct, frozen=True):
     """What is exported: everything, or some agents with their groups."""
 
     agents: tuple[AgentId, ...] | None = None
@@ -151,8 +151,8 @@ def _table(rows: Rows, name: str) -> Table:
     )
 
 
-def conditions(found: Mapping[str, Table], part: Part) -> dict[str, str]:
-    """For each exported table, the SQL condition for its rows; with `Part.parameters`."""
+def conditions(found: Mapping[str, Table], part: ExportScope) -> dict[str, str]:
+    """For each exported table, the SQL condition for its rows; with `ExportScope.parameters`."""
     left = {name: table for name, table in found.items() if not (part.thin and name in CONVERSATION)}
     if part.agents is None:
         return dict.fromkeys(left, "1")

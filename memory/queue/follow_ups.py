@@ -24,7 +24,7 @@ TRIES = 5
 WAITS = (timedelta(seconds=2), timedelta(seconds=20), timedelta(minutes=2), timedelta(minutes=20))
 
 
-class Part(StrEnum):
+class Target(StrEnum):
     BLOCKS = "blocks"
     WORDS = "words"
     """Learned entries that contain the words, and messages of ours that quote them."""
@@ -46,7 +46,7 @@ _ASK = Codec[Ask](Ask)
 class FollowUp(Struct, frozen=True):
     id: int
     message: MessageId
-    part: Part
+    part: Target
     old_text: str
     learners: tuple[tuple[AgentId, SessionId], ...]
     ask: Ask | UnreadableRow | None
@@ -68,7 +68,7 @@ def queue(
     """Queue the follow-ups; `old` is the message before its edit or deletion at `at`."""
     said = {"message_id": old.id, "person_id": old.person, "audience": old.audience, "old_text": old.text}
     asked = {"learners": json.dumps(learners), "ask": "{}" if ask is None else _ASK.dump(ask)}
-    for part in (Part.BLOCKS, Part.WORDS, *([Part.FACTS] if learners else [])):
+    for part in (Target.BLOCKS, Target.WORDS, *([Target.FACTS] if learners else [])):
         values = {"id": snowflakes.next(), "part": part, **said, **asked, "at": at, "next_attempt_at": at}
         tx.insert("follow_ups", values)
 

@@ -138,7 +138,7 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
     return [number for _sum, number in heapq.nlargest(most, zip(sums.values(), sums, strict=True))]
 
 
-def signs(
+def features(
     asked: TextQuery, words: Sequence[Word], talk: Talk, meant: MeantPerson, near: Mapping[int, Cosines]
 ) -> dict[int, Features]:
     """The features of every message in the pool of a talk; `meant` is the person that the query is about."""
@@ -186,14 +186,14 @@ def _echoes(asked: TextQuery, words: Sequence[Word], talk: Talk) -> tuple[set[in
     return echoes, empty | {each for each in echoes if after.get(each, each) in (each, *empty)}
 
 
-def total(signs: Features) -> float:
-    parts: Iterable[float] = map(mul, WEIGHTS, signs)
+def total(features: Features) -> float:
+    parts: Iterable[float] = map(mul, WEIGHTS, features)
     return max(sum(parts), 0.0)
 
 
-def total_close(signs: Features, close: Closeness) -> float:
+def total_close(features: Features, close: Closeness) -> float:
     """The total for a message whose words were compared."""
-    parts: Iterable[float] = map(mul, (*CLOSE_WEIGHTS[0], *CLOSE_WEIGHTS[1]), (*signs, *close))
+    parts: Iterable[float] = map(mul, (*CLOSE_WEIGHTS[0], *CLOSE_WEIGHTS[1]), (*features, *close))
     return max(sum(parts), 0.0)
 
 
@@ -397,7 +397,7 @@ def _in_talk(find: Lookup, sought: _DomainQuery, best: list[int], most: int) -> 
     """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
     similar = _similar(find, sought, talk.pool)
-    found = signs(sought.asked, sought.words, talk, sought.meant, similar)
+    found = features(sought.asked, sought.words, talk, sought.meant, similar)
     around = {
         number: RowWindows((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
         for stretch in talk.stretches

@@ -15,7 +15,7 @@ from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.state_machine import GroupAnswer, MemberRequest, NoMemberAnswer, Situation, Step, next_step
+from bot.agents.groups.state_machine import MemberRequest, NoMemberAnswer, RunAnswer, RunState, Step, next_step
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answer_row, answers, words_of
@@ -34,7 +34,7 @@ from texts import TextError
 def _write(
     tx: Tx,
     material: PromptInputs,
-    words: GroupAnswer,
+    words: RunAnswer,
     team: Team,
     package: Callable[[str, str], list[Piece]],
     now: datetime,
@@ -110,10 +110,10 @@ class Orchestrator:
                 break
             running = [part for part in now.parts if part.status == "running"]
             step = [] if running else await self._next(now)
-            if self._control.stopping and not isinstance(step, GroupAnswer):
+            if self._control.stopping and not isinstance(step, RunAnswer):
                 return False
             try:
-                if isinstance(step, GroupAnswer):
+                if isinstance(step, RunAnswer):
                     over = await self._say(step, material, now.team)
                 elif running:
                     await self._wait(now, running)
@@ -123,7 +123,7 @@ class Orchestrator:
                 continue  # nothing of it was stored
         return True
 
-    def _look(self, rows: Rows) -> tuple[PromptInputs, Situation]:
+    def _look(self, rows: Rows) -> tuple[PromptInputs, RunState]:
         turn, run = turns.get(rows, self._turn), groups.run(rows, self._turn)
         if turn is None or run is None:
             raise KeyError(self._turn)
@@ -131,9 +131,9 @@ class Orchestrator:
         live = [each.message.text for each in material.asked if each.message.deleted_at is None]
         # Delegated tasks belong to the part that gave them, not to the run's own steps.
         own = tuple(part for part in groups.parts(rows, turn.id) if part.asked_by == run.id)
-        return material, Situation(run, team(rows, run.group), "\n".join(live), own)
+        return material, RunState(run, team(rows, run.group), "\n".join(live), own)
 
-    async def _next(self, now: Situation) -> Step:
+    async def _next(self, now: RunState) -> Step:
         """The next step. Without any result, it is forgotten that members were asked: the next attempt asks again."""
         try:
             return next_step(now)
@@ -158,7 +158,7 @@ class Orchestrator:
 
         await self._db.write(_ASK, work)
 
-    async def _wait(self, now: Situation, running: Sequence[Part]) -> None:
+    async def _wait(self, now: RunState, running: Sequence[Part]) -> None:
         """Run the begun parts in parallel, each to its end or its time limit."""
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -169,7 +169,7 @@ class Orchestrator:
         except ExceptionGroup as several:  # of the store: a member's errors are stored with its part
             raise several.exceptions[0] from several
 
-    async def _say(self, say: GroupAnswer, material: PromptInputs, team: Team) -> bool:
+    async def _say(self, say: RunAnswer, material: PromptInputs, team: Team) -> bool:
         """Queue all messages and mark the inbox rows as answered, in one transaction."""
         turn, now = material.turn, self._deps.clock()
 

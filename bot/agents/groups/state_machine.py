@@ -107,7 +107,7 @@ def announced(tally_: Tally, ballots: Sequence[Ballot]) -> str:
     return "\n".join(lines)
 
 
-class Situation(Struct, frozen=True):
+class RunState(Struct, frozen=True):
     """The input of a step. `parts` are those that the run itself asked for, in that order."""
 
     run: Run
@@ -137,7 +137,7 @@ class MemberRequest(Struct, frozen=True):
     task: PromptText = NOTHING
 
 
-class GroupAnswer(Struct, frozen=True):
+class RunAnswer(Struct, frozen=True):
     """The run is over. `words` by agent in the order of sending; None stands for the group itself."""
 
     words: tuple[tuple[AgentId | None, str], ...]
@@ -148,11 +148,11 @@ class NoMemberAnswer(Exception):
     """No member gave a result: the run is tried again later. The text says why."""
 
 
-Step: TypeAlias = Sequence[MemberRequest] | GroupAnswer
+Step: TypeAlias = Sequence[MemberRequest] | RunAnswer
 """Whom to ask, or the end."""
 
 
-def next_step(now: Situation) -> Step:
+def next_step(now: RunState) -> Step:
     """The next step when no part is running. Raises NoMemberAnswer."""
     match now.settings:
         case Pipeline() as settings:
@@ -166,7 +166,7 @@ def next_step(now: Situation) -> Step:
 # ---------------------------------------------------------------------------------------------------- several answers
 
 
-def _answers(now: Situation) -> Step:
+def _answers(now: RunState) -> Step:
     """Every chosen member answers; if the plan wants a choice, a member chooses first."""
     chosen, chooser = now.run.plan.agents, now.run.plan.chooser
     if chooser and not chosen:
@@ -181,17 +181,17 @@ def _answers(now: Situation) -> Step:
     given = [part for part in asked if part.status == "done"]
     if not given:
         raise NoMemberAnswer("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
-    return GroupAnswer(
+    return RunAnswer(
         tuple((part.agent, part.output) for part in given), RunOutcome(tuple(part.agent for part in given))
     )
 
 
-def _choice_task(now: Situation) -> PromptText:
+def _choice_task(now: RunState) -> PromptText:
     lines = [say("- {name}: {what}", name=c.name, what=c.profile or "no special field") for c in now.team.candidates]
     return joined([say("Choose who answers the message above, by `choose_members`. The members are:"), *lines])
 
 
-def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> PromptText:
+def _answer_task(now: RunState, chosen: Sequence[AgentId]) -> PromptText:
     others = [now.name(agent) for agent in chosen]
     if len(others) < 2:
         return NOTHING
@@ -202,7 +202,7 @@ def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> PromptText:
 # ------------------------------------------------------------------------------------------------------------ pipeline
 
 
-def _pipeline(now: Situation, settings: Pipeline) -> Step:
+def _pipeline(now: RunState, settings: Pipeline) -> Step:
     """Stage after stage, each with the results of the one before; or all in parallel, and all are sent."""
     heard = NOTHING
     spoken: list[Part] = []
@@ -230,11 +230,11 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
     if wanted:
         return wanted
     if not spoken:
-        return GroupAnswer(((None, _("None of the stages gave an answer.")),), RunOutcome(stages=outcome))
-    return GroupAnswer(tuple((part.agent, part.output) for part in spoken), RunOutcome(stages=outcome))
+        return RunAnswer(((None, _("None of the stages gave an answer.")),), RunOutcome(stages=outcome))
+    return RunAnswer(tuple((part.agent, part.output) for part in spoken), RunOutcome(stages=outcome))
 
 
-def _stage(now: Situation, number: int, stage: Stage) -> tuple[tuple[list[str], int] | None, list[Part]]:
+def _stage(now: RunState, number: int, stage: Stage) -> tuple[tuple[list[str], int] | None, list[Part]]:
     """Whom to ask next for a stage, in which attempt; else (None) its results, empty if it failed for good."""
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     given = [part for part in parts if part.status == "done"]
@@ -256,19 +256,19 @@ def _stage_task(stage: Stage, *, last: bool) -> PromptText:
     return say("{of} Your final text {goes}.", of=of, goes=goes)
 
 
-def _aborted(now: Situation, number: int, stage: Stage, outcome: tuple[StageOutcome, ...]) -> GroupAnswer:
+def _aborted(now: RunState, number: int, stage: Stage, outcome: tuple[StageOutcome, ...]) -> RunAnswer:
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} could not do it")
     ended = [_(late if part.status == "late" else failed, name=now.name(part.agent)) for part in parts]
     why = "; ".join(dict.fromkeys(ended)) or _("none of its agents can be asked at the moment")
     text = _("I stopped at the stage “{stage}”: {why}.", stage=stage.name, why=why)
-    return GroupAnswer(((None, text),), RunOutcome(stages=outcome, aborted=stage.name))
+    return RunAnswer(((None, text),), RunOutcome(stages=outcome, aborted=stage.name))
 
 
 # -------------------------------------------------------------------------------------------------------------- voting
 
 
-def _vote(now: Situation, settings: Voting) -> Step:
+def _vote(now: RunState, settings: Voting) -> Step:
     options = now.run.plan.options
     asked = [part for part in now.parts if part.kind == "ballot"]
     if not asked:
@@ -282,7 +282,7 @@ def _vote(now: Situation, settings: Voting) -> Step:
         quorum=quorum_of(settings, len(ballots)),
         ballots=tuple(BallotOutcome(b.agent, b.choice, b.weight, b.problem) for b in ballots),
     )
-    return GroupAnswer(((None, announced(counted, ballots)),), outcome)
+    return RunAnswer(((None, announced(counted, ballots)),), outcome)
 
 
 def _ballot_task(options: Sequence[str]) -> PromptText:
@@ -294,7 +294,7 @@ def _ballot_task(options: Sequence[str]) -> PromptText:
     )
 
 
-def _ballot(now: Situation, settings: Voting, part: Part) -> Ballot:
+def _ballot(now: RunState, settings: Voting, part: Part) -> Ballot:
     found = now.candidate(part.agent)
     fits = fit(now.question, found) if settings.weight_by_expertise and found is not None else 0.0
     choice = part.detail.choice

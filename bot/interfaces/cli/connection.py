@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bot.config import Config
 from bot.interfaces import socket
-from bot.interfaces.chat_events import ChatEvent, Taken
+from bot.interfaces.chat_events import ChatEvent, LineResult
 from bot.interfaces.cli.home import loaded
 from bot.interfaces.cli.local_operations import in_constellation, local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
@@ -40,11 +40,11 @@ class Connection(Struct, frozen=True):
     def once(self, text: str, external_id: str) -> AsyncGenerator[ChatEvent, None]:
         return self._events("once", text=text, external_id=external_id)
 
-    async def say(self, text: str, external_id: str) -> Taken:
+    async def say(self, text: str, external_id: str) -> LineResult:
         """Send a line; the same `external_id` again is the same line."""
         taken = await self._ask("say", text=text, external_id=external_id)
         with same_version():
-            return msgspec.convert(taken, Taken)
+            return msgspec.convert(taken, LineResult)
 
     async def stop(self) -> int:
         count = await self._ask("chat.stop")

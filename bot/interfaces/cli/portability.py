@@ -33,7 +33,7 @@ from memory.portability.destination import (
 )
 from memory.portability.exports import Origin, export
 from memory.portability.imports import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
-from memory.portability.tables import Part
+from memory.portability.tables import ExportScope
 from memory.store import erasure_ledger
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
@@ -116,7 +116,9 @@ class CarFiles(Struct, frozen=True):
     @operation("export.constellation", "Export a whole constellation", Action.EXPORT, _READS)
     async def export_constellation(self, _caller: Caller, arguments: ExportConstellation) -> Contents:
         found = self._constellation(arguments.name)
-        return await self._export(found, "constellation", found.id, found.name, Part(thin=arguments.thin), arguments)
+        return await self._export(
+            found, "constellation", found.id, found.name, ExportScope(thin=arguments.thin), arguments
+        )
 
     @operation("export.agent", "Export an agent with its memory and messages", Action.EXPORT, _READS)
     async def export_agent(self, _caller: Caller, arguments: ExportOne) -> Contents:
@@ -124,7 +126,7 @@ class CarFiles(Struct, frozen=True):
         with closing(connect(found.path, read_only=True)) as raw:
             agent = find_agent(Rows(raw), arguments.name)
         return await self._export(
-            found, "agent", agent.id, agent.name, Part((agent.id,), (), arguments.thin), arguments
+            found, "agent", agent.id, agent.name, ExportScope((agent.id,), (), arguments.thin), arguments
         )
 
     @operation("export.group", "Export a group with its agents and their memory", Action.EXPORT, _READS)
@@ -134,7 +136,7 @@ class CarFiles(Struct, frozen=True):
             group = find_group(Rows(raw), arguments.name)
         members = tuple(each.agent for each in group.members)
         return await self._export(
-            found, "group", group.id, group.name, Part(members, (group.id,), arguments.thin), arguments
+            found, "group", group.id, group.name, ExportScope(members, (group.id,), arguments.thin), arguments
         )
 
     @operation("car.inspect", "Verify an exported file and show what it contains", Action.EXPORT, _READS)
@@ -220,7 +222,7 @@ class CarFiles(Struct, frozen=True):
             return find(constellations(Rows(raw), folder.path), wanted, NO_CONSTELLATION)
 
     async def _export(
-        self, found: Constellation, kind: Kind, identifier: str, name: str, part: Part, arguments: Target
+        self, found: Constellation, kind: Kind, identifier: str, name: str, part: ExportScope, arguments: Target
     ) -> Contents:
         target = arguments.output or Path.cwd() / f"{''.join(each if each.isalnum() else '-' for each in name)}.car"
         if target.exists():

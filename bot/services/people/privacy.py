@@ -21,7 +21,7 @@ from bot.services.results import Plain
 from bot.services.transactions import commit
 from memory.erasure import stores as persons
 from memory.people import hidden_people, privacy
-from memory.people.privacy import Choice
+from memory.people.privacy import PrivacyChoice
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
@@ -54,7 +54,7 @@ _Person = Annotated[
 _SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
-_Stored: TypeAlias = tuple[dict[PersonId, tuple[Choice, str]], dict[PersonId, list[tuple[str, str]]]]
+_Stored: TypeAlias = tuple[dict[PersonId, tuple[PrivacyChoice, str]], dict[PersonId, list[tuple[str, str]]]]
 
 
 def _stored(rows: Rows) -> _Stored:
@@ -70,7 +70,7 @@ class Choices:
     clock: Clock
     selves: Callable[[PersonId], tuple[PersonId, ...]]
     """Every account of a person: a choice with one of them applies to all."""
-    _held: dict[PersonId, tuple[Choice, str]] = field(default_factory=dict, init=False)
+    _held: dict[PersonId, tuple[PrivacyChoice, str]] = field(default_factory=dict, init=False)
     _ended: dict[PersonId, list[tuple[str, str]]] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
@@ -89,14 +89,14 @@ class Choices:
         spans = (span for each in self.selves(person) for span in self._ended.get(each, ()))
         return self.ignored(person) or any(since <= at < until for since, until in spans)
 
-    def of(self, person: PersonId) -> tuple[Choice, str] | None:
+    def of(self, person: PersonId) -> tuple[PrivacyChoice, str] | None:
         found = [self._held[each] for each in self.selves(person) if each in self._held]
-        return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
+        return next((each for each in found if each[0] is PrivacyChoice.OPTED_OUT), found[0] if found else None)
 
     def opted_out(self, person: PersonId) -> bool:
-        return (chosen := self.of(person)) is not None and chosen[0] is Choice.OPTED_OUT
+        return (chosen := self.of(person)) is not None and chosen[0] is PrivacyChoice.OPTED_OUT
 
-    async def choose(self, person: PersonId, choice: Choice | None) -> None:
+    async def choose(self, person: PersonId, choice: PrivacyChoice | None) -> None:
         """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
         now, people = self.clock(), self.selves(person)
 
@@ -158,7 +158,7 @@ class Privacy(Struct, frozen=True):
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> str:
         text = _("Paused: from now on, nothing {who} is kept or answered. `carina privacy resume{of}` ends that.")
-        return await self._choose(caller, person, Choice.PAUSED, text)
+        return await self._choose(caller, person, PrivacyChoice.PAUSED, text)
 
     @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, CHANGES)
     async def opt_out(self, caller: Caller, person: _Person = "") -> str:
@@ -166,7 +166,7 @@ class Privacy(Struct, frozen=True):
             "Opted out: from now on, nothing {who} is kept or answered anywhere. `carina privacy resume{of}` ends "
             "that. What was kept before stays until it is erased with `carina privacy erase{of}`."
         )
-        return await self._choose(caller, person, Choice.OPTED_OUT, text)
+        return await self._choose(caller, person, PrivacyChoice.OPTED_OUT, text)
 
     @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, CHANGES)
     async def resume(self, caller: Caller, person: _Person = "") -> str:
@@ -194,7 +194,7 @@ class Privacy(Struct, frozen=True):
             return ""
         return _(IGNORED)
 
-    async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> str:
+    async def _choose(self, caller: Caller, person: str, choice: PrivacyChoice | None, text: str) -> str:
         whose = _meant(caller, person)
         await self.choices.choose(whose, choice)
         by = caller.approver

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from bot.services.results import Markup, Result
-from memory.people.privacy import Choice, Erasure
+from memory.people.privacy import Erasure, PrivacyChoice
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext
 
@@ -214,7 +214,7 @@ class PersonCounts(Result):
             since = markup.time(from_text(self.since))
             lines.append(
                 _("Paused since {since}: nothing new is kept.", since=since)
-                if self.choice == Choice.PAUSED
+                if self.choice == PrivacyChoice.PAUSED
                 else _("Opted out since {since}: nothing new is kept.", since=since)
             )
         done = [each.done_at for each in self.erasures]

@@ -25,7 +25,7 @@ from memory.erasure import stores
 from memory.folders import NewFolder
 from memory.people import privacy
 from memory.people.audience import OWNER
-from memory.people.privacy import Choice
+from memory.people.privacy import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.payloads import BlockNote, Quotation
 from memory.queue.turns import TurnMoved
@@ -181,12 +181,12 @@ def test_a_name_that_names_nobody_is_refused(name: str) -> None:
 # ----------------------------------------------------------------------------------------------- pausing, opting out
 
 
-@pytest.mark.parametrize("choice", list(Choice))
+@pytest.mark.parametrize("choice", list(PrivacyChoice))
 async def test_nothing_of_who_paused_is_stored_or_answered_and_the_place_is_read_on(
-    service: Service, tmp_path: Path, choice: Choice
+    service: Service, tmp_path: Path, choice: PrivacyChoice
 ) -> None:
     await service.heard(said("before", 1))
-    await told(service, {Choice.PAUSED: "pause", Choice.OPTED_OUT: "optout"}[choice])
+    await told(service, {PrivacyChoice.PAUSED: "pause", PrivacyChoice.OPTED_OUT: "optout"}[choice])
     asked = len(service.model.requests)
     reaction: Notification = said("+1", 9, kind=Kind.REACTION, external_id="post-1/ann/+1/1", subject="post-1")
     await service.heard(said(f"about {WORD}", 2), reaction, said(f"{WORD}!", 3, DIRECT))
@@ -455,7 +455,7 @@ async def test_a_choice_applies_although_nothing_can_be_read_after_it(
         raise DatabaseBusy("another program holds the database")
 
     monkeypatch.setattr(service.constellations.registry, "read", busy)
-    await service.privacy.choices.choose(ANN.id, Choice.PAUSED)
+    await service.privacy.choices.choose(ANN.id, PrivacyChoice.PAUSED)
     assert service.privacy.choices.ignored(ANN.id)
 
 

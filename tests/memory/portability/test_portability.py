@@ -34,7 +34,7 @@ from memory.portability.car import (
 from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
 from memory.portability.exports import ExportedFile, Origin, export
 from memory.portability.imports import Import, opener, stage, verify
-from memory.portability.tables import Part, conditions, tables
+from memory.portability.tables import ExportScope, conditions, tables
 from memory.store import erasure_ledger
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
@@ -51,7 +51,7 @@ RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded" / "folder.tar.gz"
 SCHEMA = migrations(Kind.CONSTELLATION)[-1].version
 
 
-WHOLE = Part()
+WHOLE = ExportScope()
 
 
 _UNDO = commit_point("test.undo")
@@ -87,7 +87,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "data"
 
 
-def write(home: Path, target: Path, part: Part = WHOLE, passphrase: str = "", **about: Any) -> ExportedFile:
+def write(home: Path, target: Path, part: ExportScope = WHOLE, passphrase: str = "", **about: Any) -> ExportedFile:
     path = file_in(home)
     said = {
         "kind": "constellation",
@@ -146,9 +146,9 @@ def agent(home: Path, name: str) -> AgentId:
 def test_what_was_exported_and_imported_is_exported_the_same(
     home: Path, tmp_path: Path, thin: bool, passphrase: str
 ) -> None:
-    first = write(home, tmp_path / "one.car", Part(thin=thin), passphrase)
+    first = write(home, tmp_path / "one.car", ExportScope(thin=thin), passphrase)
     import_whole(take(tmp_path / "one.car", tmp_path / "data", passphrase=passphrase))
-    second = write(tmp_path / "data", tmp_path / "two.car", Part(thin=thin))
+    second = write(tmp_path / "data", tmp_path / "two.car", ExportScope(thin=thin))
     assert second.root == first.root
     assert second.manifest == first.manifest
 
@@ -225,11 +225,11 @@ def join(taken: Import, target: Path, rename: str = "") -> None:
 async def test_agents_move_into_another_constellation_are_taken_back_and_move_anew(
     home: Path, tmp_path: Path, kind: str
 ) -> None:
-    part = Part((agent(home, "Carina"),))
+    part = ExportScope((agent(home, "Carina"),))
     if kind == "group":
         with closing(connect(file_in(home), read_only=True)) as raw:
             (row,) = Rows(raw).all("SELECT id FROM agent_groups WHERE name = 'Team'")
-        part = Part((agent(home, "Carina"), agent(home, "Anchor")), (row["id"],))
+        part = ExportScope((agent(home, "Carina"), agent(home, "Anchor")), (row["id"],))
     first = write(home, tmp_path / "one.car", part, kind=kind)
     target = elsewhere(tmp_path)
     taken = take(tmp_path / "one.car", tmp_path / "data")
@@ -250,7 +250,7 @@ async def test_agents_move_into_another_constellation_are_taken_back_and_move_an
 
 
 def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
-    write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
+    write(home, tmp_path / "one.car", ExportScope((agent(home, "Carina"),)), kind="agent")
     target = elsewhere(tmp_path)
     with closing(connect(target)) as raw:
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
@@ -266,8 +266,8 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
 def test_every_table_is_exported_or_named_as_derived(home: Path) -> None:
     with closing(connect(file_in(home), read_only=True)) as raw:
         found = tables(Rows(raw))
-    assert set(conditions(found, Part())) == set(found)
-    left = set(found) - set(conditions(found, Part((AgentId("agt_1"),))))
+    assert set(conditions(found, ExportScope())) == set(found)
+    left = set(found) - set(conditions(found, ExportScope((AgentId("agt_1"),))))
     assert left == {
         "agent_groups", "budgets", "constellation_blocks", "dream_items", "agent_data_sources",
         "data_sources", "data_source_items", "dream_runs",

@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from memory.people import privacy
-from memory.people.privacy import Choice, Erasure
+from memory.people.privacy import Erasure, PrivacyChoice
 from memory.store import backups, erasure_ledger
 from memory.store.backups import BackupFailed
 from memory.store.constellation import Constellations
@@ -164,15 +164,15 @@ async def test_the_oldest_go_and_so_does_what_was_never_finished(tmp_path: Path)
 async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -> None:
     await lived(tmp_path, "before")
     made = backups.create(tmp_path, NOW)
-    await choose(tmp_path, Choice.OPTED_OUT)
+    await choose(tmp_path, PrivacyChoice.OPTED_OUT)
     begun = await write(tmp_path, erased)
     erasure_ledger.note(tmp_path, begun.entry)
     assert backups.restore(tmp_path, made) == (1, [])
     assert [(each.id, each.person) for each in read(tmp_path, privacy.open_erasures)] == [(begun.id, ANN)]
-    assert read(tmp_path, privacy.choices)[ANN][0] is Choice.OPTED_OUT
+    assert read(tmp_path, privacy.choices)[ANN][0] is PrivacyChoice.OPTED_OUT
 
 
-async def choose(folder: Path, choice: Choice | None) -> None:
+async def choose(folder: Path, choice: PrivacyChoice | None) -> None:
     await write(folder, lambda tx: privacy.choose(tx, ANN, choice, NOW))
 
 
@@ -182,7 +182,7 @@ def chosen(folder: Path) -> list[PersonId]:
 
 async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
-    await choose(tmp_path, Choice.OPTED_OUT)
+    await choose(tmp_path, PrivacyChoice.OPTED_OUT)
     made = backups.create(tmp_path, NOW)
     await choose(tmp_path, None)
     backups.restore(tmp_path, made)
@@ -194,7 +194,7 @@ async def test_where_nobody_knows_what_was_chosen_since_the_choices_of_the_backu
     tmp_path: Path, lost: str
 ) -> None:
     await lived(tmp_path, "x")
-    await choose(tmp_path, Choice.OPTED_OUT)
+    await choose(tmp_path, PrivacyChoice.OPTED_OUT)
     made = backups.create(tmp_path, NOW)
     for path in (tmp_path / "global.db", *tmp_path.glob("global.db-*")):
         path.unlink()

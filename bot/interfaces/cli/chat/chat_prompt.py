@@ -21,7 +21,7 @@ from rich.segment import Segment, SegmentLines
 from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
-from bot.interfaces.chat_events import History, Idle, Listening, Stream, Taken, Typed
+from bot.interfaces.chat_events import History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
@@ -174,7 +174,7 @@ class PromptChat:
             case Quit():
                 pass
 
-    async def _say(self, text: str) -> Taken:
+    async def _say(self, text: str) -> LineResult:
         """Send a line. If the service stops meanwhile, send it again with the same id, so that it counts once."""
         identifier = new_id()
         while True:
@@ -284,7 +284,7 @@ class PromptChat:
         async with aclosing(self._line.shown(answers, remembered)) as shown:
             async for each in shown:
                 match each:
-                    case Typed(text):
+                    case PersonLine(text):
                         self._history.append_string(text)
                     case Listening():
                         if listening.is_set():
