@@ -80,7 +80,6 @@ CLICK = (
     ("Did you mean {possibility}?", "(Did you mean one of: {possibilities}?)"),
     ("Got unexpected extra argument ({args})", "Got unexpected extra arguments ({args})"),
     ("Option {name!r} requires an argument.", "Option {name!r} requires {nargs} arguments."),
-    ("{value!r} is not {choice}.", "{value!r} is not one of {choices}."),
     ("Takes {nargs} values but 1 was given.", "Takes {nargs} values but {len} were given."),
 )
 """What people read that Click says; it looks into our catalog (`texts.speak_click`)."""

@@ -17,7 +17,7 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import RowUnreadable
 from memory.store.ids import EntryId, EventId, PersonId, ReminderId
 from memory.store.row_mapper import RowMapper
-from texts import packed, unpacked
+from texts import gettext_noop, packed, unpacked
 
 
 class Status(StrEnum):
@@ -25,6 +25,10 @@ class Status(StrEnum):
     PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
+
+
+IMPORTED = gettext_noop("paused by an import")
+"""What an import says of the jobs that it pauses; a run replaces it."""
 
 
 class NoPayload(Struct, frozen=True):
@@ -225,8 +229,8 @@ def pause(tx: Tx, identifier: str) -> bool:
 
 def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
     """Run a paused job by itself again, from `next_at` on; False if it was not paused."""
-    sql = "UPDATE jobs SET status = 'active', next_at = ? WHERE id = ? AND status = 'paused'"
-    return tx.run(sql, (next_at, identifier)) == 1
+    sql = "UPDATE jobs SET status = 'active', next_at = ?, last_detail = replace(last_detail, ?, '') WHERE id = ?"
+    return tx.run(f"{sql} AND status = 'paused'", (next_at, IMPORTED, identifier)) == 1
 
 
 def drop(tx: Tx, identifier: str) -> None:

@@ -49,8 +49,8 @@ from scheduler.zones import local_zone
 from texts import _, gettext_noop
 
 EXPECTED_SUBJECT = gettext_noop(
-    '"constellation", "agent:<name>", "person" or "guild" for each of them, or only one, such as '
-    '"person:discord:1234" or "guild:discord:1234"'
+    '"constellation", "agent:<name>", "person" or "guild" for each of them, or only one by its ID, such as '
+    '"person:1234" or "guild:1234"'
 )
 
 

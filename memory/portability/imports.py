@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
+from memory import jobs
 from memory.blocks.rows import index_blocks
 from memory.erasure.person import compact, erase_here
 from memory.people.audience import Trust
@@ -222,7 +223,7 @@ _UNTRUSTED = (
             "{count} job or reminder is paused: `carina jobs resume`",
             "{count} jobs and reminders are paused: `carina jobs resume`",
         ),
-        "UPDATE jobs SET status = 'paused' WHERE status = 'active'",
+        f"UPDATE jobs SET status = 'paused', last_detail = '{jobs.IMPORTED}' WHERE status = 'active'",
     ),
 )
 """What is not taken over from an untrusted file; each with its note and its statement."""

@@ -38,7 +38,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
     assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
     assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
     code, _, error = await t.service.run("cost", "--by", "moon")
-    assert (code, "'moon' is not one of 'agent', 'model', 'purpose', 'day'" in error) == (2, True)
+    assert (code, "'moon' is not available. Choose one of agent, model, purpose, day" in error) == (2, True)
 
 
 async def test_what_was_granted_before_runs_without_a_question_where_it_was_granted(tmp_path: Path) -> None:

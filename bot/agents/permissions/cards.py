@@ -175,11 +175,11 @@ _ALLOWED = {
 
 
 def person_name(person: PersonId, source: str, handle: str = "") -> str:
-    """A person's name in a place of that source; on Discord a mention without a notification."""
+    """A person's name in a place of that source: their handle, or on Discord a mention without a notification."""
     home, _, identifier = person.partition(":")
     if home == source == "discord":
         return f"<@{identifier}>"
-    return f"{person} ({handle})" if handle else person
+    return handle or person
 
 
 def which_request(asking: Sequence[Request], among: Iterable[int]) -> str:

@@ -172,7 +172,7 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
     if entry.asks:
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
     parameters.append(_constellation())
-    parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON.")))
+    parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON."), hidden=_in_chat()))
     told = [f"{each.metavar}: {sentence(_(each.help))}" for each in entry.parameters if each.positional]
     return _Command(
         name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry.summary)), *told]),
@@ -181,7 +181,7 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
 
 
 class _Command(click.Command):
-    """An operation. If an argument is missing, the error gives an example."""
+    """An operation. If an argument is missing, the error gives an example, and no usage beside it."""
 
     def __init__(self, *given: Any, entry: Entry, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -194,7 +194,7 @@ class _Command(click.Command):
             if not self._entry.example:
                 raise
             example = _("For example: {command}", command=f"{_typed(self._entry.name)} {self._entry.example}")
-            raise click.UsageError(f"{error.format_message()} {example}", ctx) from None
+            raise click.UsageError(f"{error.format_message()} {example}") from None
 
 
 def _discords(name: str, slash: str) -> click.Command:
@@ -234,7 +234,14 @@ def _constellation() -> click.Option:
         ["--constellation", CONSTELLATION],
         metavar="NAME",
         help=_("Constellation to use (default: the configured one)."),
+        hidden=_in_chat(),
     )
+
+
+def _in_chat() -> bool:
+    """Whether this is typed in a chat, whose help leaves out what is for scripts."""
+    context = click.get_current_context(silent=True)
+    return context is not None and not context.find_root().info_name
 
 
 def _named() -> str:
@@ -288,11 +295,26 @@ def _parameter(told: ParameterEntry) -> click.Parameter:
 
 def _type(told: ParameterEntry) -> click.ParamType[Any]:
     if told.choices:
-        return click.Choice(told.choices)
+        return _Choice(told.choices, told.labels)
     if told.kind == "integer" and (told.low is not None or told.high is not None):
         low, high = (None if each is None else int(each) for each in (told.low, told.high))
         return click.IntRange(low, high)
     return _TYPES.get(told.kind, click.STRING)
+
+
+class _Choice(click.Choice[str]):
+    """One of several values. The error lists them by what they mean, as far as they do not say it themselves."""
+
+    def __init__(self, choices: Sequence[str], labels: Mapping[str, str]) -> None:
+        super().__init__(choices)
+        self._labels = labels
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        del ctx
+        names = ", ".join(
+            f"{each} ({_(self._labels[each])})" if each in self._labels else each for each in self.choices
+        )
+        return _("{value} is not available. Choose one of {names}.", value=repr(value), names=names)
 
 
 class _Here(click.ParamType[str]):

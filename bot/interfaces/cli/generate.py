@@ -136,8 +136,8 @@ def _reference() -> Iterator[str]:
     for declared in _operations():
         if (head := declared.words[0]) != group:
             group = head
-            about = f"{told[head]}." if head in told else ""
-            yield f"\n## {head}\n\n{about}\n\n| command | what it does | where | who |\n|---|---|---|---|"
+            about = told.get(head, declared.summary)
+            yield f"\n## {head}\n\n{about}.\n\n| command | what it does | where | who |\n|---|---|---|---|"
         where = ", ".join(_shown(declared, each, slash) for each in Via if each in declared.via)
         via = Via.TERMINAL if Via.TERMINAL in declared.via else Via.DISCORD
         usage = f"`{_usage(declared)}`" if via is Via.TERMINAL else _shown(declared, Via.DISCORD, slash)

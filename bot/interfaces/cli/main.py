@@ -100,18 +100,25 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 """Operations whose missing arguments are asked for at a terminal."""
 
 
+def _set_up(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
+    """Ask for settings, write them, and examine what comes of it."""
+    wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
+    given, starts = wizard.ask_settings(arguments)
+    if given is None:
+        return
+    perform(entry, given, view)
+    if starts:
+        try:
+            perform(operation_entry("service.install"), {}, view)
+        except (CallError, UserError, StoreError, CommandFailed) as error:
+            click.echo(error_text(error), err=True)
+    perform(operation_entry("doctor"), {}, view)
+
+
 def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     """Run an operation and print the result. Raises CommandFailed, UserError, Exit (with a code)."""
     if entry.name == "init" and streams.is_interactive() and not {*arguments} - {"starter"}:
-        wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
-        given, starts = wizard.ask_settings(arguments)
-        perform(entry, given, view)
-        if starts:
-            try:
-                perform(operation_entry("service.install"), {}, view)
-            except (CallError, UserError, StoreError, CommandFailed) as error:
-                click.echo(error_text(error), err=True)
-        perform(operation_entry("doctor"), {}, view)
+        _set_up(entry, arguments, view)
         return
     if entry.name in _ASKING:
         questions = loaded("bot.interfaces.cli.wizard.questions")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class ParameterEntry(Struct, frozen=True, omit_defaults=True):
@@ -23,6 +23,7 @@ class ParameterEntry(Struct, frozen=True, omit_defaults=True):
     flags: tuple[str, ...] = ()
     default: bool | int | float | str | tuple[str, ...] | None = None
     choices: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
     suggests: str = ""

@@ -45,6 +45,7 @@ async def serve(config: Config) -> None:
             loop.add_signal_handler(number, stop.set)
 
         async def until_stopped() -> None:
+            logs.log.info("data_folder", path=str(config.home.resolve()), chosen_by="CARINA_HOME, else ./data")
             for part, setting in config.unset().items():
                 logs.log.info("part_not_configured", part=part, setting=setting)
             await report_differences(app.services.registry)

@@ -19,6 +19,7 @@ _BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari", "curl")
 _NAMES = {"Edg": "Edge", "OPR": "Opera"}
 _ATTEMPT, _ATTEMPT_SECONDS = "carina_attempt", 600
 _BACK = "/login/discord/back"
+_APPLE = ("iPhone", "iPad", "Macintosh")
 _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "Linux")
 
 
@@ -129,6 +130,8 @@ def _page(ctx: Context, *, status: int = 200, **told: Any) -> Response:
 
 def _browser(ctx: Context) -> str:
     agent = ctx.request.headers.get("user-agent", "")
-    name = next((_NAMES.get(each, each) for each in _BROWSERS if re.search(rf"\b{each}/", agent)), "A browser")
     system = next((each for each in _SYSTEMS if each in agent), "")
+    name = next((_NAMES.get(each, each) for each in _BROWSERS if re.search(rf"\b{each}/", agent)), "")
+    if not name or (name == "Safari" and system not in _APPLE):  # other browsers call themselves that, too
+        name = "A browser"
     return f"{name} on {system}" if system else name

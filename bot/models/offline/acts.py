@@ -300,7 +300,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
             turn.gone.add(hit.id)
     if own and not drops:
         listed = (f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own)
-        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, "", say("forget_sure")]))
+        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, "", say("forget_sure", count=len(own))]))
     context.make(*drops)
     said = context.hits(*_searches("left", wanted, _SAID, context))
     left = {one.record.id for one in _entries_found(said, context) if names_all(question, one.fact)}

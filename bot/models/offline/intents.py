@@ -75,7 +75,8 @@ class Parser(Struct, frozen=True):
             kept = self.sentence(next(self.language.sentences(text), "")[:400]).act in _KEPT
             return (Intent("too_long", number=len(said)) if kept else Intent("say", name="cannot"),)
         if before and (joined := self._following(text, before)):
-            return (joined,)
+            others = self.parse(before)[1:] if joined.sure else ()  # a yes is to all that was asked
+            return (joined, *(each._replace(sure=True) for each in others if each.act == "forget"))
         intents = tuple(dict.fromkeys(self._intents(text)))
         busy = tuple(each for each in intents if each.act not in (STATEMENT.act, "talk"))
         return busy or intents[:1]

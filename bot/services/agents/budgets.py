@@ -1,7 +1,8 @@
 """The costs of models, and budgets for them. Budgets set by command override the configuration."""
 
+import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Struct
@@ -25,9 +26,11 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from scheduler.descriptions import date_words
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
 _SWEEP = commit_point("budget.sweep")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _GENERAL = {
     "constellation": gettext_noop("everything together"),
     "person": gettext_noop("each person"),
@@ -124,7 +127,8 @@ class BillRow(Row):
             one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
             money += f" {ngettext(one, more, self.unpriced)}"
         text = gettext_noop("{of}: {calls}, {input_tokens} tokens in, {output_tokens} out, {money}")
-        return self.told(markup, text, money=money)
+        of = date_words(date.fromisoformat(self.of)) if _DAY.fullmatch(self.of) else markup.text(self.of)
+        return self.told(markup, text, of=of, money=money)
 
 
 class Cost(Result):

@@ -188,7 +188,12 @@ class Archive(MemoryService, frozen=True):
         row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
         return AddedEntry(row=row, already=kept.reinforcement > 0, not_taken=left)
 
-    @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, CHANGES)
+    @operation(
+        "archival.delete",
+        "Delete an entry, your messages behind it, and answers that used it",
+        Action.CHANGE_OWN,
+        CHANGES,
+    )
     @writes
     def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
         """The words it came from are forgotten as far as they are the caller's."""
@@ -272,7 +277,7 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
                 return entry
     if not found:
         raise UserError(
-            "There is no entry {label} that you can see here. The list of entries shows them.", label=repr(label)
+            "There is no entry {label} that you can see here. `carina archival list` shows them.", label=repr(label)
         )
     if len(found) > 1:
         which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())

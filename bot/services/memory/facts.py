@@ -216,7 +216,7 @@ def _get(rows: Rows, which: str, scope: Scope) -> Fact:
     found = facts.get(rows, FactId(ending(rows, "facts", which)), scope)
     if found is None:
         raise Refused(
-            "There is no fact {number} that you can see here. The list of facts shows them.", number=which[:40]
+            "There is no fact {number} that you can see here. `carina facts list` shows them.", number=which[:40]
         )
     return found
 

@@ -28,7 +28,8 @@ from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, r
 from bot.services.transactions import commit, reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
-from memory.people.audience import OWNER, person_audience
+from memory.people.audience import OWNER, Audience, Scope, person_audience
+from memory.people.identities import audience_called, person_called
 from memory.queue import outbox
 from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
@@ -222,8 +223,10 @@ class Access:
     # ------------------------------------------------------------------ those in charge
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
-    async def list_waiting(self, _caller: Caller) -> WaitingPeople:
-        return WaitingPeople.of(map(WaitingRow.from_record, await self._waiting()), _("There are no pairing requests."))
+    @reads
+    def list_waiting(self, rows: Rows, _caller: Caller) -> WaitingPeople:
+        found = map(WaitingRow.from_record, access.waiting(rows, self.clock()))
+        return WaitingPeople.of(found, _("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> ActionReport:
@@ -336,14 +339,12 @@ class Access:
         return report(text, who=who)
 
     @suggestions("decided")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        lines: dict[str, str] = {each: f"{each} ({rule})" for each, rule in self.rules.items()}
-        return (lines | {each.person: f"{each.name} ({each.person}) waits" for each in await self._waiting()}).items()
-
     @reads
-    def _waiting(self, rows: Rows) -> list[PairingRequest]:
-        now = self.clock()
-        return access.waiting(rows, now)
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        states = {Rule.ALLOW: _("allowed"), Rule.DENY: _("blocked")}
+        ruled = {each: f"{_called(rows, each)} ({states[rule]})" for each, rule in self.rules.items()}
+        waiting = access.waiting(rows, self.clock())
+        return (ruled | {str(each.person): _("{name} (waiting)", name=each.name) for each in waiting}).items()
 
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
@@ -354,6 +355,14 @@ class Access:
         self.rules[subject] = rule
         self._told.pop(PersonId(subject), None)
         _log.info("admission_decided", subject=subject, rule=rule.value, by=who.person, door=who.door)
+
+
+def _called(rows: Rows, subject: str) -> str:
+    """A person or server by name, or else by ID."""
+    source, _colon, server = subject.partition(":guild:")
+    known = Scope(OWNER)
+    guild = audience_called(rows, Audience(f"guild:{source}:{server}"), known) if server else ""
+    return guild or person_called(rows, PersonId(subject), known) or subject
 
 
 def _require(subject: str) -> None:
@@ -379,8 +388,9 @@ def _card(unknown: UnknownPerson, source: str) -> str:
     """Who asks, and from where. Names are foreign text: on one line, without markup."""
     stranger, markup = unknown.speaker, Markdown()
     wants = _("**{who}** wants to talk to me.", who=markup.text(stranger.name))
-    account = _("Account: {account}", account=person_name(stranger.id, source))
-    account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
+    handle = f"`{stranger.username.replace('`', '')}`" if stranger.username else ""
+    account = person_name(stranger.id, source, handle)
+    account = _("Account: {account}", account=account if handle in account else f"{account} ({handle})")
     shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("no server with me")
     where = _("Where: a direct message; shares {servers}", servers=shared)
     note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")

@@ -100,8 +100,8 @@ class Accounts:
         if not await commit(self.constellations.registry, work):
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
         return _(
-            "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
-            "say` on Discord, or `link say` at a terminal. You will get a second code to enter here.",
+            "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link say` on "
+            "Discord, or run `carina link say` at a terminal. You will get a second code to enter here.",
             shown_code=shown_code(code),
         )
 

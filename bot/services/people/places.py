@@ -17,7 +17,7 @@ from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
-from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.approvals import Approvals
 from bot.services.registry import (
@@ -386,6 +386,8 @@ class Places:
 def _where(caller: Caller, channel: Location | None) -> Location:
     where = channel or caller.location
     if where is None:
+        if caller.via is Via.TERMINAL:
+            raise UserError("Name a channel, for example: `carina model --channel discord:1234`.")
         raise UserError("Please choose a channel.")
     return where
 

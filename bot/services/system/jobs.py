@@ -34,7 +34,7 @@ from scheduler import triggers
 from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob, WorkJob
 from scheduler.triggers import CronTrigger, Trigger
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _BUILT_IN = commit_point("job.built_in")
 
@@ -58,7 +58,7 @@ class BuiltInJob(Struct, frozen=True):
 
 _Done = Annotated[bool, Param("Include finished jobs")]
 _Job = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="jobs")]
-_Paused = Annotated[str, Param("Name of the job, as listed (default: all paused jobs)", suggests="jobs")]
+_Paused = Annotated[str, Param("Name of the job, as listed (default: all that an import paused)", suggests="jobs")]
 
 
 _TITLES = {
@@ -185,7 +185,7 @@ class Schedule(Struct, frozen=True):
         found = await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
         return _("“{job}” is paused until you resume it.", job=_title(found.id))
 
-    @operation("jobs.resume", "Resume a paused job, or all of them", Action.JOBS, CHANGES)
+    @operation("jobs.resume", "Resume a paused job, or all that an import paused", Action.JOBS, CHANGES)
     async def resume(self, caller: Caller, job: _Paused = "") -> Entry[JobRow] | str:
         """Run it by itself again; what was due meanwhile is not made up for."""
         if not job:
@@ -199,11 +199,16 @@ class Schedule(Struct, frozen=True):
 
     @writes
     def _resume_all(self, tx: Tx, caller: Caller) -> str:
-        count = sum(self._resumed(tx, each) for each in jobs.paused(tx))
+        """All that an import paused. What a person paused stays so, and is named."""
+        paused = jobs.paused(tx)
+        kept = [_title(each.id) for each in paused if each.last_detail != jobs.IMPORTED]
+        count = sum(self._resumed(tx, each) for each in paused if each.last_detail == jobs.IMPORTED)
         _log.info("jobs_resumed", count=count, by=caller.person, door=caller.approver.door)
-        if not count:
+        if not paused:
             return _("No job is paused.")
-        return ngettext("{count} job or reminder resumed.", "{count} jobs and reminders resumed.", count)
+        one, more = ngettext_noop("{count} job or reminder resumed.", "{count} jobs and reminders resumed.")
+        stays = _("Paused on purpose, and still paused: {names}.", names=", ".join(kept)) if kept else ""
+        return " ".join(filter(None, (ngettext(one, more, count) if count else "", stays)))
 
     @suggestions("jobs")
     @reads

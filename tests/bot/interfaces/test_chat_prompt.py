@@ -55,6 +55,7 @@ def test_it_begins_with_who_answers_and_one_line_on_the_missing_model(chat: Term
     assert "You are talking to Carina." in seen
     assert seen.count("CARINA_MODEL") == 1
     assert "Reminders arrive while this chat is open." in seen
+    assert "CARINA_HOME" in seen
     chat.type("hello\r")
     assert chat.shows("Hello! Good to see you").count("CARINA_MODEL") == 1
     left(chat)

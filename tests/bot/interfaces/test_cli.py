@@ -264,7 +264,7 @@ def test_a_list_at_a_terminal_has_the_numbers_to_type(tmp_path: Path) -> None:
     number = str(row["id"])[-6:]
     assert line.endswith(f" #{number}")
     assert carina(tmp_path, "inbox", "show", number, "--json").data()["id"] == row["id"]
-    assert re.search(r"\((now|.* ago)\)", line)
+    assert re.search(r"\((just now|.* ago)\)", line)
 
 
 def test_a_single_answer_on_a_terminal_is_drawn_and_without_colour_where_that_is_wanted(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tests.bot.seeding import seeded
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
-DECIDED = r"by ada, \w{3}, \w{3} \d+, \d{4}, \d\d:\d\d \(now\)\."
+DECIDED = r"by ada, \w{3}, \w{3} \d+, \d{4}, \d\d:\d\d \(just now\)\."
 
 
 @pytest.fixture

@@ -201,7 +201,7 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
         (
             [
                 ("my sister's name is Mia", ""),
-                ("forget Mia", "Shall I forget this … - my sister's name is Mia\n\nIf you say yes"),
+                ("forget Mia", "Shall I forget this … - my sister's name is Mia\n\nIf you say yes, I also delete"),
                 ("no", "All right. Nothing was deleted."),
                 ("where is Mia?", "Mia"),
                 ("forget Mia", "Shall I forget this"),
@@ -221,6 +221,15 @@ DENTIST = ("remember that my dentist is on Elm Street", "")
                 ("forget the key", "Shall I forget this"),
                 ("yes", "1 message of yours"),
                 ("where is the key?", "I don't know that."),
+            ],
+            [],
+        ),
+        (
+            [
+                ("my sister's name is Mia", ""),
+                ("remember that the key is under the mat", ""),
+                ("forget Mia. forget the key", "name is Mia … key is under the mat"),
+                ("yes", "about “Mia” … about “the key”"),
             ],
             [],
         ),

@@ -132,7 +132,12 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     assert (row["id"], row["state"]) == (first, "active")
     for job in ("backup", first):
         await told(app, "jobs.pause", EVA, job=job)
-    assert (await told(app, "jobs.resume", EVA))[0] == "2 jobs and reminders resumed.\n"
+    imported = "UPDATE jobs SET last_detail = ? WHERE id = ?"
+    await app.services.database.write(NOTE, lambda tx: tx.run(imported, (jobs.IMPORTED, first)))
+    stays = "Paused on purpose, and still paused: Back up everything."
+    assert (await told(app, "jobs.resume", EVA))[0] == f"1 job or reminder resumed. {stays}\n"
+    assert (await told(app, "jobs.resume", EVA))[0] == f"{stays}\n"
+    await told(app, "jobs.resume", EVA, job="backup")
     assert {row["state"] for row in (await told(app, "jobs.list", EVA))[1]} == {"active"}
     assert (await told(app, "jobs.resume", EVA))[0] == "No job is paused.\n"
     with pytest.raises(UserError, match="There is no job 'tea'"):

@@ -362,6 +362,7 @@ class PromptChat:
             if words:
                 self._view.note(words)
         if self._line.own:
+            self._view.note(_("Data: {path} (CARINA_HOME chooses another folder)", path=self._config.home.resolve()))
             self._view.note(_("Reminders arrive while this chat is open. `carina run` keeps Carina running."))
 
     async def _invite(self) -> None:

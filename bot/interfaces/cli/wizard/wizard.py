@@ -39,10 +39,11 @@ _EXAMPLES = {
 _LOOK_SECONDS = 5.0
 
 
-def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The answers, together with those given as flags, and whether to start Carina automatically.
+def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any] | None, bool]:
+    """The answers, together with those given as flags, and whether to start Carina automatically; None for the answers
+    if the person keeps everything.
 
-    Raises UserError if the person stops or keeps everything, or if a starter is for a file that exists.
+    Raises UserError if the person stops, or if a starter is for a file that exists.
     """
     config = load_here(beginning=True)
     if given:
@@ -52,7 +53,8 @@ def ask_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     except (EOFError, KeyboardInterrupt):
         raise UserError("Stopped. Nothing was written.") from None
     if not answers and config.file.exists():
-        raise UserError("Nothing was changed.")
+        click.echo(_("Nothing was changed."))
+        return None, False
     return answers, starts
 
 
