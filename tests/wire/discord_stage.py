@@ -10,7 +10,7 @@ from typing import Any
 import discord
 
 from tests.wire import PATIENCE
-from tests.wire.discord import DiscordServer, GuildChannel
+from tests.wire.discord import DiscordServer, GuildChannel, Message
 
 
 class Bot(discord.Client):
@@ -19,35 +19,18 @@ class Bot(discord.Client):
     def __init__(self, intents: discord.Intents, **options: Any) -> None:
         super().__init__(intents=intents, guild_ready_timeout=0.05, **options)
         self.heard: list[discord.Message] = []
-        self.events: list[tuple[str, int]] = []
-        self.resumed = 0
-        self.readies = 0
         self.changed = asyncio.Condition()
 
-    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        """Identify again without discord.py's pause of 5 s."""
-
-    async def note(self, name: str, number: int = 0) -> None:
-        async with self.changed:
-            self.events.append((name, number))
-            self.changed.notify_all()
-
-    async def until(self, *wanted: tuple[str, int]) -> None:
-        """Until all these events have come."""
+    async def until(self, *said: Message | discord.Message) -> None:
+        """Until all these messages have come."""
+        wanted = {message.id for message in said}
         async with asyncio.timeout(PATIENCE), self.changed:
-            await self.changed.wait_for(lambda: all(event in self.events for event in wanted))
-
-    async def on_ready(self) -> None:
-        self.readies += 1
-        await self.note("ready", self.readies)
-
-    async def on_resumed(self) -> None:
-        self.resumed += 1
-        await self.note("resumed", self.resumed)
+            await self.changed.wait_for(lambda: wanted <= {message.id for message in self.heard})
 
     async def on_message(self, message: discord.Message) -> None:
-        self.heard.append(message)
-        await self.note("message", message.id)
+        async with self.changed:
+            self.heard.append(message)
+            self.changed.notify_all()
 
 
 class Stage:
@@ -68,7 +51,9 @@ class Stage:
         with self.server.patched():
             task = asyncio.create_task(self.bot.start(self.server.token))
             try:
-                await self.bot.until(("ready", 1))
+                async with asyncio.timeout(PATIENCE):
+                    while not self.bot.is_ready():
+                        await asyncio.sleep(0.01)
                 yield self.bot
             finally:
                 await self.bot.close()

@@ -10,7 +10,7 @@ import discord
 import pytest
 
 from tests.wire.discord import DiscordError
-from tests.wire.discord_stage import Stage
+from tests.wire.discord_stage import Bot, Stage
 
 
 @contextlib.contextmanager
@@ -27,29 +27,11 @@ async def test_a_person_who_takes_no_direct_messages_gives_50007(stage: Stage) -
         await user.send("hello?")
 
 
-async def test_a_repeated_nonce_gives_the_first_message(stage: Stage) -> None:
-    place = stage.place()
-    first = await place.send("once", nonce="abc")
-    again = await place.send("once", nonce="abc")
-    other = await place.send("once", nonce="abd")
-    assert first.id == again.id != other.id
-    assert first.nonce == "abc"
-    assert len(stage.general.messages) == 2
-    assert stage.general.log[0].nonce == "abc"
-
-
-async def test_a_repeated_nonce_of_a_deleted_message_gives_10008(stage: Stage) -> None:
-    place = stage.place()
-    await (await place.send("once", nonce="abc")).delete()
-    with refused(10008):
-        await place.send("once", nonce="abc")
-
-
 async def test_history_never_shows_a_nonce(stage: Stage) -> None:
     sent = await stage.place().send("once", nonce="abc")
     assert [m.nonce async for m in stage.place().history()] == [None]
     assert (await stage.place().fetch_message(sent.id)).nonce is None
-    await stage.bot.until(("message", sent.id))
+    await stage.bot.until(sent)
     assert stage.bot.heard[0].nonce == "abc"
 
 
@@ -91,7 +73,7 @@ async def test_missing_permissions_and_access_give_their_codes(stage: Stage) -> 
         await stage.place().send("hello")
     hidden = await stage.ana.say(stage.general, "not for bots")
     seen = await stage.ana.dm("for bots")
-    await stage.bot.until(("message", seen.id))
+    await stage.bot.until(seen)
     assert hidden.id not in [message.id for message in stage.bot.heard]
     said = await stage.ana.dm("mine")
     with refused(50005):
@@ -102,7 +84,7 @@ async def test_missing_permissions_and_access_give_their_codes(stage: Stage) -> 
 
 async def test_a_reply_to_a_deleted_message_needs_leave(stage: Stage) -> None:
     said = await stage.ana.say(stage.general, "gone soon")
-    await stage.bot.until(("message", said.id))
+    await stage.bot.until(said)
     await stage.ana.delete(said)
     with pytest.raises(discord.HTTPException, match="Unknown message"):
         await stage.bot.heard[0].reply("what?")
@@ -130,25 +112,13 @@ async def test_persons_meet_the_same_rules(stage: Stage) -> None:
     with pytest.raises(DiscordError, match="50035"):
         await stage.ana.say(stage.general, "x" * 2001)
     heard = await ben.say(stage.general, "beep")
-    await stage.bot.until(("message", heard.id))
+    await stage.bot.until(heard)
     assert stage.bot.heard[-1].author.bot
-
-
-async def test_a_private_channel_is_for_its_members(stage: Stage) -> None:
-    ben = stage.server.person("ben")
-    stage.guild.add(ben)
-    secret = stage.guild.text_channel("secret", private=True, members=[stage.ana])
-    said = await stage.ana.say(secret, "hush")
-    await stage.bot.until(("message", said.id))
-    with pytest.raises(DiscordError, match="50001"):
-        await ben.say(secret, "let me in")
-    everyone = stage.place(secret).guild.default_role
-    assert not stage.place(secret).permissions_for(everyone).view_channel
 
 
 async def test_a_second_thread_on_a_message_gives_160004(stage: Stage) -> None:
     said = await stage.ana.say(stage.general, "let us talk")
-    await stage.bot.until(("message", said.id))
+    await stage.bot.until(said)
     await stage.bot.heard[0].create_thread(name="talk")
     with refused(160004):
         await stage.bot.heard[0].create_thread(name="twice")
@@ -161,6 +131,22 @@ async def test_webhooks_know_no_nonce_and_may_not_be_called_discord(stage: Stage
     assert (post.author_name, post.nonce, post.webhook is not None) == ("Cow", None, True)
     with pytest.raises(discord.HTTPException, match="discord"):
         await hook.send("hi", username="Discord", wait=True)
+
+
+async def test_without_content_only_what_concerns_the_bot_is_seen(idle: Stage) -> None:
+    idle.server.settings.granted_privileged = {"members"}
+    async with idle.running(Bot(discord.Intents.default())) as bot:
+        said = [
+            await idle.ana.say(idle.general, "secret"),
+            await idle.ana.say(idle.general, "for <@bot>"),
+            await idle.ana.dm("private"),
+        ]
+        await idle.place().send("own")
+        await bot.until(*said)
+        assert bot.heard[0].content == ""
+        assert [m.content for m in bot.heard[1:3]] == [f"for {idle.server.bot.mention}", "private"]
+        read = [m.content async for m in idle.place().history(oldest_first=True)]
+        assert read == ["", f"for {idle.server.bot.mention}", "own"]
 
 
 async def test_what_the_description_forbids_is_refused(stage: Stage) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -20,7 +19,7 @@ class RateLimit:
     """Answer 429 without doing anything."""
 
     retry_after: float
-    scope: Literal["user", "global", "shared"] = "user"
+    scope: Literal["user", "shared"] = "user"
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,9 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class Delay:
-    """Wait before or after doing what was asked, then answer."""
+    """Wait before doing what was asked."""
 
     seconds: float
-    applied: bool
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,10 @@ class Rule:
     path: str
     effect: Effect
     times: int
-    skip: int = 0
     hits: int = 0
-    _seen: int = field(default=0, repr=False)
 
     def take(self, method: str, path: str) -> bool:
         if self.hits >= self.times or not (self.method in ("*", method) and fnmatchcase(path, self.path)):
-            return False
-        self._seen += 1
-        if self._seen <= self.skip:
             return False
         self.hits += 1
         return True
@@ -129,7 +122,7 @@ class Faults:
     """Failures of REST requests and of the gateway.
 
     Paths are written without /api/v10 and may hold wildcards: "/channels/*/messages". Each rule works
-    on the next `times` matching requests after leaving `skip` of them alone, and counts its `hits`.
+    on the next `times` matching requests, and counts its `hits`.
     """
 
     def __init__(self, gateway: Gateway, gateway_door: Listener, rest_door: Listener) -> None:
@@ -137,23 +130,13 @@ class Faults:
         self._gateway_door = gateway_door
         self._rest_door = rest_door
         self._released = asyncio.Event()
-        self._global_until = 0.0
         self.rules: list[Rule] = []
 
     def rate_limit(
-        self,
-        method: str,
-        path: str,
-        retry_after: float = 0.2,
-        *,
-        everywhere: bool = False,
-        shared: bool = False,
-        times: int = 1,
-        skip: int = 0,
+        self, method: str, path: str, retry_after: float = 0.2, *, shared: bool = False, times: int = 1
     ) -> Rule:
-        """429 for a route, or (`everywhere`) a global one that holds for every request meanwhile."""
-        scope: Literal["user", "global", "shared"] = "global" if everywhere else "shared" if shared else "user"
-        return self._add(Rule(method, path, RateLimit(retry_after, scope), times, skip))
+        """429 for a route."""
+        return self._add(Rule(method, path, RateLimit(retry_after, "shared" if shared else "user"), times))
 
     def fail(
         self,
@@ -179,9 +162,9 @@ class Faults:
         """Break the connection without having done anything."""
         return self._add(Rule(method, path, Unanswered(applied=False), times))
 
-    def delay(self, method: str, path: str, seconds: float, *, applied: bool = False, times: int = 1) -> Rule:
-        """Answer late, having done what is asked early (`applied`) or late."""
-        return self._add(Rule(method, path, Delay(seconds, applied), times))
+    def delay(self, method: str, path: str, seconds: float, *, times: int = 1) -> Rule:
+        """Do what is asked late, and answer then."""
+        return self._add(Rule(method, path, Delay(seconds), times))
 
     def hang(self, method: str, path: str, *, applied: bool = False, times: int = 1) -> Rule:
         """Do not answer, until `clear`."""
@@ -190,7 +173,6 @@ class Faults:
     def clear(self) -> None:
         """Forget all rules and let go of everything that hangs."""
         self.rules.clear()
-        self._global_until = 0.0
         self._released.set()
         self._released = asyncio.Event()
 
@@ -200,15 +182,7 @@ class Faults:
 
     def take(self, method: str, path: str) -> Effect | None:
         """The effect for this request; used by the server."""
-        remaining = self._global_until - time.monotonic()
-        if remaining > 0 and not path.startswith(("/interactions/", "/webhooks/")):
-            return RateLimit(remaining, "global")
-        for rule in self.rules:
-            if rule.take(method, path):
-                if isinstance(rule.effect, RateLimit) and rule.effect.scope == "global":
-                    self._global_until = time.monotonic() + rule.effect.retry_after
-                return rule.effect
-        return None
+        return next((rule.effect for rule in self.rules if rule.take(method, path)), None)
 
     async def released(self) -> None:
         await self._released.wait()

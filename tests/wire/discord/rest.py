@@ -148,8 +148,6 @@ class Rest:
         match effect:
             case Unanswered(applied=True):
                 _cut(request)
-            case Delay(seconds, applied=True):
-                await asyncio.sleep(seconds)
             case Hang(applied=True):
                 await self._hang()
 
@@ -174,7 +172,7 @@ class Rest:
 
 def _applies(effect: Effect | None) -> bool:
     """Whether the effect lets the request happen before it strikes."""
-    return effect is None or (isinstance(effect, Unanswered | Delay | Hang | Odd) and effect.applied)
+    return effect is None or (isinstance(effect, Unanswered | Hang | Odd) and effect.applied)
 
 
 def _cut(request: web.Request) -> None:
@@ -210,18 +208,10 @@ def _limited(effect: RateLimit) -> web.Response:
         "Retry-After": str(max(1, round(seconds))),
         "Via": "1.1 test",
         "X-RateLimit-Scope": effect.scope,
+        "X-RateLimit-Limit": "5",
+        "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset": f"{time.time() + seconds:.3f}",
+        "X-RateLimit-Reset-After": str(seconds),
     }
-    if effect.scope == "global":
-        headers["X-RateLimit-Global"] = "true"
-    else:
-        headers |= {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0"}
-        headers |= {
-            "X-RateLimit-Reset": f"{time.time() + seconds:.3f}",
-            "X-RateLimit-Reset-After": str(seconds),
-        }
-    body = {
-        "message": "You are being rate limited.",
-        "retry_after": seconds,
-        "global": effect.scope == "global",
-    }
+    body = {"message": "You are being rate limited.", "retry_after": seconds, "global": False}
     return web.Response(status=429, body=json.dumps(body).encode(), headers=headers)
