@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import Author, Block, BlockType, Permission, append_block, replace_in_block, write_block
-from memory.blocks.changes import ChangeKind, Splice, Writer, by_words, person_writer
+from memory.blocks.changes import ChangeKind, Splice, Writer, person_writer
 from memory.blocks.containers import make
 from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
@@ -56,18 +56,6 @@ def test_a_text_that_is_too_long_to_compare_by_words_is_written_all_the_same(tx:
     made(tx, "a b " * 200, char_limit=10**5)
     wanted = "b a c " * 300
     assert write_block(tx, author(MIA), "notes", wanted).content == wanted
-
-
-WORDS = st.text("ab,. \t\n\u3000犬", max_size=12)
-
-
-@given(text=WORDS, other=WORDS)
-def test_the_way_by_words_leads_from_one_text_to_the_other(text: str, other: str) -> None:
-    ways = by_words(text, other)
-    for way in ways:
-        assert way.delete or way.insert
-        text = text[: way.place] + way.insert + text[way.place + way.delete :]
-    assert text == other
 
 
 # ---------------------------------------------------------------- undo and redo

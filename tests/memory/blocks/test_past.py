@@ -22,7 +22,7 @@ from memory.blocks import (
     set_item,
     write_block,
 )
-from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Step, difference, played
+from memory.blocks.changes import SYSTEM, ChangeKind, Note
 from memory.blocks.document import BlockDocument
 from memory.blocks.history import blame, history_of
 from memory.blocks.lifecycle import set_block_settings
@@ -155,12 +155,6 @@ def test_every_version_of_a_log_reads_as_the_row_did(entries: list[tuple[Any, st
             add_item(tx, author(writer=writer, policy=SHORT), "notes", "", f"x{text}")
             kept.take(writer)
         kept.agrees()
-
-
-@given(before=st.text("ab\n", max_size=30), after=st.text("ab\n", max_size=30))
-def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
-    change = Change(SYSTEM, None, 1, NOW)
-    assert played(before, [Step(change, difference(before, after))]) == after
 
 
 def filled(tx: Tx, count: int, policy: CheckpointPolicy = SHORT, *, hours: float = 0) -> BlockId:

@@ -15,7 +15,6 @@ from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, revert, roll_back
 from memory.blocks.rows import block_history
 from memory.store.database import Tx
-from memory.store.errors import BlockRefused
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, author, blocks_store
 
 RECORDED = Path(__file__).with_name("recorded_blocks.json.z")
@@ -69,9 +68,3 @@ def test_they_are_gone_back_in_and_one_writer_is_reverted(tx: Tx, recorded: dict
         done = roll_back(by_agent(tx, author(), label), version)
         assert done.block.content == recorded["expected"][label]["texts"][str(version)]
     assert verify_block(tx, found.id) == []
-
-
-def test_entries_of_a_log_stay(tx: Tx) -> None:
-    found = block(tx, "log")
-    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
-        revert(by_agent(tx, author(writer=SYSTEM), "log"), block_history(tx, found.id), JOB, 0)

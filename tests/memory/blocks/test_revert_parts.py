@@ -296,14 +296,6 @@ def test_items_are_put_back_beside_what_others_put_there_meanwhile(tx: Tx) -> No
     assert listed(tx) == ["walk", "swim", "read"]
 
 
-@given(before=st.lists(st.sampled_from("abc"), max_size=8), after=st.lists(st.sampled_from("abc"), max_size=8))
-def test_the_way_from_one_list_to_another_leads_there(before: list[str], after: list[str]) -> None:
-    held = [*before]
-    for cut in by_items(before, after):
-        held[cut.place : cut.place + cut.delete] = cut.insert
-    assert held == after
-
-
 def test_of_lists_that_take_long_to_compare_all_between_the_ends_is_exchanged() -> None:
     before = [str(number) for number in range(5_000)]
     after = ["0", *before[:0:-1]]

@@ -19,8 +19,7 @@ from memory.blocks import (
     set_item,
     write_block,
 )
-from memory.blocks.changes import Change
-from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, seal
+from memory.blocks.document import SYSTEM
 from memory.blocks.manual_edits import fields_by_hand, text_of, write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, by_hand
@@ -39,7 +38,6 @@ from memory.blocks.schemas import (
     parse_schema,
 )
 from memory.blocks.store import open_block
-from memory.blocks.targets import target_of
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
@@ -446,42 +444,3 @@ def test_any_edits_by_several_writers_equal_plain_data(acts: list[tuple[int, Act
         document.change(lambda loro: kept.update(containers.parts_of(loro).values))
         assert {key: kept[key] for key in model} == model
         assert content(tx) == document.text()
-
-
-def apart_edit(document: BlockDocument, act: Act) -> None:
-    """An act on a document that others change at the same time."""
-    found: list[Any] = []
-    document.change(lambda loro: found.append(containers.parts_of(loro).values))
-    name, (path, *rest) = change_of(act, len(found[0]["goals"]))
-    target = target_of(MOOD, path)
-    change: Any = {
-        "append_block": containers.add_text,
-        "add_item": containers.add_item,
-        "set_item": containers.set_item,
-        "remove_item": containers.remove_item,
-        "set_field": containers.set_value,
-    }[name]
-    document.change(lambda loro: change(loro, target, *rest))
-
-
-@given(st.lists(st.tuples(st.integers(0, 2), ACTS), max_size=14), st.randoms(use_true_random=False))
-def test_edits_made_apart_merge_to_the_same_in_any_order(acts: list[tuple[int, Act]], chance: Any) -> None:
-    base = BlockDocument(peer=1)
-    base.change(lambda loro: containers.begin(loro, MOOD, {}))
-    base.commit(Change(SYSTEM, None, 1, NOW))
-    start = seal(BlobKind.CHECKPOINT, 1, base.snapshot())
-    apart = [BlockDocument.load(start, [], peer) for peer in (2, 3, 4)]
-    deltas = []
-    for number, (who, act) in enumerate(acts, 2):
-        apart_edit(apart[who], act)
-        data = apart[who].commit(Change(WRITERS[who], None, number, NOW))
-        if data:
-            deltas.append((who, seal(BlobKind.UPDATE, number, data)))
-    texts = set()
-    for _ in range(3):
-        queues = [[blob for who, blob in deltas if who == each] for each in range(3)]
-        order = []
-        while any(queues):
-            order.append(chance.choice([queue for queue in queues if queue]).pop(0))
-        texts.add(BlockDocument.load(start, order).text())
-    assert len(texts) == 1

@@ -135,10 +135,6 @@ def test_every_full_text_index_is_of_a_registered_table(tx: Tx) -> None:
     assert {str(row["sql"]).split("content='")[1].split("'")[0] for row in made} <= set(registered())
 
 
-def test_no_store_is_registered_for_a_table_that_is_not_there(tx: Tx) -> None:
-    assert set(registered()) <= set(tables(tx))
-
-
 # ------------------------------------------------------------------------------------------------------- erasing
 
 
