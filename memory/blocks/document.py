@@ -7,7 +7,8 @@ errors are plain BaseExceptions; this module turns all of them into `BlockCorrup
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -82,26 +83,22 @@ class UnsoundBlob(BlockCorrupt):
         self.seq = seq
 
 
-class _Guard:
+@contextmanager
+def _guard(doing: str) -> Iterator[None]:
     """Turns any error of Loro, panics too, into BlockCorrupt. The document must not be used afterward."""
-
-    def __init__(self, doing: str) -> None:
-        self._doing = doing
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if error is None or isinstance(error, KeyboardInterrupt | SystemExit | StoreError):
-            return
-        raise BlockCorrupt("the document failed while {doing}: {error}", doing=self._doing, error=error) from error
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, StoreError):
+        raise
+    except BaseException as error:
+        raise BlockCorrupt("the document failed while {doing}: {error}", doing=doing, error=error) from error
 
 
 class BlockDocument:
     """One block's text with its history. `peer` is the writer's Loro id in this block and must not be shared."""
 
     def __init__(self, peer: int | None = None) -> None:
-        with _Guard("opening"):
+        with _guard("opening"):
             self._loro = LoroDoc()
             if peer is not None:
                 self._loro.peer_id = peer
@@ -128,7 +125,7 @@ class BlockDocument:
         # One by one: import_batch is slower here, and would not say which blob failed.
         for blob in updates:
             document._take(blob)
-        with _Guard("loading"):
+        with _guard("loading"):
             document._since = document._loro.oplog_vv
         return document
 
@@ -148,7 +145,7 @@ class BlockDocument:
 
     def act_as(self, peer: int) -> None:
         """Make further edits as this peer; only between commits."""
-        with _Guard("changing the writer"):
+        with _guard("changing the writer"):
             self._loro.peer_id = peer
 
     def text(self) -> str:
@@ -167,18 +164,18 @@ class BlockDocument:
         if self._before is None:
             self._before = self.text()
         self._rendered = None
-        with _Guard("changing"):
+        with _guard("changing"):
             edit(self._loro)
 
     def read(self, read: Callable[[LoroDoc], T]) -> T:
         """Call a function of `memory.blocks.containers` that reads the parts."""
-        with _Guard("reading the parts"):
+        with _guard("reading the parts"):
             return read(self._loro)
 
     def look_at(self, version: int, read: Callable[[LoroDoc], T]) -> T:
         """The same at an older version. Raises Refused if the document does not reach back to it."""
         frontiers, _ = self._at(version)
-        with _Guard("going back"):
+        with _guard("going back"):
             older = self._copy()
             older.checkout(frontiers)
             return read(older)
@@ -198,7 +195,7 @@ class BlockDocument:
         What both inserted alike at the same position is kept once.
         """
         frontiers, _ = self._at(seen)
-        with _Guard("merging"):
+        with _guard("merging"):
             branch = self._branch(frontiers)
             edit(branch)
             branch.commit()
@@ -225,7 +222,7 @@ class BlockDocument:
         The last two are None if there was no such item; the last is None if the item was removed since.
         """
         frontiers, _ = self._at(version)
-        with _Guard("looking for an item"):
+        with _guard("looking for an item"):
             copy = self._copy()
             copy.checkout(frontiers)
             items: Any = copy.get_movable_list(name).get_deep_value()
@@ -262,7 +259,7 @@ class BlockDocument:
     def commit(self, change: Change) -> bytes:
         """Commit the edits as one change; returns the bytes of just that change, empty if nothing changed."""
         message, self._note = change.message(self._note, self._what_became()), EDIT
-        with _Guard("committing"):
+        with _guard("committing"):
             self._loro.commit_with(origin=change.writer, timestamp=int(change.at.timestamp()), commit_msg=message)
             since, self._since = self._since, self._loro.oplog_vv
             if self._since == since:
@@ -271,12 +268,12 @@ class BlockDocument:
             return self._loro.export(ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:
-        with _Guard("taking a snapshot"):
+        with _guard("taking a snapshot"):
             return self._loro.export(ExportMode.Snapshot())
 
     def frontier(self) -> bytes:
         """The document's current version; equal bytes mean equal versions."""
-        with _Guard("reading the version"):
+        with _guard("reading the version"):
             return self._loro.oplog_frontiers.encode()
 
     def changes(self) -> list[Change]:
@@ -291,13 +288,13 @@ class BlockDocument:
     def exported(self, after: int) -> str:
         """The changes after a version in Loro's interchange format. Raises Refused if the document begins later."""
         since = VersionVector() if after == 0 else self._at(after)[1]
-        with _Guard("exporting changes"):
+        with _guard("exporting changes"):
             return self._loro.export_json_updates(since, self._loro.oplog_vv)
 
     def shallow(self, version: int) -> bytes:
         """The document without the history before that version."""
         frontiers, _ = self._at(version)
-        with _Guard("taking a shallow snapshot"):
+        with _guard("taking a shallow snapshot"):
             return self._loro.export(ExportMode.ShallowSnapshot(frontiers))
 
     def _at(self, version: int) -> tuple[Frontiers, VersionVector]:
@@ -306,7 +303,7 @@ class BlockDocument:
         if version >= self.base.version:
             for meta in reversed(self._metas()):  # of a large commit, which is several changes, the last one
                 if change_of(meta.message, meta.timestamp).seq == version:
-                    with _Guard("looking for a version"):
+                    with _guard("looking for a version"):
                         frontiers = Frontiers.from_id(ID(meta.id.peer, meta.id.counter + meta.len - 1))
                         vector = self._loro.frontiers_to_vv(frontiers)
                     if vector is not None:
@@ -325,7 +322,7 @@ class BlockDocument:
             found[change.id.peer, change.id.counter] = change  # each head leads back to the common past
             return False  # True would stop
 
-        with _Guard("listing changes"):
+        with _guard("listing changes"):
             self._loro.travel_change_ancestors(self._heads(), collect)
         return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
 

@@ -336,31 +336,13 @@ def require_fits(name: str, limit: int, before: int, after: int) -> None:
         )
 
 
-_CHANGES = {
-    "append": gettext_lazy("append"),
-    "overwrite": gettext_lazy("overwrite"),
-    "delete": gettext_lazy("delete"),
-    "change": gettext_lazy("change"),
-    "archive": gettext_lazy("archive"),
-    "load": gettext_lazy("load"),
-    "swap": gettext_lazy("swap"),
-    "pin": gettext_lazy("pin"),
-    "unpin": gettext_lazy("unpin"),
-    "undo": gettext_lazy("undo"),
-    "revert": gettext_lazy("revert"),
-    "rollback": gettext_lazy("rollback"),
-    "create": gettext_lazy("create"),
-    "restore": gettext_lazy("restore"),
-}
-
-
 def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
-    """Record a change that an agent made; the system's own upkeep is not recorded."""
+    """Record a change that an agent made, such as an `Operation`; the system's own upkeep is not recorded."""
     if author.writer == SYSTEM or block.type is BlockType.LOG:
         return
     event = activity.NewEvent(
         activity.Kind.BLOCK,
-        gettext_lazy("changed the block {label} ({change})", label=block.label, change=_CHANGES.get(change, change)),
+        gettext_lazy("changed the block {label} ({change})", label=block.label, change=gettext_lazy(change)),
         block.audience,
         author.trust,
         author.agent,

@@ -13,6 +13,7 @@ from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust
 from memory.requests import Permit
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
+from texts import gettext_noop
 
 
 class Permission(StrEnum):
@@ -27,23 +28,22 @@ class Permission(StrEnum):
 
 
 class Operation(StrEnum):
-    """What can be done to a block; each counts as one of the four columns of the table of rights."""
+    """What can be done to a block; each counts as one of the four columns of the table of rights.
+
+    Going back to a version, undoing and reverting overwrite.
+    """
 
     READ = "read"
-    APPEND = "append"
-    OVERWRITE = "overwrite"
-    DELETE = "delete"
-    CHANGE = "change"
-    PIN = "pin"
-    UNPIN = "unpin"
-    ARCHIVE = "archive"
-    LOAD = "load"
-    SWAP = "swap"
-    ROLLBACK = "rollback"
-    UNDO = "undo"
-    REVERT = "revert"
+    APPEND = gettext_noop("append")
+    OVERWRITE = gettext_noop("overwrite")
+    DELETE = gettext_noop("delete")
+    CHANGE = gettext_noop("change")
+    PIN = gettext_noop("pin")
+    UNPIN = gettext_noop("unpin")
+    ARCHIVE = gettext_noop("archive")
+    LOAD = gettext_noop("load")
+    SWAP = gettext_noop("swap")
     SHARE = "share"
-    WIDEN = "widen"
 
 
 class Decision(Enum):
@@ -61,12 +61,7 @@ _COUNTS_AS = {
     Operation.ARCHIVE: Operation.APPEND,
     Operation.LOAD: Operation.APPEND,
     Operation.SWAP: Operation.OVERWRITE,
-    Operation.ROLLBACK: Operation.OVERWRITE,
-    Operation.UNDO: Operation.OVERWRITE,
-    Operation.REVERT: Operation.OVERWRITE,
 }
-OF_THE_OWNER = frozenset({Operation.SHARE, Operation.WIDEN})
-"""Operations reserved for the agent that owns the block; a right to another's block is not enough."""
 
 _YES, _NO, _PARTNER, _HUMAN = Decision
 _RIGHTS = {  # in the order of _COLUMNS
@@ -81,9 +76,8 @@ _RIGHTS = {  # in the order of _COLUMNS
 
 def decide(permission: Permission, operation: Operation, *, own: bool = True) -> Decision:
     """Whether a permission allows an operation; decided only here. `own`: the block is the asking agent's."""
-    if operation in OF_THE_OWNER:
-        enough = (Permission.ADMIN,) if operation is Operation.WIDEN else (Permission.READ_WRITE, Permission.ADMIN)
-        return _YES if own and permission in enough else _NO
+    if operation is Operation.SHARE:  # a right to another's block is not enough
+        return _YES if own and permission in (Permission.READ_WRITE, Permission.ADMIN) else _NO
     return _RIGHTS[permission][_COLUMNS.index(_COUNTS_AS.get(operation, operation))]
 
 

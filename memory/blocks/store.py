@@ -46,10 +46,6 @@ class Limits(Struct, frozen=True):
     recent: int = 200
     keep: timedelta | None = None
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.recent < self.changes or self.size < 1:
-            raise ValueError(f"a document may have more changes than stay in it, and size >= 1, not {self}")
-
 
 USUAL = Limits()
 
@@ -63,10 +59,6 @@ class CheckpointPolicy(Struct, frozen=True):
     keep: int = 5
     """How many checkpoints are kept; at least 2, so that a bad one can be rebuilt."""
     limits: Limits = USUAL
-
-    def __post_init__(self) -> None:
-        if self.keep < 2 or self.updates < 1 or self.size < 1:
-            raise ValueError(f"checkpoints need updates >= 1, size >= 1 and keep >= 2, not {self}")
 
 
 DEFAULT_POLICY = CheckpointPolicy()

@@ -22,7 +22,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
 from memory.store.records import replace
-from texts import many
+from texts import gettext_noop, many
 
 
 def size_of(block: Block) -> str:
@@ -231,7 +231,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             require_allowed_label(label)
             block, done = blocks.create_block(tx, new, author.writer, author.now), "is there now"
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
-            tell_changed(tx, author, block, "create")
+            tell_changed(tx, author, block, gettext_noop("create"))
         case "change":
             made_of = None if arguments.made_of is None else plain_schema(arguments.made_of, arguments.field)
             new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind, made_of)
@@ -242,7 +242,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             block, done = blocks.restore_block(tx, author.agent, label, scope.audience, author.now), "is back"
             decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may bring it back may delete it
             require_yes(tx, author, block, BlockOperation.DELETE, decision)
-            tell_changed(tx, author, block, "restore")
+            tell_changed(tx, author, block, gettext_noop("restore"))
     return _used(block, line(f"block {block.label} {done}: {size_of(block)}"))
 
 
