@@ -29,7 +29,7 @@ def carina(folder: Path, *arguments: str, said: str | None = None, **more: str) 
 class Screen(pyte.Screen):
     """What is seen on a terminal; who asks it where the cursor is gets an answer."""
 
-    def __init__(self, columns: int, lines: int, answer: Callable[[str], None]) -> None:
+    def __init__(self, columns: int, lines: int, answer: Callable[[str], object]) -> None:
         super().__init__(columns, lines)
         self._answer = answer
 
@@ -78,12 +78,14 @@ class Terminal:
             self._read(0.2)
         return self.screen
 
-    def type(self, text: str) -> None:
+    def type(self, text: str, shows: str = "") -> str:
+        """Type, and wait until that is seen; gives what is seen then."""
         data = text.encode()
         for start in range(0, len(data), 1_000):  # what it writes meanwhile is taken, or both would wait
             os.write(self._ours, data[start : start + 1_000])
             if start:
                 self._read(0.01)
+        return self.shows(shows) if shows else ""
 
     def ended(self) -> int:
         """Wait for its end, reading what it writes as a terminal does; gives the exit code."""

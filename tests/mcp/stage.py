@@ -122,6 +122,16 @@ class Stage:
         await self.service.heard(said("how is the weather?", len(model.requests) + 1, place, speaker))
         return results(model.requests[-1])[-len(calls) :]
 
+    async def works(self, *calls: Call) -> bool:
+        """Whether each of the calls, made one after the other, did what was wanted."""
+        return all(ok for _text, ok in await self.asked(*calls))
+
+    async def refused(self, call: Call) -> str:
+        """Why a call did not do what was wanted."""
+        ((text, ok),) = await self.asked(call)
+        assert not ok
+        return text
+
     async def offered(self) -> dict[str, ToolSpec]:
         """The tools of the server as a model is shown them."""
         self.service.model.replies.append(says("Yes."))

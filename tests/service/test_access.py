@@ -56,16 +56,14 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     assert len(t.model.requests) == 1, "and no model was asked for her"
 
     listed = await t.olga.command("owner pair list")
-    assert listed.ephemeral
-    assert f"<@{t.ana.id}>" in listed.text
+    assert f"<@{t.ana.id}>" in listed.shown.text
     assert code not in listed.text, "the code comes from her, not from the list"
     refused(await t.ana.command("owner pair list"), "Only the owner may")
     refused(await t.ana.command("owner pair approve", {"code": code}), "Only the owner may")
     refused(await t.olga.command("owner pair approve", {"code": "ABCD-2345"}), "no open request with this code")
 
     approved = await t.olga.command("owner pair approve", {"code": f" {code.replace('-', '').lower()} "})
-    assert approved.ephemeral
-    assert f"(<@{t.ana.id}>) is now allowed" in approved.text
+    assert f"(<@{t.ana.id}>) is now allowed" in approved.shown.text
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
     assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
@@ -157,8 +155,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     refused(await t.ana.command("memory list", None, t.general), "You are blocked here")
     assert await t.ana.autocomplete("memory show", "label", "", t.general) == []
     own = await t.ana.command("privacy see")
-    assert own.ephemeral
-    assert "about you" in own.text
+    assert "about you" in own.shown.text
     await t.service.restart()
     assert "is allowed" in (await t.olga.command("owner people allow", {"person": t.ana})).text
     t.model.script(Answer("Here I am."), Answer("Here too."))

@@ -27,8 +27,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
         await t.ask(t.ana, t.general, "<@bot> hello")
     refused(await t.ana.command("admin cost"), "Only an admin may see what models cost")
     shown = await t.olga.command("admin cost")
-    assert shown.ephemeral
-    assert "openai:scripted: 3 calls" in shown.text
+    assert "openai:scripted: 3 calls" in shown.shown.text
     assert "price unknown" in shown.text
     assert "$" not in shown.text
     assert "Carina: 3 calls" in (await t.olga.command("admin cost", {"by": "agent"})).text
@@ -64,8 +63,7 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         assert [each.value for each in tools] == ["recall"]
 
         given = await t.olga.command("admin permits grant", {**wanted, "hours": 2}, here)
-        assert given.ephemeral
-        assert ", for a server; allowed by " in given.text
+        assert ", for a server; allowed by " in given.shown.text
         assert f"discord:{t.guild.id}" not in given.text
         assert "recall (operation='insert'), until <t:" in given.text
         t.model.script(Calls(keep(content)), Answer("At once."))
@@ -119,8 +117,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
             await t.olga.command("admin budget set", {"of": "guild"}), "Give a limit in dollars, in tokens, or both"
         )
         given = await t.olga.command("admin budget set", {"of": "constellation", "usd": 0.0})
-        assert given.ephemeral
-        assert given.text.startswith("The budget is set: everything together, today: $0.0000 of $0.00 left")
+        assert given.shown.text.startswith("The budget is set: everything together, today: $0.0000 of $0.00 left")
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
         assert told.text.startswith("Today's budget for answers is used up. Until ")

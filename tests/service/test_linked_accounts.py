@@ -28,8 +28,7 @@ async def linked(one: Person, other: Person) -> None:
     asked = await other.command("my link say", {"code": first})
     assert f"This code was given to <@{one.id}>" in asked.text
     done = await one.command("my link say", {"code": code_in(asked.text)})
-    assert done.ephemeral
-    assert done.text.startswith("Done. I now treat ")
+    assert done.shown.text.startswith("Done. I now treat ")
 
 
 async def told(t: Live, person: Person, text: str) -> None:

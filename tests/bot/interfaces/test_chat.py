@@ -267,8 +267,7 @@ def test_beside_a_running_service_it_ends_alone(
 ) -> None:
     with closing(Terminal(tmp_path, "chat")) as terminal:
         terminal.shows(START)
-        terminal.type("remember that my safe is under the stairs\n")
-        terminal.shows("I'll remember")
+        terminal.type("remember that my safe is under the stairs\n", "I'll remember")
         terminal.send_signal(number)
         assert terminal.ended() == 0
         assert_restored(terminal)

@@ -56,8 +56,7 @@ def test_it_begins_with_who_answers_and_one_line_on_the_missing_model(chat: Term
     assert seen.count("CARINA_MODEL") == 1
     assert "Reminders arrive while this chat is open." in seen
     assert "CARINA_HOME" in seen
-    chat.type("hello\r")
-    assert chat.shows("Hello! Good to see you").count("CARINA_MODEL") == 1
+    assert chat.type("hello\r", "Hello! Good to see you").count("CARINA_MODEL") == 1
     left(chat)
 
 
@@ -65,77 +64,62 @@ def test_what_is_typed_before_it_has_begun_is_said_and_shown_once(tmp_path: Path
     with closing(Terminal(tmp_path, "chat")) as terminal:
         while not (tmp_path / "data").is_dir():
             terminal.wait(0.01)
-        terminal.type("hello\r")
-        assert terminal.shows("Hello! Good").count("hello") == 1
+        assert terminal.type("hello\r", "Hello! Good").count("hello") == 1
         left(terminal)
 
 
 def test_a_line_is_edited_and_had_back_also_in_the_next_chat(chat: Terminal, tmp_path: Path) -> None:
-    chat.type("remember that my hat is green\x1b[D\x1b[D\x1b[D\x1b[D\x1b[Dred or \r")
-    chat.shows("I'll remember: your hat is red or green")
-    chat.type(UP)
-    chat.shows("> remember that my hat is red or green\n")
-    chat.type(DOWN + CTRL_R + "nothing like it" + CTRL_C + CTRL_R + "hat" + "\r" + "other \r")
-    chat.shows("I'll remember: your other hat is red or green")
+    chat.type(
+        "remember that my hat is green\x1b[D\x1b[D\x1b[D\x1b[D\x1b[Dred or \r",
+        "I'll remember: your hat is red or green",
+    )
+    chat.type(UP, "> remember that my hat is red or green\n")
+    chat.type(
+        DOWN + CTRL_R + "nothing like it" + CTRL_C + CTRL_R + "hat" + "\r" + "other \r",
+        "I'll remember: your other hat is red or green",
+    )
     left(chat)
     with closing(Terminal(tmp_path, "chat")) as again:
         again.shows(START)
-        again.type(UP)
-        again.shows("\n> remember that my other hat is red or green")
+        again.type(UP, "\n> remember that my other hat is red or green")
         left(again)
     assert not [path for path in (tmp_path / "data").iterdir() if "history" in path.name]
 
 
 def test_what_is_pasted_is_one_message_whatever_its_lines(chat: Terminal, tmp_path: Path) -> None:
-    chat.type(pasted("milk\neggs\r\nbread") + "\r")
-    chat.shows("That stays")
-    chat.type("one" + ALT_ENTER + "two\r")
-    chat.shows("(?s)That stays.*That stays")
+    chat.type(pasted("milk\neggs\r\nbread") + "\r", "That stays")
+    chat.type("one" + ALT_ENTER + "two\r", "(?s)That stays.*That stays")
     left(chat)
     assert said(tmp_path) == ["milk\neggs\nbread", "one\ntwo"]
 
 
 def test_a_very_long_paste_arrives_whole(chat: Terminal, tmp_path: Path) -> None:
     text = " ".join(f"word{number}" for number in range(11_000))
-    chat.type(pasted(text))
-    chat.shows("word10999")
-    chat.type("\r")
-    chat.shows("can't do that")
+    chat.type(pasted(text), "word10999")
+    chat.type("\r", "can't do that")
     left(chat)
     assert said(tmp_path) == [text]
 
 
 def test_commands_and_names_are_completed_and_done(chat: Terminal, tmp_path: Path) -> None:
-    chat.type("/tas")
-    chat.shows("/tasks +add, cancel, change, done, list")
-    chat.type("ks add buy oat milk\r")
-    chat.shows("Added: buy oat milk")
-    chat.type("/agent show ")
-    chat.shows(r"(?m)^ +Carina *$")
-    chat.type(TAB)
-    chat.shows("> /agent show Carina")
+    chat.type("/tas", "/tasks +add, cancel, change, done, list")
+    chat.type("ks add buy oat milk\r", "Added: buy oat milk")
+    chat.type("/agent show ", r"(?m)^ +Carina *$")
+    chat.type(TAB, "> /agent show Carina")
     chat.type(TAB)  # the only one there is: it stays
-    chat.type("\r")
-    chat.shows("audience = ")
-    chat.type("/tasks list\r")
-    chat.shows("(?s)> /tasks list.*buy oat milk")
-    chat.type("/nonsense\r")
-    chat.shows("There is no /nonsense")
-    chat.type("clear\r")
-    chat.shows(r"\A>\s*\nCarina · offline")
+    chat.type("\r", "audience = ")
+    chat.type("/tasks list\r", "(?s)> /tasks list.*buy oat milk")
+    chat.type("/nonsense\r", "There is no /nonsense")
+    chat.type("clear\r", r"\A>\s*\nCarina · offline")
     left(chat)
     assert said(tmp_path) == []
 
 
 def test_a_command_that_asks_is_answered_in_the_chat(chat: Terminal, tmp_path: Path) -> None:
-    chat.type("remember that my hat is red\r")
-    chat.shows("I'll remember")
-    chat.type("/privacy erase\r")
-    chat.shows(r"\[y/N\]")
-    chat.type("perhaps\r")
-    chat.shows(r"(?s)\[y/N\] perhaps.*\[y/N\]")
-    chat.type("n\r")
-    chat.shows("Nothing was done")
+    chat.type("remember that my hat is red\r", "I'll remember")
+    chat.type("/privacy erase\r", r"\[y/N\]")
+    chat.type("perhaps\r", r"(?s)\[y/N\] perhaps.*\[y/N\]")
+    chat.type("n\r", "Nothing was done")
     left(chat)
     assert len(said(tmp_path)) == 1
 
@@ -148,10 +132,8 @@ def test_words_that_leave_are_no_messages(chat: Terminal, tmp_path: Path, word: 
 
 
 def test_ctrl_c_empties_the_line_and_leaves_when_it_is_pressed_again(chat: Terminal, tmp_path: Path) -> None:
-    chat.type("half a line")
-    chat.shows("> half a line")
-    chat.type(CTRL_C)
-    assert "half a line" not in chat.shows("Press Ctrl-C again to leave")
+    chat.type("half a line", "> half a line")
+    assert "half a line" not in chat.type(CTRL_C, "Press Ctrl-C again to leave")
     chat.type(CTRL_C)
     assert chat.ended() == 0
     assert said(tmp_path) == []
@@ -191,8 +173,7 @@ def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path)
     (tmp_path / "carina.toml").write_text('[[agents]]\nname = "Carina"\ndescription = "Knows plants"\n', "utf-8")
     with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
         terminal.shows("carina.toml was changed")
-        terminal.type("/config apply\r")
-        terminal.shows("Changed agent Carina.")
+        terminal.type("/config apply\r", "Changed agent Carina.")
         left(terminal)
 
 
@@ -225,8 +206,7 @@ def test_ctrl_z_stops_the_chat_and_back_in_it_the_line_is_there(tmp_path: Path) 
 def test_a_terminal_of_any_size_is_enough(tmp_path: Path, size: tuple[str, str]) -> None:
     with closing(Terminal(tmp_path, "chat", LINES=size[0], COLUMNS=size[1])) as terminal:
         terminal.shows("> ?\n")
-        terminal.type("hello\r")
-        terminal.shows("Hello! Good")
+        terminal.type("hello\r", "Hello! Good")
         left(terminal)
 
 
@@ -273,8 +253,7 @@ def test_without_colors_and_without_unicode_nothing_else_is_shown(tmp_path: Path
     more = {"NO_COLOR": "1", "PYTHONIOENCODING": encoding}
     with closing(Terminal(tmp_path, "chat", **more)) as terminal:
         terminal.shows(r"Carina \| offline \| terminal")
-        terminal.type("help\r")
-        terminal.shows("German and Japanese")
+        terminal.type("help\r", "German and Japanese")
         left(terminal)
         assert terminal.everything.replace("\ufffd", "").isascii(), "it would not be read in that encoding"
         assert not re.search(r"\x1b\[[\d;]*3[0-7][\d;]*m", terminal.everything)
@@ -309,6 +288,5 @@ def test_a_chat_that_is_left_while_the_service_is_gone_shows_what_was_not_sent(t
         terminal.shows(START)
         service.terminate()
         terminal.shows("The service has stopped")
-        terminal.type("my hat is red\r" + CTRL_D)
-        terminal.shows("Not sent: my hat is red")
+        terminal.type("my hat is red\r" + CTRL_D, "Not sent: my hat is red")
         assert terminal.ended() == 0

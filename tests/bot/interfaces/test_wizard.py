@@ -197,10 +197,8 @@ def test_with_a_yes_it_starts_with_the_system(tmp_path: Path) -> None:
             terminal.shows(f"{question}[^\n]*:")
             terminal.type("\r")
         terminal.shows("Start Carina automatically[^\n]*:")
-        terminal.type("y\r")
-        terminal.shows("Write this file and start the service\\?")
-        terminal.type("y\r")
-        terminal.shows("0 problems|to look at")
+        terminal.type("y\r", "Write this file and start the service\\?")
+        terminal.type("y\r", "0 problems|to look at")
         assert terminal.ended() == 0
     unit = home / ".config" / "systemd" / "user" / "carina.service"
     assert f"WorkingDirectory={folder}" in unit.read_text("utf-8")
@@ -213,8 +211,7 @@ def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_agai
             terminal.shows(f"{question}[^\n]*:")
             terminal.type(f"{answer}\r")
         terminal.shows("'blah' is not available")
-        terminal.type("openai:small\r")
-        terminal.shows("Key for openai:")
+        terminal.type("openai:small\r", "Key for openai:")
         terminal.type(CTRL_C)
         assert terminal.ended() == 1
     assert list(tmp_path.iterdir()) == []

@@ -35,8 +35,7 @@ async def through(t: Live) -> None:
 async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     side = t.guild.text_channel("side")
     seen = await t.olga.command("admin mode channel", None, side)
-    assert seen.ephemeral
-    assert "**mention**" in seen.text
+    assert "**mention**" in seen.shown.text
     assert "by default" in seen.text
     refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
     done = await t.olga.command("admin mode channel", {"mode": "open"}, side)

@@ -92,8 +92,7 @@ async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_
     names = [each.value for each in await t.olga.autocomplete("memory undo", "label", "persona", t.general)]
     assert names == ["persona"]
     done = await memory(t.olga, "undo", t.general, label="persona")
-    assert done.ephemeral
-    assert "Undone: change" in done.text
+    assert "Undone: change" in done.shown.text
     assert "BBBB" in (await memory(t.olga, "show", t.general, label="persona")).text
     assert "Redone: change" in (await memory(t.olga, "undo", t.general, label="persona", redo=True)).text
     assert "zzz" in (await memory(t.olga, "show", t.general, label="persona")).text
