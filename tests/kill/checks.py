@@ -1,7 +1,6 @@
 """What must hold after the last restart: on the server and in the store."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from sources.discord.markup import units
 from sources.text import sendable, split_text
 from tests.kill.harness import Case
 from tests.kill.scenarios import Question, Scenario
+from tests.wire import until
 from tests.wire.discord import Channel
 from tests.wire.discord.messages import DEFAULT, REPLY
 
 SETTLE_SECONDS = 60.0
-LOOK_SECONDS = 0.05
 
 
 class Store:
@@ -46,15 +45,6 @@ class Store:
                    AND (status IN ('pending', 'sending') OR (kind = 'preview' AND status = 'sent'))"""
             ),
         }
-
-
-async def until(true: Callable[[], bool], seconds: float, what: Callable[[], str]) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            while not true():
-                await asyncio.sleep(LOOK_SECONDS)
-    except TimeoutError:
-        raise AssertionError(what()) from None
 
 
 async def settled(case: Case, seconds: float = SETTLE_SECONDS) -> Store:

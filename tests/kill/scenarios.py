@@ -281,18 +281,8 @@ PLACES = (
     ),
     _again(
         "first_start",
-        points=frozenset(
-            {
-                "constellation.ensure",
-                "constellation.seed",
-                "constellation.bind",
-                "job.built_in",
-                "cursor.note",
-                "discord.login",
-                "discord.session_starts",
-                "discord.sync_commands",
-            }
-        ),
+        points=frozenset({"constellation.ensure", "constellation.seed", "constellation.bind", "job.built_in"})
+        | {"cursor.note", "discord.login", "discord.session_starts", "discord.sync_commands"},
         toml=TOML + '[[groups]]\nname = "Main"\nplaces = ["terminal:local"]\n',
         fresh=True,
     ),

@@ -201,7 +201,7 @@ def pauses(here: Harness, _user: User) -> None:
 
 
 Away: TypeAlias = Callable[[Harness, User], None]
-AWAY: list[Away] = [opts_out, blocks, mutes, hides]
+AWAY: list[Away] = [opts_out, denies, blocks, mutes, hides]
 
 
 def delivery(place: PlaceId, text: str, reply_to: str = "", **more: Any) -> Delivery:

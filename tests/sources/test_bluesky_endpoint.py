@@ -212,14 +212,6 @@ async def test_nothing_is_answered_to_ourselves(here: Harness) -> None:
         await here.source().endpoint.send(delivery(place(own), "hello me", message(own)))
 
 
-async def test_only_who_is_answered_is_woken(here: Harness) -> None:
-    asked = here.mention("hi")
-    row = delivery(place(asked), "@ana.test ask @bob.test", message(asked))
-    await here.source().endpoint.send(replace(row, may_mention=(PersonId(f"bluesky:{here.ana.did}"),)))
-    (facet,) = here.bot.posts[0].record["facets"]
-    assert facet["features"][0]["did"] == here.ana.did
-
-
 async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Harness) -> None:
     endpoint = here.source().endpoint
     asked = here.mention("hi")

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sources.base import Kind
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.subscriptions import Subscription
 from tests.sources.bluesky_stage import AWAY, Away, Harness, ground
+from tests.wire import until
 
 THREAD = "app.bsky.feed.getPostThread"
 
@@ -41,12 +42,6 @@ async def running(here: Harness, made: BlueskySource) -> AsyncIterator[BlueskySo
     finally:
         task.cancel()
         await asyncio.wait([task])
-
-
-async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not true():
-            await asyncio.sleep(0.01)
 
 
 async def settled(here: Harness) -> None:

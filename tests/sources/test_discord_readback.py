@@ -1,7 +1,7 @@
 """What could not be read back at once is read later, and whose direct messages nobody knows of are looked for."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id
 from sources.discord.wiring import StoredMessage
 from tests.sources.running import Ear, KeptGaps, connected
+from tests.wire import until
 from tests.wire.discord import GuildChannel, Person
 from tests.wire.discord.server import DiscordServer
 
@@ -31,13 +32,6 @@ def channel(server: DiscordServer, name: str = "general") -> GuildChannel:
 
 def history(of: GuildChannel) -> str:
     return f"/channels/{of.id}/messages"
-
-
-async def until(find: Callable[[], object]) -> None:
-    """Wait for what the server does not tell of."""
-    async with asyncio.timeout(20):
-        while not find():
-            await asyncio.sleep(0.02)
 
 
 async def heard_before(ana: Person, general: GuildChannel) -> Ear:

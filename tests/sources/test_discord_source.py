@@ -20,18 +20,11 @@ from tests.sources.running import Ear, commands, connected, home
 from tests.wire.discord.server import DiscordServer
 
 
-async def test_a_token_that_is_revoked_while_connected_says_so(server: DiscordServer) -> None:
+@pytest.mark.parametrize(("code", "words"), [(4004, "refused the token"), (4013, "4013")])
+async def test_a_fatal_close_is_told(server: DiscordServer, code: int, words: str) -> None:
     async with connected(server) as running:
-        server.faults.close(4004)
-        with pytest.raises(SourceRefused, match="refused the token"):
-            async with asyncio.timeout(10):
-                await running.task
-
-
-async def test_a_fatal_close_is_told(server: DiscordServer) -> None:
-    async with connected(server) as running:
-        server.faults.close(4013)
-        with pytest.raises(SourceRefused, match="4013"):
+        server.faults.close(code)
+        with pytest.raises(SourceRefused, match=words):
             async with asyncio.timeout(10):
                 await running.task
 

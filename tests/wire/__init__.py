@@ -1,6 +1,8 @@
 """Servers that the program talks to over sockets, as Discord, Bluesky and a model would."""
 
+import asyncio
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 LAUNCH = Path(__file__).parent / "launch"
@@ -18,3 +20,15 @@ def bound(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.bind(("127.0.0.1", port))
     return made
+
+
+async def until(
+    true: Callable[[], object], seconds: float = PATIENCE, what: Callable[[], str] = lambda: "it does not come true"
+) -> None:
+    """Wait for what no server tells of; an AssertionError that says what is missing ends it."""
+    try:
+        async with asyncio.timeout(seconds):
+            while not true():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise AssertionError(what()) from None

@@ -9,7 +9,7 @@ from typing import Any
 
 import discord
 
-from tests.wire import PATIENCE
+from tests.wire import PATIENCE, until
 from tests.wire.discord import DiscordServer, GuildChannel, Message
 
 
@@ -51,9 +51,7 @@ class Stage:
         with self.server.patched():
             task = asyncio.create_task(self.bot.start(self.server.token))
             try:
-                async with asyncio.timeout(PATIENCE):
-                    while not self.bot.is_ready():
-                        await asyncio.sleep(0.01)
+                await until(self.bot.is_ready)
                 yield self.bot
             finally:
                 await self.bot.close()

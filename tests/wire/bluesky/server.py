@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from tests.wire import PATIENCE, bound
+from tests.wire import PATIENCE
 from tests.wire.bluesky.chat import Chat
 from tests.wire.bluesky.jetstream import METHOD
 from tests.wire.bluesky.world import Invalid, Json, Post, User, World
@@ -30,8 +30,6 @@ class BlueskyServer(World):
         self.chat = Chat()
         self.calls: list[str] = []
         """Every call that was answered or refused, by its method."""
-        self.spans: list[tuple[str, float, float]] = []
-        """The same with when each came and when it was answered, on `time.monotonic`."""
         self.faults: dict[str, deque[int | str]] = {}
         """By method: statuses to answer instead, "after" to do it and break the connection, "hang" to say nothing."""
         self.headers: dict[str, dict[str, str]] = {}
@@ -39,43 +37,28 @@ class BlueskyServer(World):
         self.page = 50
         self.limits: list[int] = []
         """How many notifications were asked for, each time."""
-        self.token_seconds = 7_200.0
         self.revoked: set[str] = set()
         self.expired: set[str] = set()
         self.problems: list[str] = []
         self._tokens: dict[str, tuple[str, str]] = {}
         self._changed = asyncio.Condition()
-        self._runner: web.AppRunner | None = None
-        self._waiting = bound(0)
 
     @classmethod
     @asynccontextmanager
     async def start(cls) -> AsyncIterator[Self]:
         server = cls()
-        await server.up()
+        app = web.Application()
+        app.router.add_get(f"/xrpc/{METHOD}", server.jetstream.answer)
+        app.router.add_route("*", "/xrpc/{method}", server._answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
         try:
             yield server
         finally:
-            await server.down()
-            server._waiting.close()
-
-    async def up(self) -> None:
-        """Answer, on the same port as before if there was one."""
-        app = web.Application()
-        app.router.add_get(f"/xrpc/{METHOD}", self.jetstream.answer)
-        app.router.add_route("*", "/xrpc/{method}", self._answer)
-        self._runner = runner = web.AppRunner(app, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.SockSite(runner, self._waiting).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-
-    async def down(self) -> None:
-        """Answer nothing any more; what stands there stays."""
-        await self.jetstream.cut()
-        if self._runner is not None:
-            port = self._runner.addresses[0][1]
-            await self._runner.cleanup()
-            self._runner, self._waiting = None, bound(port)
+            await server.jetstream.cut()
+            await runner.cleanup()
 
     def fail(self, method: str, *outcomes: int | str, headers: dict[str, str] | None = None) -> None:
         """Answer the next calls of a method so."""
@@ -98,7 +81,7 @@ class BlueskyServer(World):
     # ------------------------------------------------------------------ calls
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        method, came = request.match_info["method"], time.monotonic()
+        method = request.match_info["method"]
         faults = self.faults.get(method)
         fault = faults.popleft() if faults else None
         try:
@@ -117,7 +100,6 @@ class BlueskyServer(World):
         finally:
             async with self._changed:
                 self.calls.append(method)
-                self.spans.append((method, came, time.monotonic()))
                 self._changed.notify_all()
 
     async def _done(self, method: str, request: web.Request) -> Json:
@@ -147,7 +129,7 @@ class BlueskyServer(World):
         return self.users[did]
 
     def session(self, user: User) -> Json:
-        tokens = {kind: _token(user.did, kind, self.token_seconds) for kind in ("access", "refresh")}
+        tokens = {kind: _token(user.did, kind) for kind in ("access", "refresh")}
         self._tokens |= {token: (user.did, kind) for kind, token in tokens.items()}
         return {
             "did": user.did,
@@ -291,10 +273,10 @@ def _bearer(request: web.Request) -> str:
     return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
-def _token(did: str, kind: str, seconds: float) -> str:
+def _token(did: str, kind: str) -> str:
     """What looks like a token of the real server, so that the library can read when it runs out."""
     claims: dict[str, Any] = {"sub": did, "scope": f"com.atproto.{kind}", "jti": str(next(_SERIAL))}
-    claims |= {"iat": int(time.time()), "exp": int(time.time() + seconds)}
+    claims |= {"iat": int(time.time()), "exp": int(time.time()) + 7_200}
     parts = [{"alg": "none", "typ": "JWT"}, claims]
     return ".".join(
         [*(base64.urlsafe_b64encode(json.dumps(each).encode()).decode().rstrip("=") for each in parts), "c2ln"]

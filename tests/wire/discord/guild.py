@@ -21,7 +21,7 @@ class Guild:
         self.world = world
         self.id = next(world.ids)
         self.name = name
-        self.everyone = Role(self.id, "@everyone", permissions.bits(permissions.PLAIN))
+        self.everyone = Role(self.id, "@everyone", permissions.bits(permissions.PLAIN.split()))
         self.roles: list[Role] = [self.everyone]
         self.members: dict[int, Member] = {}
         self.channels: list[GuildChannel] = []

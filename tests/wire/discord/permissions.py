@@ -17,21 +17,9 @@ VIEW = bits(["view_channel"])
 ADMINISTRATOR = bits(["administrator"])
 
 PLAIN = (
-    "create_instant_invite",
-    "add_reactions",
-    "view_channel",
-    "send_messages",
-    "embed_links",
-    "attach_files",
-    "read_message_history",
-    "external_emojis",
-    "connect",
-    "speak",
-    "change_nickname",
-    "use_application_commands",
-    "create_public_threads",
-    "create_private_threads",
-    "send_messages_in_threads",
+    "create_instant_invite add_reactions view_channel send_messages embed_links attach_files read_message_history "
+    "external_emojis connect speak change_nickname use_application_commands create_public_threads "
+    "create_private_threads send_messages_in_threads"
 )
 """What @everyone may do in a new guild."""
 
