@@ -335,27 +335,31 @@ R = TypeVar("R", bound=Row)
 
 
 class Entry(Result, Generic[R]):
-    """One thing, with a word on what was done with it."""
+    """One thing, with a word on what was done with it, and perhaps a line `more`."""
 
     done: str = Field(exclude=True)
     row: R
+    more: str = Field(default="", exclude=True)
 
     def lines(self, markup: Markup) -> list[str]:
-        return [f"{self.done}: {self.row.line(markup)}"]
+        return [f"{self.done}: {self.row.line(markup)}", *filter(None, [markup.text(self.more)])]
 
 
 class Listing(Result, Generic[R]):
-    """Several things; without any, `empty` is said."""
+    """Several things and perhaps a line `more`; without any, `empty` is said."""
 
+    mark: ClassVar[str] = "- "
     rows: tuple[R, ...]
     empty: str = Field(default="", exclude=True)
+    more: str = Field(default="", exclude=True)
 
     @classmethod
-    def of(cls, rows: Iterable[R], empty: str = "") -> Self:
-        return cls(rows=tuple(rows), empty=empty)
+    def of(cls, rows: Iterable[R], empty: str = "", more: str = "") -> Self:
+        return cls(rows=tuple(rows), empty=empty, more=more)
 
     def lines(self, markup: Markup) -> list[str]:
-        return [f"- {row.line(markup)}" for row in self.rows] or [_(self.empty)]
+        told = [f"{self.mark}{row.line(markup)}" for row in self.rows]
+        return [*told, *filter(None, [self.more])] if told else [_(self.empty)]
 
     def data(self) -> Any:
         return [row.model_dump(mode="json") for row in self.rows]
@@ -364,5 +368,4 @@ class Listing(Result, Generic[R]):
 class Lines(Listing[R], Generic[R]):
     """Several things, each on a line of its own."""
 
-    def lines(self, markup: Markup) -> list[str]:
-        return [row.line(markup) for row in self.rows] or [_(self.empty)]
+    mark: ClassVar[str] = ""

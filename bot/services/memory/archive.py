@@ -147,14 +147,6 @@ class SeenBlock(Row):
         )
 
 
-class Context(Listing[SeenBlock]):
-    def lines(self, markup: Markup) -> list[str]:
-        lines = super().lines(markup)
-        total = sum(row.tokens for row in self.rows)
-        more = _("- about {total} tokens in total, before the conversation", total=number_text(total))
-        return [*lines, more] if self.rows else lines
-
-
 class Archive(MemoryService, frozen=True):
     titles: ClassVar = {"archival": "Manage long-term memory entries"}
 
@@ -231,14 +223,16 @@ class Archive(MemoryService, frozen=True):
 
     @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
     @reads
-    def show_context(self, rows: Rows, caller: Caller) -> Context:
+    def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
         scope = caller.scope if caller.here is None else caller.here.scope
-        found = (
+        found = [
             SeenBlock.of(rows, agent, block, scope)
             for agent in agents.agents(rows)
             for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
-        )
-        return Context.of(found, _("There are no blocks here."))
+        ]
+        total = number_text(sum(row.tokens for row in found))
+        more = _("- about {total} tokens in total, before the conversation", total=total)
+        return Listing.of(found, _("There are no blocks here."), more)
 
     @suggestions("entries")
     async def suggest(self, caller: Caller) -> Listing[EntryRow]:

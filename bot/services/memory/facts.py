@@ -103,14 +103,6 @@ class FactRow(Row):
         return self.told(markup, "{written} ({sessions}{shared}){id}" if often else "{written}{id}", shared=shared)
 
 
-class CorrectedFact(Entry[FactRow]):
-    also: str = Field(exclude=True)
-    """Where the old words stay."""
-
-    def lines(self, markup: Markup) -> list[str]:
-        return [*super().lines(markup), *([markup.text(self.also)] if self.also else ())]
-
-
 class Facts(MemoryService, frozen=True):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
@@ -147,7 +139,7 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
     @writes
-    def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> CorrectedFact:
+    def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
         old = self._changeable(tx, caller, fact, Change.CORRECT)
         said = _statement(text, old.category)
@@ -155,7 +147,7 @@ class Facts(MemoryService, frozen=True):
         source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
         also = _also_kept(tx, old, caller.scope)
         facts.forget(tx, old.id)
-        return CorrectedFact(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)), also=also)
+        return Entry(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)), more=also)
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, CHANGES)
     @writes

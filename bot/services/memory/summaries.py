@@ -55,9 +55,6 @@ _Of = Annotated[
 _Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
-_LASTING = gettext_noop(
-    "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay removed."
-)
 _log = Log("bot.services.memory.summaries")
 _Night = Annotated[
     str,
@@ -229,11 +226,6 @@ class UndoneRow(Row):
         return self.told(markup, "{what}: {state} ({text})", state=_(self.state))
 
 
-class UndoneChanges(Listing[UndoneRow]):
-    def lines(self, markup: Markup) -> list[str]:
-        return [*super().lines(markup), *([_(_LASTING)] if self.rows else [])]
-
-
 class ChangeReport(MemoryService, frozen=True):
     zone: str
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
@@ -259,7 +251,7 @@ class ChangeReport(MemoryService, frozen=True):
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
     async def undo(
         self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
-    ) -> UndoneChanges:
+    ) -> Listing[UndoneRow]:
         """All in one unit of work; what somebody changed since stays, and is named."""
         period = self._period(night)
 
@@ -283,7 +275,11 @@ class ChangeReport(MemoryService, frozen=True):
         back = sum(item.state != "left" for item in done)
         who = caller.approver
         _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
-        return UndoneChanges.of(done, _("There is nothing to undo."))
+        lasting = _(
+            "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay "
+            "removed."
+        )
+        return Listing.of(done, _("There is nothing to undo."), lasting)
 
     @suggestions("nights")
     @reads

@@ -118,14 +118,6 @@ class WaitingRow(Row):
     phrase = gettext_noop("{person} as {name}, until {until}")
 
 
-class WaitingPeople(Listing[WaitingRow]):
-    def lines(self, markup: Markup) -> list[str]:
-        full = [
-            _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=access.MOST_OPEN)
-        ]
-        return [*super().lines(markup), *(full if len(self.rows) >= access.MOST_OPEN else ())]
-
-
 class RuleRow(Row):
     """Somebody who was let in or shut out; without a time that stands in the configuration."""
 
@@ -224,9 +216,11 @@ class Access:
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
     @reads
-    def list_waiting(self, rows: Rows, _caller: Caller) -> WaitingPeople:
-        found = map(WaitingRow.from_record, access.waiting(rows, self.clock()))
-        return WaitingPeople.of(found, _("There are no pairing requests."))
+    def list_waiting(self, rows: Rows, _caller: Caller) -> Listing[WaitingRow]:
+        most, found = access.MOST_OPEN, access.waiting(rows, self.clock())
+        full = _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=most)
+        more = full if len(found) >= most else ""
+        return Listing.of(map(WaitingRow.from_record, found), _("There are no pairing requests."), more)
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> ActionReport:
