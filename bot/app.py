@@ -187,6 +187,6 @@ def _connect(
             front: Front = importlib.import_module(_FRONT_ENDS[name]).connect(config, served, services)
             found.append(front)
         else:
-            services.front_ends.connected.words[name] = lambda: _(_NOT_CONNECTED)
-            services.front_ends.connected.beside[name] = lambda: False
+            served.shared.fronts.words[name] = lambda: _(_NOT_CONNECTED)
+            served.shared.fronts.beside[name] = lambda: False
     return tuple(found)

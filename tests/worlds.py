@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from bot.agents.budgets import Budgets
-from bot.agents.deps import QueryMeaning, TypingPeople
+from bot.agents.deps import QueryMeaning
 from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search import Where
@@ -30,7 +30,7 @@ from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal
 from bot.services.memory.search import Search, SearchResults, SearchTerms
 from bot.services.memory.upkeep import Upkeep
 from bot.services.people.people import Accounts
-from bot.services.system.front_ends import FrontEnds, FrontEndStates
+from bot.services.system.front_ends import FrontEndStates
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.embedding import Embedding
 from bot.upkeep.runs import UpkeepRun
@@ -333,10 +333,8 @@ class Run:
             for row in await self.service.rows(sql):
                 where = self.seen.secret if row["audience"] in theirs else self.seen.elsewhere
                 where.append(repr(as_dict(row)))
-        states = FrontEndStates()
-        around = self.service.clock, TypingPeople(), states
-        front_ends = FrontEnds(self.service.home, self.service.database, self.service.constellations, *around)
-        status = QUIET(front_ends, "home", "scripted:one", self.service.clock())
+        around = self.service.database, self.service.clock, FrontEndStates()
+        status = QUIET(*around, "home", "scripted:one", self.service.clock())
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood, none_of_folders)
         self.seen.elsewhere.append(repr((await status.show(owner_at_terminal())).agents))

@@ -50,7 +50,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     """The Bluesky front end; it connects when its source runs."""
     here, accounts = _Here(config, served), served.shared.accounts
     source = BlueskySource(settings_of(config), _wiring(services, here))
-    services.front_ends.connected.words[NAME] = lambda: "; ".join(filter(None, (_words(source), accounts.state(NAME))))
+    served.shared.fronts.words[NAME] = lambda: "; ".join(filter(None, (_words(source), accounts.state(NAME))))
 
     def more() -> tuple[str, ...]:
         return source.direct.words, source.subscription.words
@@ -177,8 +177,8 @@ def _wiring(services: Services, here: _Here) -> Wiring:
         held=here.held,
         withdraw=here.withdraw,
         suspect=here.suspect,
-        mark=services.front_ends.mark,
-        set_mark=services.front_ends.set_mark,
+        mark=here.served.shared.constellations.position,
+        set_mark=here.served.shared.constellations.note_position,
         settled=services.privacy.eraser.settle,
         opt=here.opt,
         answered=here.answered,

@@ -93,7 +93,7 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
             if row is not None and row.over:
                 break
     await services.runtime.delivered(PLACE.id)
-    now = services.front_ends.clock()
+    now = services.approvals.clock()
 
     def take(tx: Tx) -> str:
         said = answers_of(tx, row)

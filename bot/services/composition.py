@@ -69,7 +69,7 @@ from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status
 from bot.services.system.backups import Backups, Databases
 from bot.services.system.configuration import ConfigurationFile, Settings
-from bot.services.system.front_ends import AgentChats, FrontEnds, FrontEndStates, Gaps
+from bot.services.system.front_ends import AgentChats, FrontEndStates, Gaps, HeardPlaces
 from bot.services.system.halt import Halt, Restart
 from bot.services.system.inbox import GivenUpMessages, Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
@@ -145,7 +145,8 @@ class Services(Struct, frozen=True):
     access: Access
     places: Places
     schedule: Schedule
-    front_ends: FrontEnds
+    heard_places: HeardPlaces
+    fronts: FrontEndStates
     embedding: Embedding
     talking: AgentChats
     data_sources: SourceSettings
@@ -263,12 +264,9 @@ class _Maker:
         spending = Spending(self.database, clock, deps.budgets)
         await spending.load(at_start=not at_rest)
         jobs = self._jobs(approvals, deps)
-        front_ends = FrontEnds(
-            self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
-        )
         resume, fronts = (runtime.resume, self.served.release), tuple(shared.config.sources)
         data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, *resume, places, fronts)
-        status = self._status(front_ends, answers.embedding)
+        status = self._status(answers.embedding)
         if not at_rest:
             await jobs.schedule.prepare()
             self._keep_up(answers, jobs.schedule)
@@ -282,7 +280,8 @@ class _Maker:
             access=self.served.access,
             places=places,
             schedule=jobs.schedule,
-            front_ends=front_ends,
+            heard_places=HeardPlaces(self.constellation.id, shared.constellations),
+            fronts=shared.fronts,
             embedding=answers.embedding,
             talking=AgentChats(approvals, places, receive),
             data_sources=data_sources,
@@ -412,10 +411,12 @@ class _Maker:
     def _go_on(self, runtime: ConstellationRuntime, name: str, work: Work) -> None:
         runtime.keep(f"{name} of {self.constellation.name}" if self._origin else name, work)
 
-    def _status(self, front_ends: FrontEnds, embedding: Embedding) -> Status:
+    def _status(self, embedding: Embedding) -> Status:
         shared, config = self.shared, self.shared.config
         return Status(
-            front_ends,
+            self.database,
+            shared.clock,
+            shared.fronts,
             self.constellation.name,
             config.model.default,
             shared.started,

@@ -18,12 +18,12 @@ from bot.models.health import ModelHealth
 from bot.services.caller import Caller, Via
 from bot.services.registry import Options, operation
 from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
-from bot.services.system.front_ends import FrontEnds
+from bot.services.system.front_ends import FrontEndStates
 from memory import agents
 from memory.blocks.repair import damage_since
 from memory.queue import follow_ups, gaps, inbox, outbox
-from memory.store.clock import from_text
-from memory.store.database import Rows
+from memory.store.clock import Clock, from_text
+from memory.store.database import Database, Rows
 from texts import language, source
 
 _EXAMINES = Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=120.0)
@@ -64,7 +64,9 @@ class Status(Struct, frozen=True):
     The functions return the status of a part for a person; empty if there is nothing to report.
     """
 
-    front_ends: FrontEnds
+    database: Database
+    clock: Clock
+    fronts: FrontEndStates
     constellation: str
     default_model: str
     started: datetime
@@ -83,9 +85,8 @@ class Status(Struct, frozen=True):
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(running=True))
     async def show(self, _caller: Caller) -> ServiceStatus:
-        database, connected = self.front_ends.database, self.front_ends.connected
-        since = self.front_ends.clock() - _DAMAGE_SHOWN
-        found, counts, damage, embedding, unread = await database.read(
+        fronts, since = self.fronts, self.clock() - _DAMAGE_SHOWN
+        found, counts, damage, embedding, unread = await self.database.read(
             lambda rows: (
                 agents.agents(rows),
                 _counts(rows),
@@ -100,8 +101,8 @@ class Status(Struct, frozen=True):
             constellation=self.constellation,
             started=self.started,
             agents=models,
-            fronts={name: state() for name, state in connected.words.items()},
-            ready={name: ready() for name, ready in {**connected.ready, **connected.beside}.items()},
+            fronts={name: state() for name, state in fronts.words.items()},
+            ready={name: ready() for name, ready in {**fronts.ready, **fronts.beside}.items()},
             models=tuple(map(ModelState.of, self.model_health(models.values()))),
             not_configured=dict(self.unset),
             damage=tuple(each.words for each in damage),

@@ -59,7 +59,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
         if interaction.channel is None:
             return []
         async with served.at(bindings_of(channel_info(interaction.channel, interaction.user.id))) as services:
-            agents, groups = services.front_ends.agent_names, services.places.groups
+            agents, groups = services.talking.names, services.places.groups
             found = await agents() if kind == "agent" else [each.name for each in await groups()]
         return [(name, name) for name in dict.fromkeys(found)]
 

@@ -44,20 +44,20 @@ _BEGUN = "discord.begun"
 
 def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
     """The Discord front end; nothing is connected before its source runs."""
-    clock, accounts = served.shared.clock, served.shared.accounts
-    front_ends, access = services.front_ends, services.access
-    ignored, keeps = served.shared.choices.ignored, keeping(services.registry)
+    shared, access = served.shared, services.access
+    clock, accounts, marks = shared.clock, shared.accounts, shared.constellations
+    ignored, keeps = shared.choices.ignored, keeping(services.registry)
 
     async def recent(place: PlaceId) -> Sequence[StoredMessage]:
-        found = await front_ends.recent(place, _COMPARED)
+        found = await services.heard_places.recent(place, _COMPARED)
         return [StoredMessage(row.external_id or "", text_mark(row.text)) for row in found]
 
     async def listens_from() -> int:
         """When the bot first set out to connect, as Discord writes times."""
-        stored = await front_ends.mark(_BEGUN)
+        stored = await marks.position(_BEGUN)
         if stored is None:
             stored = str(discord.utils.time_snowflake(clock()))
-            await front_ends.set_mark(_BEGUN, stored)
+            await marks.note_position(_BEGUN, stored)
         return int(stored)
 
     async def never_wrote() -> Mapping[PersonId, datetime | None]:
@@ -70,7 +70,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         return await services.gaps.never_wrote([each for each in named if not ignored(each)])
 
     wiring = Wiring(
-        cursors=functools.partial(front_ends.cursors, "discord"),
+        cursors=functools.partial(services.heard_places.cursors, "discord"),
         recent=recent,
         never_wrote=never_wrote,
         gaps=services.gaps,
@@ -79,8 +79,8 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         reachable=functools.partial(served.router.reachable, "discord"),
         commands=Offered(
             install=lambda tree: _install(tree, served, services.registry.operations, settings),
-            synced=functools.partial(front_ends.mark, _MARK),
-            note=functools.partial(front_ends.set_mark, _MARK),
+            synced=functools.partial(marks.position, _MARK),
+            note=functools.partial(marks.note_position, _MARK),
             barred=lambda interaction: refusal(interaction, settings, ignored, keeps),
             language=lambda interaction: accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
@@ -90,16 +90,16 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         unknown_wrote=lambda unknown: None if accounts.is_paused("discord") else access.unknown_wrote(unknown),
         clock=clock,
         paused=functools.partial(accounts.is_paused, "discord"),
-        types=front_ends.typing.types,
-        spoke=front_ends.typing.spoke,
+        types=shared.typing.types,
+        spoke=shared.typing.spoke,
     )
     settings = replace(
         settings_of(config),
-        decided=StoredDecisions(access.rules, accounts.modes, served.shared.audience.other_audiences),
+        decided=StoredDecisions(access.rules, accounts.modes, shared.audience.other_audiences),
     )
     source = DiscordSource(settings, wiring)
     accounts.resumed["discord"] = source.read_back
-    front_ends.connected.words["discord"] = lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))
+    shared.fronts.words["discord"] = lambda: "; ".join(filter(None, (source.words, accounts.state("discord"))))
     return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
 
 

@@ -28,8 +28,7 @@ async def alive(_request: Request) -> Response:
 
 async def ready(ctx: Context) -> Response:
     """Whether the database takes writes and every front end hears; only names and yes or no."""
-    front_ends = ctx.web.services.front_ends
-    parts = {name: is_ready() for name, is_ready in front_ends.connected.ready.items()}
+    parts = {name: is_ready() for name, is_ready in ctx.web.services.fronts.ready.items()}
     parts["database"] = not ctx.web.talk.router.workers.unstored.words()
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
@@ -76,11 +75,10 @@ def _waited(turn: Row) -> float:
 
 async def metrics(durations: Durations, ctx: Context) -> Response:
     """In the text format of Prometheus."""
-    front_ends, database = ctx.web.services.front_ends, ctx.web.talk.database
-    now = front_ends.clock()
+    database, now = ctx.web.talk.database, ctx.web.clock()
     families = await database.read(lambda rows: stored.counted(rows, now))
     await durations.read(database, now)
-    up = [({"source": name}, int(is_ready())) for name, is_ready in front_ends.connected.ready.items()]
+    up = [({"source": name}, int(is_ready())) for name, is_ready in ctx.web.services.fronts.ready.items()]
     lines = [*_family("carina_source_up", "gauge", "Whether a front end hears", up)]
     halted = int(bool(ctx.web.services.halt.since))
     lines += _family("carina_halted", "gauge", "Whether everything is halted", [({}, halted)])

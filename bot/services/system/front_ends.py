@@ -5,7 +5,6 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from bot.agents.deps import TypingPeople
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
 from bot.services.people.approvals import UsesApprovals
@@ -107,6 +106,10 @@ class AgentChats(UsesApprovals, frozen=True):
     receive: Callable[[Notification], None]
 
     @reads
+    def names(self, rows: Rows) -> list[str]:
+        return [agent.name for agent in agents.agents(rows)]
+
+    @reads
     def agent(self, rows: Rows, name: str, place: Place) -> Addressee:
         """An agent by name, in the place's group if it is in it, else in its first group.
 
@@ -145,27 +148,19 @@ class FrontEndStates(Struct, frozen=True):
     """Whether other parts of it work, without which messages are still received."""
 
 
-class FrontEnds(Struct, frozen=True):
-    """What front ends need from one constellation, and the stored state of all."""
+class HeardPlaces(Struct, frozen=True):
+    """How far places were read, and what was heard there last, in any constellation."""
 
     here: ConstellationId
-    database: Database
-    marks: Constellations
-    clock: Clock
-    typing: TypingPeople
-    connected: FrontEndStates
+    constellations: Constellations
     of: dict[PlaceId, ConstellationId] = field(default_factory=dict)
     """The constellation in which a place was last active."""
-
-    @reads
-    def agent_names(self, rows: Rows) -> list[str]:
-        return [agent.name for agent in agents.agents(rows)]
 
     async def cursors(self, source: str) -> dict[PlaceId, str]:
         """How far each place of a source was read, in any constellation; the furthest if it was in several."""
         found: dict[PlaceId, str] = {}
         for identifier in self._hearing(source):
-            async with self.marks.use(identifier) as database:
+            async with self.constellations.use(identifier) as database:
                 read = await database.read(lambda rows: inbox.cursors(rows, source))
             for place, position in read.items():
                 if (len(position), position) > (len(found.get(place, "")), found.get(place, "")):
@@ -174,18 +169,11 @@ class FrontEnds(Struct, frozen=True):
 
     async def recent(self, place: PlaceId, limit: int) -> list[Message]:
         """The last messages heard in a place, to compare with the place's history after an absence."""
-        if place not in self.of:
-            return await self.database.read(lambda rows: newest_heard(rows, place, limit))
-        async with self.marks.use(self.of[place]) as database:
+        async with self.constellations.use(self.of.get(place, self.here)) as database:
             return await database.read(lambda rows: newest_heard(rows, place, limit))
 
     def _hearing(self, source: str) -> list[ConstellationId]:
         """The constellations that may have messages of a source; this one first."""
-        others = {each.constellation for each in self.marks.assigned() if each.place.startswith(f"{source}:")}
+        assigned = self.constellations.assigned()
+        others = {each.constellation for each in assigned if each.place.startswith(f"{source}:")}
         return [self.here, *sorted(others - {self.here})]
-
-    async def mark(self, name: str) -> str | None:
-        return await self.marks.position(name)
-
-    async def set_mark(self, name: str, mark: str) -> None:
-        await self.marks.note_position(name, mark)
