@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from memory import blocks
 from memory.blocks import BlockType
-from memory.knowledge import archival
+from memory.knowledge import entries
 from memory.people.audience import Audience, Scope
 from memory.people.identities import label_called
 from memory.queue import inbox, messages, outbox, turns
@@ -144,9 +144,9 @@ def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None
     return shown[0] if shown else None
 
 
-def entry_of(rows: Rows, memory: Memory) -> archival.Entry:
+def entry_of(rows: Rows, memory: Memory) -> entries.Entry:
     """The entry of a memory that was just found."""
-    return archival.to_entry.one(rows, "SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
+    return entries.to_entry.one(rows, "SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
 
 
 def message_of(rows: Rows, memory: Memory) -> Message:
@@ -157,10 +157,10 @@ def message_of(rows: Rows, memory: Memory) -> Message:
 def _entries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
     condition, parameters = scope.sql("audience")
     sql = f"SELECT * FROM {_LIVING['entry']} AND {condition} ORDER BY n"
-    return [_entry(rows, entry, scope) for entry in archival.to_entry.all(rows, sql, (ids, *parameters))]
+    return [_entry(rows, entry, scope) for entry in entries.to_entry.all(rows, sql, (ids, *parameters))]
 
 
-def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
+def _entry(rows: Rows, entry: entries.Entry, scope: Scope) -> Memory:
     source = next((row for row in messages.by_ids(rows, entry.messages[:1], scope) if row.deleted_at is None), None)
     return Memory(
         kind="entry",
@@ -172,7 +172,7 @@ def _entry(rows: Rows, entry: archival.Entry, scope: Scope) -> Memory:
         speaker=source.speaker if source else "",
         place=inbox.place(rows, source.place) if source else None,
         external_id=(source.external_id or "") if source else "",
-        label=archival.shown_name(entry.label, ""),
+        label=entries.shown_name(entry.label, ""),
     )
 
 

@@ -19,8 +19,8 @@ from memory.blocks.revert import Hand
 from memory.blocks.schemas import ListSchema, TextSchema
 from memory.blocks.store import open_block
 from memory.blocks.targets import SAVED
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
@@ -101,7 +101,7 @@ def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
     """Share an entry with a wider audience, too; returns the changed entry. Raises as `require_widening_entry`."""
     require_widening_entry(tx, hand, entry, to)
     made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
-    words = gettext_lazy("let more people know the entry {name}", name=archival.shown_name(entry.label, entry.id))
+    words = gettext_lazy("let more people know the entry {name}", name=entries.shown_name(entry.label, entry.id))
     details = {"entry": entry.id, "change": "widen"}
     event = NewEvent(Kind.NOTABLE, words, entry.audience, hand.trust, person=hand.person, details=details)
     activity.note(tx, event, hand.now)
@@ -114,13 +114,13 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     Raises Refused with the reason: the words are not theirs alone, the audience is not wider, or it has an entry of
     that label.
     """
-    what = gettext_lazy("entry {entry}", entry=archival.shown_name(entry.label, entry.id))
+    what = gettext_lazy("entry {entry}", entry=entries.shown_name(entry.label, entry.id))
     if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
         raise Refused(refused)
-    if not archival.stands(rows, entry.id):
+    if not entries.stands(rows, entry.id):
         raise Refused("{what} was retired: only current entries can be shared more widely", what=what)
-    turns, own = archival.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(hand.known)
-    own = own and not archival.is_of_upkeep(rows, entry.id)
+    turns, own = entries.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(hand.known)
+    own = own and not entries.is_of_upkeep(rows, entry.id)
     own = own and all(_is_own_turn(rows, each, hand.known, entry.audience) for each in turns)
     if not own or _has_others(rows, turns, entry.audience, to):
         raise Refused(_MORE, what=what)

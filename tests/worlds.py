@@ -38,7 +38,7 @@ from bot.upkeep.summaries import SummaryJob
 from memory import activity, agents
 from memory.agents import Agent
 from memory.blocks import Block, BlockType, visible_blocks
-from memory.knowledge import archival, graph
+from memory.knowledge import entries, graph
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
@@ -295,7 +295,7 @@ class Run:
     def _link(self, tx: Tx) -> None:
         """The graph as a model might read it out of entries: the first word of each belongs to its last."""
         for row in tx.all("SELECT * FROM archival_entries WHERE parent_entry_id IS NULL ORDER BY n"):
-            entry = archival.to_entry(row)
+            entry = entries.to_entry(row)
             first, last = (Entity(entry.content.split()[at], Kind.THING) for at in (0, -1))
             if graph.names_both(entry, triple := Triple(first, "belongs to", last)):
                 graph.put(tx, "drm_world", entry, (triple,), self.service.clock())

@@ -26,11 +26,11 @@ from bot.upkeep.background_calls import (
 )
 from bot.upkeep.prompts import entries_text, groups_text, system
 from memory.agents import Agent
-from memory.knowledge import archival, feedback, graph
-from memory.knowledge.archival import Entry, is_category, is_tag
+from memory.knowledge import entries, feedback, graph
 from memory.knowledge.consolidation.candidates import Candidates
 from memory.knowledge.consolidation.plan import OWN_KINDS, Item, Link, Mark, Merge, Part, Pass, Refine, Retire, kin_of
 from memory.knowledge.consolidation.specifics import invented, lost, same_words
+from memory.knowledge.entries import Entry, is_category, is_tag
 from memory.knowledge.graph import Entity, Triple
 from memory.people.audience import Scope
 from memory.store.database import Rows
@@ -111,9 +111,9 @@ def merge_duplicates(choice: Candidates, draft: Draft) -> None:
             same: dict[tuple[str, ...], list[Entry]] = {}
             for entry in cluster:
                 same.setdefault(same_words(entry.content), []).append(entry)
-            for entries in same.values():
-                if len(entries) > 1 and draft.take(entries):
-                    draft.items.append(_merged_by_rule(entries))
+            for alike in same.values():
+                if len(alike) > 1 and draft.take(alike):
+                    draft.items.append(_merged_by_rule(alike))
     if choice.more:
         draft.note(gettext_lazy("some new entries, because one run handles only so many; the next one continues"))
     draft.marks += [Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items()]
@@ -300,7 +300,7 @@ def _rivals(rows: Rows, part: Part, item: Link, linked: Mapping[EntryId, Link]) 
         if own.get((each.subject.key, graph.key_of(each.relation)), each.object.key) != each.object.key
     ]
     ids = [each for each in dict.fromkeys([*stored, *planned]) if each != item.entry.id]
-    for other in archival.by_ids(rows, part.agent, ids, Scope(part.audience)):
+    for other in entries.by_ids(rows, part.agent, ids, Scope(part.audience)):
         if (other.audience, other.trust) == heard:
             yield [item.entry, other]
 

@@ -31,9 +31,9 @@ from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import Completion, EntryDue, NewJob, Status
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, is_category
+from memory.knowledge import archival, entries
 from memory.knowledge.consolidation.specifics import same_words, unsaid
+from memory.knowledge.entries import Entry, NewEntry, is_category
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.database import Database, Rows, Tx
@@ -73,7 +73,7 @@ def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entr
     if known is not None and known.read(EntryDue).words == words:
         if known.status is Status.ACTIVE:
             return True
-        if known.status is Status.PAUSED or archival.made_of(tx, [entry.id]):
+        if known.status is Status.PAUSED or entries.made_of(tx, [entry.id]):
             return False
     person = next(iter(entry.people), None)
     payload = EntryDue(entry.id, words)
@@ -112,13 +112,13 @@ class ExpansionJob(Struct, frozen=True):
 
 
 def _read(rows: Rows, identifier: EntryId) -> _Source | None:
-    entry = archival.in_use(rows, identifier)
+    entry = entries.in_use(rows, identifier)
     agent = None if entry is None else {each.id: each for each in agents.every_agent(rows)}.get(entry.agent)
     if entry is None or agent is None:
         return None
     scope = Scope(entry.audience)
     said = messages.by_ids(rows, entry.messages[:1], scope)
-    categories = list(archival.categories(rows, entry.agent, scope))[:_CATEGORIES]
+    categories = list(entries.categories(rows, entry.agent, scope))[:_CATEGORIES]
     return _Source(entry, agent, said[0].speaker if said else "", categories)
 
 
@@ -133,7 +133,7 @@ def _later(firing: DueJob, why: str) -> JobResult:
 
 def _keep(tx: Tx, firing: DueJob, saved: _Source, wishes: Sequence[FocusedEntry], now: datetime) -> str | JobResult:
     """Store the results, unless the source has changed meanwhile; this completes the job."""
-    entry = archival.in_use(tx, saved.entry.id)
+    entry = entries.in_use(tx, saved.entry.id)
     if entry is None or _told(entry) != _told(saved.entry):
         return _later(firing, gettext_lazy("the entry has changed"))
     kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]
@@ -165,7 +165,7 @@ def _made(tx: Tx, saved: _Source, wish: FocusedEntry, now: datetime) -> bool:
         wish.content,
         archival.origin_of(entry),
         category=_category(wish.category, entry),
-        tags=tuple(tag.strip() for tag in wish.tags if archival.is_tag(tag.strip())),
+        tags=tuple(tag.strip() for tag in wish.tags if entries.is_tag(tag.strip())),
         metadata={"source": "expanded"},
         importance=min(wish.importance, max(entry.importance, _MOST_IMPORTANT)),
     )

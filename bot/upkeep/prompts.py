@@ -22,8 +22,8 @@ from bot.agents.context.quotes import (
     say,
 )
 from bot.upkeep.background_calls import AgentDigest, DayDigest
-from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation.plan import Pass
+from memory.knowledge.entries import Entry
 from memory.knowledge.feedback import Correction
 from memory.knowledge.graph import Kind
 from memory.knowledge.summaries import ConstellationSummary

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Set
 from datetime import datetime
 from typing import Any
 
-from memory.knowledge import archival, facts
-from memory.knowledge.archival import Entry
+from memory.knowledge import archival, entries, facts
+from memory.knowledge.entries import Entry, derived_messages
 from memory.people.audience import Audience, Scope
 from memory.queue import follow_ups, messages, outbox
 from memory.queue.follow_ups import FollowUp, Target
@@ -30,7 +30,7 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
     """
     entries = learned_from(tx, message)
     for entry in entries:
-        _forget_said(tx, entry, archival.derived_messages(tx, entry), None, at)
+        _forget_said(tx, entry, derived_messages(tx, entry), None, at)
     return archival.remove(tx, [entry.id for entry in entries])
 
 
@@ -49,7 +49,7 @@ def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> 
         return forget_derived(tx, old.id, at)
     entries = [entry for entry in learned_from(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
-        _forget_said(tx, entry, archival.derived_messages(tx, entry), None, at)
+        _forget_said(tx, entry, derived_messages(tx, entry), None, at)
     ours = [row for row in _said(tx, old.id) if not gone.isdisjoint(content_words(_words(row)))]
     _empty(tx, ours, at)
     return archival.remove(tx, [entry.id for entry in entries])
@@ -119,13 +119,13 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     """
     taken = "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?"
     label = None if tx.one(taken, (entry.agent, entry.label, to)) is not None else entry.label
-    held = archival.derived_messages(tx, entry)
+    held = derived_messages(tx, entry)
     _narrow(tx, held, entry.people[0], entry.audience, to)
-    merged = json.dumps(archival.family_of(tx, entry.id))  # an entry that it was merged from may be restored
+    merged = json.dumps(entries.family_of(tx, entry.id))  # an entry that it was merged from may be restored
     kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     tx.run(f"UPDATE archival_entries SET audience = ? WHERE {kept}", (to, entry.audience, merged))
-    for each in archival.made_of(tx, [entry.id]):
-        made = archival.in_use(tx, each)
+    for each in entries.made_of(tx, [entry.id]):
+        made = entries.in_use(tx, each)
         if made is not None and made.audience == entry.audience:
             narrow_entry(tx, made, to)
     return archival.store(tx, replace(entry, audience=to, label=label), None)
@@ -164,7 +164,7 @@ def learned_from(rows: Rows, message: MessageId) -> list[Entry]:
     """The entries that hold words of a message, of all audiences, and those no longer in use."""
     sql = """SELECT * FROM archival_entries WHERE message_id = :id
              OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
-    return archival.to_entry.all(rows, sql, {"id": message})
+    return entries.to_entry.all(rows, sql, {"id": message})
 
 
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from memory.knowledge.archival import Entry
+from memory.knowledge.entries import Entry
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.fulltext import content_words

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from msgspec import Struct
 
-from memory.knowledge import archival, items, projects, summaries
+from memory.knowledge import entries, items, projects, summaries
 from memory.knowledge.items import Item, Kind
 from memory.knowledge.summaries import Compaction
 from memory.people import hidden_people, quiet_hours
@@ -28,7 +28,7 @@ class TurnView(Struct, frozen=True):
 
 
 _SQL = f"""SELECT (SELECT name FROM places WHERE id = ?), ({quiet_hours.ZONE}), ({hidden_people.PEOPLE}),
-           EXISTS ({archival.ANY})"""
+           EXISTS ({entries.ANY})"""
 _TABLES = ("places", "person_times", "unshown_people", "archival_entries")
 
 

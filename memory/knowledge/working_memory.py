@@ -6,7 +6,6 @@ so that a refusal here reveals nothing about other audiences. A row stores the t
 changes nothing; an expired row is never read, deleted or not.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from memory.knowledge import items
 from memory.knowledge.items import Item, Kind
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.queue.turns import Turn
+from memory.search.candidates import rarity, share
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import all_words, content_words, index_text, storable
@@ -300,31 +300,27 @@ def _entry(item: Item) -> Entry:
 # --------------------------------------------------------------------------------------------- ranking by words (BM25)
 
 
-_K1, _B = 1.2, 0.75
 _STEM = 4  # letters from which on a word matches by its beginning, and by its plural
 _SEPARATORS = re.compile(r"[/_.:@%-]+")
 
 
 def ranked(entries: Sequence[Entry], query: str) -> list[Entry]:
     """The entries with a word of the query, best first; equal ones in the given order."""
-    wanted = list(dict.fromkeys(content_words(query) or all_words(query)))
-    counts = [Counter(_words(entry)) for entry in entries]
-    usual = sum(counted.total() for counted in counts) / len(counts) if counts else 1
+    texts = [_text(entry) for entry in entries]
+    counts = [Counter(text.split()) for text in texts]
     scores = [0.0] * len(entries)
-    for word in wanted:
+    for word in dict.fromkeys(content_words(query) or all_words(query)):
         found = [_times(word, counted) for counted in counts]
-        having = sum(times > 0 for times in found)
-        weight = math.log(1 + (len(entries) - having + 0.5) / (having + 0.5))
+        weight = rarity(sum(times > 0 for times in found), len(entries))
         for position, times in enumerate(found):
-            length = 1 - _B + _B * counts[position].total() / usual if usual else 1
-            scores[position] += weight * times * (_K1 + 1) / (times + _K1 * length)
+            scores[position] += weight * share(times, len(texts[position]))
     best = sorted(range(len(entries)), key=lambda position: -scores[position])
     return [entries[position] for position in best if scores[position] > 0]
 
 
-def _words(entry: Entry) -> list[str]:
+def _text(entry: Entry) -> str:
     named = _SEPARATORS.sub(" ", " ".join([entry.key, entry.category, *entry.tags]))
-    return index_text(f"{named} {entry.content}").split()
+    return index_text(f"{named} {entry.content}")
 
 
 def _times(word: str, counted: Counter[str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memory import agents
-from memory.knowledge.archival import writes
+from memory.knowledge import archival
 from memory.people.audience import OWNER
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, EntryId, snowflakes
@@ -89,7 +89,7 @@ def undo(tx: Tx, origin: str, now: datetime) -> int:
             case "messages":
                 count += tx.run("DELETE FROM messages WHERE id = ?", (int(identifier),))
             case "archival_entries":
-                count += writes.remove(tx, [EntryId(identifier)])
+                count += archival.remove(tx, [EntryId(identifier)])
             case "agents":
                 agents.set_status(tx, AgentId(identifier), "archived", now)
                 count += 1

@@ -20,7 +20,7 @@ from bot.interfaces.web.site import application
 from bot.services.system import demo
 from memory.agents import agent_named
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Scope, Trust
 from memory.store.clock import utc_now
 from memory.store.database import Tx

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from memory.agents import Agent, seed_agent
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
 from memory.search.embedding.base import Embedding, Tokens, to_vector

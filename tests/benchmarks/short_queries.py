@@ -15,7 +15,7 @@ from functools import partial
 
 from memory.agents import Agent, seed_agent
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search.embedding.choice import missing
 from memory.search.hybrid import search

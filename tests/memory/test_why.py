@@ -10,8 +10,8 @@ from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import byte_search
 from memory.erasure.person import compact, empty_log
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
 from memory.queue import messages, outbox, turns
 from memory.queue.inbox import InRow
@@ -155,8 +155,8 @@ def test_a_narrowed_message_takes_along_its_echo_and_what_was_learned_from_it_al
     (message,) = messages.by_ids(tx, [row.message], HERE)
     assert narrow_message(tx, message, ANNS, NOON) == 1
     assert (audience_of(tx, row.message), audience_of(tx, echo)) == (ANNS, ANNS)
-    assert archival.read(tx, STAR, alone.id, Scope(ANNS)).audience == ANNS
-    assert archival.read(tx, STAR, mixed.id, HERE).audience == GUILD
+    assert entries.read(tx, STAR, alone.id, Scope(ANNS)).audience == ANNS
+    assert entries.read(tx, STAR, mixed.id, HERE).audience == GUILD
     assert forget_derived(tx, row.message, NOON) == 2
 
 

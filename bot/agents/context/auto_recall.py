@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence, Set
 from msgspec import Struct
 
 from bot.agents.context.quotes import PromptText, joined, say
-from memory.knowledge import archival, graph
-from memory.knowledge.archival import Entry
+from memory.knowledge import entries, graph
+from memory.knowledge.entries import Entry
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.search.hybrid import search
@@ -59,14 +59,14 @@ def recall_entries(
         domain = frozenset[Domain]({"archival"})
         query = Query(text, agent, domain, until=turn.started_at, limit=_SPARE, meaning=meaning)
         hits = {EntryId(hit.id): hit for hit in search(rows, query, turn.scope).hits}
-        best = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
+        best = _not_in_view(entries.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
         led = _linked(rows, turn, agent, text, {entry.id for entry in best}, in_view)
         found = [RecalledEntry(entry, hits[entry.id]) for entry in best] + [
             RecalledEntry(each, linked=True) for each in led
         ]
     if found or history:
         return found
-    newest = archival.latest(rows, agent, turn.scope, limit=UNASKED, before=turn.started_at)
+    newest = entries.latest(rows, agent, turn.scope, limit=UNASKED, before=turn.started_at)
     return [RecalledEntry(entry) for entry in _not_in_view(newest, in_view)]
 
 
@@ -76,7 +76,7 @@ def _linked(
     """Entries that the graph links to what is named, nearest first, without those found by words."""
     linked = graph.linked(rows, agent, text, turn.scope, turn.started_at)
     others = [entry for entry in linked if entry not in known]
-    return _not_in_view(archival.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
+    return _not_in_view(entries.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
 
 
 def _not_in_view(entries: Sequence[Entry], in_view: Set[MessageId]) -> list[Entry]:

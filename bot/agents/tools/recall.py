@@ -16,8 +16,9 @@ from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
 from memory.erasure.retraction import forget_entry
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry, NewEntry, Origin
+from memory.knowledge.entry_journal import ChangedBy
 from memory.people.audience import Trust
 from memory.requests import Kind, Need, require
 from memory.search.query import Domain, Query
@@ -114,7 +115,7 @@ class RecallTool(StoreTool[RecallArguments]):
             case "query":
                 return _query(tx, context, arguments)
             case "categories":
-                counted = archival.categories(tx, context.agent.id, context.turn.scope)
+                counted = entries.categories(tx, context.agent.id, context.turn.scope)
                 lines = [say("- {category}: {n}", category=category, n=count) for category, count in counted.items()]
                 return Outcome(joined(lines) or say("No entry has a category here."))
             case "observations":
@@ -145,7 +146,7 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
         metadata=arguments.metadata,
     )
     entry = archival.insert(tx, context.agent.id, new, context.now)
-    seen = archival.seen_of_others(tx, context.agent.id, context.turn.id)
+    seen = entries.seen_of_others(tx, context.agent.id, context.turn.id)
     entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
     left = archival.not_taken(entry, new)
     row = msgspec.to_builtins(entry_row(tx, entry, context.turn))
@@ -158,9 +159,9 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
 def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
     scope, agent = context.turn.scope, context.agent.id
     if arguments.label:
-        found = [archival.read(tx, agent, arguments.label, scope)]
+        found = [entries.read(tx, agent, arguments.label, scope)]
     else:
-        found = archival.latest(tx, agent, scope, limit=arguments.limit)
+        found = entries.latest(tx, agent, scope, limit=arguments.limit)
     data = [entry_row(tx, entry, context.turn) for entry in found]
     text = lines_of(data) or say("Nothing is stored that may be used here.")
     return Outcome(text, {"entries": data}, tuple(("entry", entry.id) for entry in found))
@@ -177,7 +178,7 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
         "{agent} wants to read what others in the group {group} stored", agent=context.agent.name, group=group.name
     )
     require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
-    noted = archival.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
+    noted = entries.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
     names = {agent: agents.agent(rows, agent).name for agent in others}
     told = [(display_name(names[entry.agent]), lines_of([entry_row(rows, entry, turn)])) for entry in noted]
     text = joined(say("{by} stored:\n{lines}", by=by, lines=lines) for by, lines in told)
@@ -189,12 +190,12 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
 
 
 def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
-    entry = archival.read(tx, context.agent.id, arguments.label, context.turn.scope)
+    entry = entries.read(tx, context.agent.id, arguments.label, context.turn.scope)
     removed = 0
     if arguments.forget_words:
         removed = forget_entry(tx, entry, context.turn.person, context.now)
     else:
-        archival.delete(tx, entry.agent, entry.id, context.turn.scope, archival.By(context.turn.id, context.now))
+        archival.delete(tx, entry.agent, entry.id, context.turn.scope, ChangedBy(context.turn.id, context.now))
     data = {"id": entry.id, "content": entry.content, "messages": removed}
     text = say("forgotten: {id}; {n} went with it", id=entry.id, n=many(removed, "message"))
     return Outcome(text, data, forgets=arguments.forget_words)

@@ -27,8 +27,8 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, UseKind
 from bot.errors import ToolError
 from memory import agents
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry
+from memory.knowledge import entries
+from memory.knowledge.entries import Entry
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages
 from memory.queue.inbox import Place
@@ -437,7 +437,7 @@ def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
         return replace(row, place=", ".join(filter(None, (f"the summary of a {hit.label}", place))))
     if hit.kind == "entry":
         try:
-            entry = archival.read(rows, context.agent.id, hit.id, context.turn.scope)
+            entry = entries.read(rows, context.agent.id, hit.id, context.turn.scope)
         except EntryNotFound:
             return row
         known = entry_row(rows, entry, context.turn)

@@ -23,8 +23,8 @@ from memory.agents import Agent
 from memory.blocks import Block
 from memory.blocks.revert import Hand
 from memory.erasure.retraction import forget_entry
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope
 from memory.queue import turns
 from memory.store.database import Rows, Tx
@@ -79,7 +79,7 @@ class EntryRow(Row):
     @property
     def name(self) -> str:
         """Its label, if it has one that can be shown."""
-        return archival.shown_name(self.label, "")
+        return entries.shown_name(self.label, "")
 
     @property
     def brief(self) -> str:
@@ -154,7 +154,7 @@ class Archive(MemoryService, frozen=True):
     @reads
     def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Listing[EntryRow]:
         named = agents_called(rows, agent)
-        found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=limit)]
+        found = [each for of in named for each in entries.latest(rows, of.id, caller.scope, limit=limit)]
         found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
         names = {agent.id: agent.name for agent in named}
         shown = (EntryRow.of(entry, names) for entry in found[:limit])
@@ -207,7 +207,7 @@ class Archive(MemoryService, frozen=True):
         found = _entry(tx, agent, entry, scope)
         told = WidenedEntry(
             named=_("Entry {entry}", entry=found.label) if found.label else _("This entry"),
-            entry=archival.shown_name(found.label, found.id),
+            entry=entries.shown_name(found.label, found.id),
             before=where(tx, found.audience, scope),
             after=where(tx, to, scope),
             audience=str(to),
@@ -265,7 +265,7 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
     found = dict[EntryId, tuple[Agent, Entry]]()
     for of in agents_called(rows, agent):
         with contextlib.suppress(EntryNotFound):
-            entry = archival.read(rows, of.id, label, scope)
+            entry = entries.read(rows, of.id, label, scope)
             found[entry.id] = of, entry
             if entry.id == label:
                 return entry

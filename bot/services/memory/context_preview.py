@@ -23,7 +23,7 @@ from bot.services.results import Markup, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
 from memory.blocks import BlockType
-from memory.knowledge.archival import shown_name
+from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message

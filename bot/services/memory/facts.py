@@ -15,7 +15,7 @@ from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
 from memory.erasure.retraction import learned_from
-from memory.knowledge import archival, facts, items, projects, sessions, statements
+from memory.knowledge import entries, facts, items, projects, sessions, statements
 from memory.knowledge.facts import Fact, Source
 from memory.knowledge.items import By, Item, Kind
 from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
@@ -190,10 +190,10 @@ class Facts(MemoryService, frozen=True):
 def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     """What is said of the long-term entries that hold words of the same messages; empty without any."""
     held = {each.id: each for message in facts.messages_of(rows, fact.id) for each in learned_from(rows, message)}
-    seen = (each for each in held.values() if scope.may_use(each.audience) and archival.stands(rows, each.id))
-    if not (entries := "; ".join(f"“{one_line(each.content, LONGEST).rstrip('.')}”" for each in seen)):
+    seen = (each for each in held.values() if scope.may_use(each.audience) and entries.stands(rows, each.id))
+    if not (kept := "; ".join(f"“{one_line(each.content, LONGEST).rstrip('.')}”" for each in seen)):
         return ""
-    words = _("Long-term memory keeps what came from the same message: {entries}.", entries=entries)
+    words = _("Long-term memory keeps what came from the same message: {entries}.", entries=kept)
     return f"{words} {_('`carina archival delete` deletes an entry with the messages of yours it came from.')}"
 
 

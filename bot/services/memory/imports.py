@@ -23,7 +23,7 @@ from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust, parse_audience
 from memory.portability import import_audit, records
 from memory.portability.import_audit import Outcome

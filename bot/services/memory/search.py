@@ -30,7 +30,7 @@ from bot.services.names import MOMENTS, is_shared, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
 from bot.services.transactions import MemoryService, reads
-from memory.knowledge.archival import shown_name
+from memory.knowledge.entries import shown_name
 from memory.people import quiet_hours
 from memory.people.audience import Scope
 from memory.people.identities import label_called, place_called

@@ -27,9 +27,8 @@ from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
 from memory.blocks.rows import block_history
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
-from memory.knowledge import archival, sessions, summaries
-from memory.knowledge.archival import journal
-from memory.knowledge.archival.journal import JournalEntry
+from memory.knowledge import archival, entry_journal, sessions, summaries
+from memory.knowledge.entry_journal import JournalEntry
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.people.audience import Scope
@@ -331,7 +330,7 @@ class ChangeReport(MemoryService, frozen=True):
             found = list(group)
             done.append(_entry_back(tx, entry, found))
             if done[-1].state != "left":
-                journal.mark_undone(tx, found, now)
+                entry_journal.mark_undone(tx, found, now)
         return done
 
     def _record(self, tx: Tx, caller: Caller, period: Period, done: Sequence[UndoneRow]) -> None:
@@ -361,7 +360,9 @@ def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period
         if past is not None and changes and identifier in named:
             blocks.append((named[identifier], past, changes))
         hidden += bool(changes) and identifier not in named
-    return TurnWrites(blocks, journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden)
+    return TurnWrites(
+        blocks, entry_journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden
+    )
 
 
 def _past(rows: Rows, block: BlockId) -> ChangeLog | None:
@@ -373,7 +374,7 @@ def _past(rows: Rows, block: BlockId) -> ChangeLog | None:
 
 def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> UndoneRow:
     first, last = noted[0], noted[-1]
-    if not journal.as_left(tx, last):
+    if not entry_journal.as_left(tx, last):
         return _item(_("entry {entry}", entry=entry), gettext_noop("left"), _("somebody has changed it since"))
     if first.before is None:
         row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))

@@ -22,7 +22,7 @@ from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import why
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
-from memory.knowledge import archival
+from memory.knowledge import archival, entries
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox
 from memory.queue.messages import Message
@@ -245,7 +245,7 @@ class Why(MemoryService, frozen=True):
         now = self.clock()
         found = self._permitted(tx, caller, Change.CORRECT, "entry", arguments.id)
         try:
-            content = archival.checked_content(arguments.text)
+            content = entries.checked_content(arguments.text)
         except Refused as error:
             raise UserError("This cannot be stored: {error}.", error=error) from error
         if content == found.text:

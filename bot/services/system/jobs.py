@@ -23,8 +23,7 @@ from memory import jobs
 from memory.agenda import reminders
 from memory.erasure.person import optimize
 from memory.jobs import Job, NewJob, Status
-from memory.knowledge import items
-from memory.knowledge.archival import journal
+from memory.knowledge import entry_journal, items
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -293,7 +292,7 @@ class Upkeep(Struct, frozen=True):
     def tidy(self, tx: Tx, firing: DueJob) -> JobResult:
         """Delete jobs that ended long ago; they contain no texts."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
-        journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
+        entry_journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
         return JobResult(
             ngettext(
                 "{count} job deleted that ended more than {days} days ago",

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory.knowledge.archival import Entry, NewEntry
+from memory.knowledge.entries import Entry, NewEntry
 from memory.knowledge.graph import Triple
 from memory.people.audience import Audience, Trust
 from memory.store.ids import AgentId, MessageId, PersonId

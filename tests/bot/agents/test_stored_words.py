@@ -14,8 +14,8 @@ from bot.models.base import ToolMessage
 from memory import agents, data_sources, folders
 from memory.folders import NewFolder
 from memory.knowledge import archival, graph
-from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.consolidation.run_records import begin_run
+from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.facts import Source
 from memory.knowledge.facts import add as add_fact
 from memory.knowledge.graph import Entity, Kind, Triple

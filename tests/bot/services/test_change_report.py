@@ -16,8 +16,8 @@ from bot.services.results import Listing
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
-from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.items import By
 from memory.people.audience import OWNER, Scope, Trust
 from memory.store.database import Tx
@@ -178,7 +178,7 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     after = await at.block("notes"), await at.block("state"), await at.entries()
     assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
     bee = await at.bee()
-    boat = await at.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
+    boat = await at.service.read(lambda rows: entries.read(rows, bee, "boat", SCOPE))
     assert boat.content == "Ann has a boat called Ada."
     events = await at.service.column("SELECT words ->> 0 FROM activity_events WHERE event_type = 'notable'")
     assert events == ["undid 5 of 5 changes of the night that began 2026-11-22 12:00 UTC"]

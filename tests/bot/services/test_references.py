@@ -18,7 +18,7 @@ from bot.services.registry import Operation, Parameter, Registry, operations_of
 from bot.services.results import Markdown
 from memory import agents
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust, person_audience
 from memory.store.clock import utc_now
 from memory.store.database import Tx

@@ -23,8 +23,8 @@ from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
 from memory.erasure import retraction
 from memory.jobs import Job
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
@@ -82,7 +82,7 @@ class Harness:
 
     async def entries(self) -> list[Entry]:
         ids = await self.service.column("SELECT id FROM archival_entries WHERE archived_at IS NULL ORDER BY n")
-        found = [await self.service.read(functools.partial(archival.in_use, entry=each)) for each in ids]
+        found = [await self.service.read(functools.partial(entries.in_use, entry=each)) for each in ids]
         return [each for each in found if each is not None]
 
     async def job(self) -> Job:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UserError
-from memory.knowledge import archival, feedback
+from memory.knowledge import entries, feedback
 from memory.people.audience import Audience, Scope, person_audience
 from sources.base import Kind
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says
@@ -94,7 +94,7 @@ async def corrected(g: Harness, text: str, place: Any = HALL, number: int = 1) -
 
 async def lessons(g: Harness, audience: Audience = GUILD) -> list[tuple[str, str]]:
     agent = await g.agent()
-    found = await g.service.read(lambda rows: archival.latest(rows, agent, Scope(audience)))
+    found = await g.service.read(lambda rows: entries.latest(rows, agent, Scope(audience)))
     return [(entry.category, entry.content) for entry in found if "anti-pattern" in entry.tags]
 
 
@@ -174,7 +174,7 @@ async def test_lessons_of_one_place_are_not_known_in_another(tmp_path: Path) -> 
 
 async def inferred(g: Harness) -> list[str]:
     agent = await g.agent()
-    found = await g.service.read(lambda rows: archival.latest(rows, agent, Scope(GUILD)))
+    found = await g.service.read(lambda rows: entries.latest(rows, agent, Scope(GUILD)))
     return [entry.content for entry in found if "inferred" in entry.tags]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.models.base import Request
 from memory.knowledge import feedback
-from memory.knowledge.archival import Entry
+from memory.knowledge.entries import Entry
 from memory.knowledge.feedback import NewSignal, Signal
 from memory.people.audience import Trust
 from memory.store.database import Tx

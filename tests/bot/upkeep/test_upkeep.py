@@ -23,8 +23,8 @@ from bot.upkeep.runs import Outcome, UpkeepRun
 from memory import agents, jobs
 from memory.budgets import Limit
 from memory.jobs import NewJob
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
@@ -87,7 +87,7 @@ class Harness:
 
     async def standing(self, audience: Audience = GUILD) -> set[str]:
         agent = await self.agent()
-        found = await self.service.read(lambda rows: archival.latest(rows, agent, Scope(audience), limit=100_000))
+        found = await self.service.read(lambda rows: entries.latest(rows, agent, Scope(audience), limit=100_000))
         return {entry.content for entry in found if entry.audience == audience}
 
     async def state(self) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.migrations import Kind, prepare

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memory.knowledge import archival
+from memory.knowledge import entries
 from memory.knowledge.consolidation.apply import apply, undo
 from memory.knowledge.consolidation.plan import Link, Mark, Merge, Pass, Plan, Refine, Retire, kin_of
 from memory.knowledge.graph import Entity, Kind, Triple
@@ -25,7 +25,7 @@ GUILD = Audience("guild:discord:1")
 
 def tidy(tx: Tx) -> None:
     """Everything that a run can do: two entries become one with what they say, one is noise, one is refined."""
-    fourth, third, second, first = archival.latest(tx, STAR, Scope(GUILD))
+    fourth, third, second, first = entries.latest(tx, STAR, Scope(GUILD))
     merge = Merge(Pass.CONSOLIDATION, (first, second), first.content, "", ())
     retire, refine = Retire(Pass.CONSOLIDATION, third), Refine(Pass.CONSOLIDATION, fourth, "food", ("tea",))
     ann, tram = Entity("Ann", Kind.PERSON), Entity("tram 71", Kind.THING)

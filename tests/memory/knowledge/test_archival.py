@@ -6,11 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.knowledge.archival import entries as reading
-from memory.knowledge.archival.entries import passages_of
-from memory.knowledge.archival.writes import BEGUN_BY
+from memory.knowledge import archival, entries
+from memory.knowledge.archival import BEGUN_BY
+from memory.knowledge.entries import Entry, NewEntry, Origin, passages_of
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow
@@ -105,8 +103,8 @@ def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx
 def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     own = put(tx, "guild's", GUILD, label="pets")
     public = put(tx, "public", PUBLIC, label="pets")
-    assert archival.read(tx, STAR, "pets", Scope(GUILD)) == own
-    assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
+    assert entries.read(tx, STAR, "pets", Scope(GUILD)) == own
+    assert entries.read(tx, STAR, "pets", Scope(ANNS)) == public
 
 
 def test_the_same_words_are_reinforced_and_take_over_what_was_not_there(tx: Tx) -> None:
@@ -138,7 +136,7 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
         with pytest.raises(Refused, match="one line of 1 to") as error:
             archival.insert(tx, STAR, replace(BOLT, **change), NOON)
         assert repr(words) in str(error.value)
-    assert archival.shown_name(words, "ent_1") == "ent_1"
+    assert entries.shown_name(words, "ent_1") == "ent_1"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
         ({"tags": ("fine", "a\udfff")}, "a tag has a NUL character"),
         ({"metadata": {"from": "a\x00"}}, "metadata has a NUL character"),
         ({"metadata": {"fr\x00om": "a"}}, "metadata has a NUL character"),
-        ({"content": "x" * (archival.MAX_CONTENT + 1)}, "30000 characters, and this has 30001"),
+        ({"content": "x" * (entries.MAX_CONTENT + 1)}, "30000 characters, and this has 30001"),
         ({"label": " "}, "label"),
         ({"label": "x" * 201}, "label"),
         ({"label": "ent_6yjqmpqm0000"}, "and not an ID; "),
@@ -172,7 +170,7 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
 def test_a_malformed_entry_is_refused_with_the_reason(tx: Tx, change: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason):
         archival.insert(tx, STAR, replace(BOLT, **change), NOON)
-    assert archival.latest(tx, STAR, Scope(GUILD)) == []
+    assert entries.latest(tx, STAR, Scope(GUILD)) == []
 
 
 def test_an_appended_line_is_stored_found_and_trusted_no_more_than_its_source(tx: Tx) -> None:
@@ -194,15 +192,15 @@ def test_an_append_that_cannot_be_stored_as_it_stands_is_refused(tx: Tx, text: s
     entry = put(tx, "a line")
     with pytest.raises(Refused, match="write it without"):
         archival.append(tx, STAR, entry.id, text, HERE, NOON)
-    assert archival.read(tx, STAR, entry.id, HERE.scope).content == "a line"
+    assert entries.read(tx, STAR, entry.id, HERE.scope).content == "a line"
 
 
 def test_an_append_is_refused_when_empty_or_too_long(tx: Tx) -> None:
-    entry = put(tx, "x" * (archival.MAX_CONTENT - 2))
+    entry = put(tx, "x" * (entries.MAX_CONTENT - 2))
     for text in (" ", "xx"):
         with pytest.raises(Refused):
             archival.append(tx, STAR, entry.id, text, HERE, NOON)
-    assert len(archival.append(tx, STAR, entry.id, "x", HERE, NOON).content) == archival.MAX_CONTENT
+    assert len(archival.append(tx, STAR, entry.id, "x", HERE, NOON).content) == entries.MAX_CONTENT
     with pytest.raises(EntryNotFound):
         archival.append(tx, MOON, entry.id, "x", HERE, NOON)
 
@@ -262,13 +260,13 @@ def test_a_deletion_names_every_message_that_holds_the_words(tx: Tx) -> None:
     tx.insert("turn_uses", {"turn_id": used, "kind": "entry", "row_id": entry.id, "audience": GUILD})
     tx.insert("turn_uses", {"turn_id": unrelated, "kind": "message", "row_id": entry.id, "audience": GUILD})
     expected = sorted([source, again, more, *ours[:4]])
-    assert archival.derived_messages(tx, archival.read(tx, STAR, entry.id, Scope(GUILD))) == expected
+    assert entries.derived_messages(tx, entries.read(tx, STAR, entry.id, Scope(GUILD))) == expected
     assert archival.delete(tx, STAR, entry.id, Scope(GUILD)).messages == expected
 
 
-def _read_each(tx: Tx, entries: list[Entry], scope: Scope, reading: Callable[[str], Entry]) -> list[Audience]:
+def _read_each(tx: Tx, stored: list[Entry], scope: Scope, reading: Callable[[str], Entry]) -> list[Audience]:
     seen = []
-    for entry in entries:
+    for entry in stored:
         try:
             seen.append(reading(entry.id).audience)
         except EntryNotFound:
@@ -278,12 +276,12 @@ def _read_each(tx: Tx, entries: list[Entry], scope: Scope, reading: Callable[[st
 
 Reading = Callable[[Tx, list[Entry], Scope], list[Audience]]
 READINGS: dict[str, Reading] = {
-    "read": lambda tx, entries, scope: _read_each(tx, entries, scope, lambda id_: archival.read(tx, STAR, id_, scope)),
-    "delete": lambda tx, entries, scope: _read_each(
-        tx, entries, scope, lambda id_: archival.delete(tx, STAR, id_, scope).entry
+    "read": lambda tx, stored, scope: _read_each(tx, stored, scope, lambda id_: entries.read(tx, STAR, id_, scope)),
+    "delete": lambda tx, stored, scope: _read_each(
+        tx, stored, scope, lambda id_: archival.delete(tx, STAR, id_, scope).entry
     ),
-    "latest": lambda tx, _, scope: [entry.audience for entry in archival.latest(tx, STAR, scope)][::-1],
-    "categories": lambda tx, _, scope: [AUDIENCES[int(category)] for category in archival.categories(tx, STAR, scope)],
+    "latest": lambda tx, _, scope: [entry.audience for entry in entries.latest(tx, STAR, scope)][::-1],
+    "categories": lambda tx, _, scope: [AUDIENCES[int(category)] for category in entries.categories(tx, STAR, scope)],
 }
 
 
@@ -367,7 +365,7 @@ def test_any_order_of_inserts_appends_and_deletions_equals_the_model(
         except EntryNotFound:
             assert known is None
             assert audience == PUBLIC or (label, PUBLIC) not in model
-    stored = archival.latest(tx, STAR, Scope(GUILD), limit=100)
+    stored = entries.latest(tx, STAR, Scope(GUILD), limit=100)
     assert {(entry.label, entry.audience): entry.content for entry in stored} == model
     for word in ("hamster", "tortoise", "天気", "fish"):
         assert set(found(tx, word)) == {entry.id for entry in stored if word in entry.content}
@@ -395,9 +393,9 @@ def test_a_long_entry_is_found_by_passage_and_read_as_a_whole(tx: Tx) -> None:
     hits = search(tx, Query("lantern", STAR, frozenset({"archival"})), HERE.scope).hits
     assert hits
     assert all(hit.text in passages(tx) and "lantern" in hit.text for hit in hits)
-    assert archival.read(tx, STAR, hits[0].id, HERE.scope) == entry
-    assert archival.latest(tx, STAR, HERE.scope) == [entry]
-    assert archival.by_ids(tx, STAR, [EntryId(hits[0].id)], HERE.scope)[0].content == hits[0].text
+    assert entries.read(tx, STAR, hits[0].id, HERE.scope) == entry
+    assert entries.latest(tx, STAR, HERE.scope) == [entry]
+    assert entries.by_ids(tx, STAR, [EntryId(hits[0].id)], HERE.scope)[0].content == hits[0].text
 
 
 def test_a_long_entry_grows_shrinks_and_goes_with_all_its_passages(tx: Tx) -> None:
@@ -435,8 +433,8 @@ def test_passages_hold_every_word_of_a_text_in_order(piece: str, times: int) -> 
 def test_an_entry_is_found_by_its_name_without_looking_at_the_others(tx: Tx, scope: Scope) -> None:
     condition, parameters = scope.sql("audience")
     for sql, values, index in (
-        (reading.BY_ID, ("ent_x", STAR, *parameters), "sqlite_autoindex_archival_entries_1"),
-        (reading.BY_LABEL, (STAR, "dog", *parameters, scope.audience), "archival_label"),
+        (entries.BY_ID, ("ent_x", STAR, *parameters), "sqlite_autoindex_archival_entries_1"),
+        (entries.BY_LABEL, (STAR, "dog", *parameters, scope.audience), "archival_label"),
     ):
         plan = [str(row["detail"]) for row in tx.all(f"EXPLAIN QUERY PLAN {sql.format(condition)}", values)]
         assert plan[0].startswith(f"SEARCH archival_entries USING INDEX {index} ("), plan

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from memory.erasure import retraction
-from memory.knowledge import archival, graph
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries, graph
 from memory.knowledge.consolidation.apply import BrokenPlan, apply, undo
 from memory.knowledge.consolidation.candidates import choose
 from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.consolidation.run_records import allowance, latest_run
 from memory.knowledge.consolidation.specifics import invented, lost, same_words, specifics
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
@@ -67,7 +67,7 @@ def state(tx: Tx) -> list[dict[str, object]]:
 
 
 def standing(tx: Tx) -> set[str]:
-    return {entry.content for entry in archival.latest(tx, STAR, Scope(GUILD), limit=100_000)}
+    return {entry.content for entry in entries.latest(tx, STAR, Scope(GUILD), limit=100_000)}
 
 
 def unharmed(tx: Tx, plan: Plan, why: str) -> None:
@@ -86,12 +86,12 @@ def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from
     first = kept(tx, "Ann takes the tram 71", Of(message=MessageId(1)), NOON - timedelta(days=9))
     second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
     kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
-    second = archival.read(tx, STAR, second.id, Scope(GUILD))
+    second = entries.read(tx, STAR, second.id, Scope(GUILD))
     apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
-    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    (made,) = entries.latest(tx, STAR, Scope(GUILD))
     assert (made.content, made.created_at, made.importance) == ("Ann goes by tram 71.", first.created_at, 0.7)
     assert (made.reinforcement, made.messages, made.people) == (2, (1, 2, 3), (ANN,))
-    assert archival.read(tx, STAR, first.id, Scope(GUILD)).id == made.id, "who asks for the old one is given the new"
+    assert entries.read(tx, STAR, first.id, Scope(GUILD)).id == made.id, "who asks for the old one is given the new"
 
 
 def triple(subject: str, relation: str, other: str) -> Triple:
@@ -110,7 +110,7 @@ def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_b
     graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
     said = Link(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
     apply(tx, Plan((merge(first, second), said)), LATER)
-    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    (made,) = entries.latest(tx, STAR, Scope(GUILD))
     assert sorted(known(tx)) == ["Graz", "Tram 71", "tram 71"], "each relation once, also what was read in the same run"
     assert {row["entry_id"] for row in tx.all("SELECT entry_id FROM graph_triples")} == {first.id, second.id, made.id}
     undo(tx, LATER)
@@ -232,7 +232,7 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> N
 def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
-    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    (made,) = entries.latest(tx, STAR, Scope(GUILD))
     archival.append(tx, STAR, made.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
     before = state(tx)
     with pytest.raises(Refused, match="1 of the 3 entries"):
@@ -263,7 +263,7 @@ def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of(tx: Tx) -> N
 def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: Tx) -> None:
     first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
-    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    (made,) = entries.latest(tx, STAR, Scope(GUILD))
     retraction.narrow_entry(tx, made, person_audience(ANN))
     assert {row["audience"] for row in state(tx)} == {person_audience(ANN)}
 

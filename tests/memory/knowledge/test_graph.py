@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memory.knowledge import archival, graph
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries, graph
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
@@ -25,7 +25,7 @@ def kept(tx: Tx, text: str, *said: tuple[str, str, str], audience: Audience = GU
 
 
 def found(tx: Tx, words: str, scope: Scope = HERE, until: datetime = LATER) -> list[str]:
-    return [archival.read(tx, STAR, entry, scope).content for entry in graph.linked(tx, STAR, words, scope, until)]
+    return [entries.read(tx, STAR, entry, scope).content for entry in graph.linked(tx, STAR, words, scope, until)]
 
 
 def bakery(tx: Tx) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memory.blocks.revert import Hand
-from memory.knowledge import archival
-from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import EntryNotFound, Refused
@@ -34,14 +34,14 @@ def kept(tx: Tx, content: str = "She likes tea.", origin: Origin | None = None, 
 
 
 def widened(tx: Tx, entry: Entry, to: Audience = PUBLIC, hand: Hand = HERS) -> Entry:
-    return widen_entry(tx, hand, archival.read(tx, ADA, entry.id, Scope(entry.audience)), to)
+    return widen_entry(tx, hand, entries.read(tx, ADA, entry.id, Scope(entry.audience)), to)
 
 
 def seen_by(tx: Tx, entry: Entry) -> list[Audience]:
     found = []
     for audience in (DM, GUILD, ELSEWHERE):
         try:
-            found += [audience] if archival.read(tx, ADA, entry.id, Scope(audience)) else []
+            found += [audience] if entries.read(tx, ADA, entry.id, Scope(audience)) else []
         except EntryNotFound:
             continue
     return found
@@ -143,7 +143,7 @@ def test_a_label_that_is_taken_there_is_refused_and_nothing_changes(tx: Tx) -> N
     for act in (require_widening_entry, widen_entry):
         with pytest.raises(Refused, match="there is already an entry 'tea'"):
             act(tx, HERS, entry, PUBLIC)
-    assert archival.read(tx, ADA, entry.id, Scope(DM)).audience == DM
+    assert entries.read(tx, ADA, entry.id, Scope(DM)).audience == DM
 
 
 def test_it_goes_with_the_person_whose_words_it_holds(tx: Tx) -> None:

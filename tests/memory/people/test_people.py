@@ -27,9 +27,10 @@ from memory.knowledge import (
     unfinished_work,
     working_memory,
 )
-from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.consolidation.apply import apply
 from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine
+from memory.knowledge.entries import NewEntry, Origin
+from memory.knowledge.entry_journal import ChangedBy
 from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.items import By
 from memory.knowledge.statements import Category, Statement
@@ -211,7 +212,7 @@ def taken_away(tx: Tx, hall: InRow) -> None:
     tx.insert("inbox", {**woken, "audience": GUILD, "status": "done", "turn_id": night.id, "received_at": "2026"})
     new = NewEntry(f"she likes {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message))
     entry = archival.insert(tx, STAR, new, NOON)
-    archival.delete(tx, STAR, entry.id, Scope(GUILD), archival.By(night.id, NOON))
+    archival.delete(tx, STAR, entry.id, Scope(GUILD), ChangedBy(night.id, NOON))
 
 
 def lived(tx: Tx) -> None:

@@ -23,7 +23,7 @@ from memory.erasure import byte_search, stores
 from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people import privacy
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge import archival, entries
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
@@ -180,9 +180,9 @@ def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
         origin = Origin(Scope(GUILD), Trust.APPROVED, ANN, each.message)
         archival.insert(tx, STAR, NewEntry(text_of(tx, each), origin), NOON)
     inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
-    assert len(archival.latest(tx, STAR, Scope(GUILD))) == 2, "the message goes first, by itself"
+    assert len(entries.latest(tx, STAR, Scope(GUILD))) == 2, "the message goes first, by itself"
     followed(tx)
-    assert [entry.content for entry in archival.latest(tx, STAR, Scope(GUILD))] == ["my cat is called Bolt"]
+    assert [entry.content for entry in entries.latest(tx, STAR, Scope(GUILD))] == ["my cat is called Bolt"]
 
 
 def test_a_deletion_knows_less_of_the_place_and_changes_nothing_about_it(tx: Tx) -> None:

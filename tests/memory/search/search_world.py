@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.knowledge import archival
-from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow

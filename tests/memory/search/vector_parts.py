@@ -6,7 +6,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from memory.knowledge.archival import Entry, NewEntry, Origin, insert
+from memory.knowledge.archival import insert
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage

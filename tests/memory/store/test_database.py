@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from memory.store.database import Database, Row, Rows, Tx, as_dict
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import commit_point
+from memory.store.row_mapper import json_rows
 from memory.store.sqlite import Connection, connect, driver
 
 NOTE = commit_point("test_database.note")
@@ -489,3 +491,29 @@ async def test_a_defect_of_ours_is_not_laid_to_the_disk_or_to_another_program(pa
             await database.read(lambda rows: rows.all(sql))
         with pytest.raises(driver.OperationalError):
             await database.write(NOTE, lambda tx: tx.all(sql))
+
+
+# -------------------------------------------------------------------- what one query packs into a row
+
+
+ODD = [
+    "",
+    "plain",
+    'quoted "twice" and \\ once',
+    "line\nline\ttab",
+    "nul \x00 and bell \x07",
+    "日本語 👩‍👩‍👧",
+    "\u2028 \ufeff",
+    "{}",
+]
+
+
+def test_texts_numbers_and_nothing_come_back_as_they_are(tx: Tx) -> None:
+    tx.run("CREATE TABLE odd (id INTEGER PRIMARY KEY, words TEXT, number INTEGER) STRICT")
+    kept: list[list[Any]] = [[number, words, 2**62 + number] for number, words in enumerate(ODD)]
+    kept += [[90, None, None], [91, "x" * 100_000, -(2**63)]]
+    for each in kept:
+        tx.run("INSERT INTO odd VALUES (?, ?, ?)", each)
+    found = json_rows(tx, "id, words, number", "SELECT * FROM odd WHERE id >= ?", (0,))
+    assert sorted(found) == kept
+    assert json_rows(tx, "id", "SELECT id FROM odd WHERE id < 0") == []

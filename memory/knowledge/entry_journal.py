@@ -26,7 +26,7 @@ _CONTENT = (
 )  # fmt: skip
 
 
-class By(NamedTuple):
+class ChangedBy(NamedTuple):
     """The turn that makes a change, and when."""
 
     turn: TurnId

@@ -1,11 +1,16 @@
-"""Writing archival entries: create, reinforce, extend, append, cut into passages; and forget."""
+"""Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
+
+An entry records the people and messages that its words came from, so that it can be forgotten completely; `delete`
+returns the other rows that hold its words. Nothing is merged across audiences. Here entries are created, reinforced,
+extended, cut into passages, retired and forgotten; `memory.knowledge.entries` has their records and reads them.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memory.knowledge.archival import journal
-from memory.knowledge.archival.entries import (
+from memory.knowledge import entry_journal
+from memory.knowledge.entries import (
     LIVING,
     MAX_TAGS,
     USUAL_IMPORTANCE,
@@ -23,6 +28,7 @@ from memory.knowledge.archival.entries import (
     to_entry,
     with_origin,
 )
+from memory.knowledge.entry_journal import ChangedBy
 from memory.people.audience import Audience, Scope, may_write_down
 from memory.queue import turns
 from memory.store.database import Rows, Tx, Value
@@ -62,9 +68,9 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
         tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # it was said by itself
         return reinforce(tx, same, new, now)
     entry = made_new(agent, new, now)
-    before = journal.image(tx, entry.turn, entry.id)
+    before = entry_journal.image(tx, entry.turn, entry.id)
     kept = put(tx, entry)
-    journal.note(tx, entry.turn, entry.id, before, now)
+    entry_journal.note(tx, entry.turn, entry.id, before, now)
     return kept
 
 
@@ -131,7 +137,7 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     return store(tx, with_origin(longer, origin), origin.turn, now)
 
 
-def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> DeletedEntry:
+def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: ChangedBy | None = None) -> DeletedEntry:
     """Delete an entry, its chunks, what it superseded and what was expanded from it, with index and use records.
 
     If an unattended turn deletes it (`by`), it is kept for a while, so that it can be restored. Raises `EntryNotFound`
@@ -139,13 +145,13 @@ def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.B
     """
     entry = read(tx, agent, label_or_id, scope)  # the whole entry, even for a passage's id
     messages, family = derived_messages(tx, entry), family_of(tx, entry.id)
-    wholes = {each: journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
+    wholes = {each: entry_journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
     if by is None or not any(wholes.values()):
         remove(tx, family)
         return DeletedEntry(entry, messages)
     _take_away(tx, family)
     for each, before in wholes.items():
-        journal.note(tx, by.turn, each, before, by.now)
+        entry_journal.note(tx, by.turn, each, before, by.now)
     return DeletedEntry(entry, messages)
 
 
@@ -243,7 +249,7 @@ def not_taken(entry: Entry, new: NewEntry) -> list[str]:
 
 def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None) -> Entry:
     """Update an entry; its first turn stays, and a further one is recorded as using it at `now`."""
-    before = journal.image(tx, turn, entry.id)
+    before = entry_journal.image(tx, turn, entry.id)
     columns = columns_of(replace(entry, turn=entry.turn or turn))
     assignments = ", ".join(f"{column} = :{column}" for column in columns)
     tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", {"id": entry.id, **columns})
@@ -253,7 +259,7 @@ def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None
         "ON CONFLICT DO NOTHING",
         (entry.id, entry.audience, turn),
     )
-    journal.note(tx, turn, entry.id, before, now or entry.updated_at)
+    entry_journal.note(tx, turn, entry.id, before, now or entry.updated_at)
     return read(tx, entry.agent, entry.id, Scope(entry.audience))
 
 
@@ -282,7 +288,7 @@ def _store_passages(tx: Tx, entry: Entry) -> None:
 def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
     """Remove entries by id, as a consequence of a deletion; returns how many existed."""
     named = list(entries)
-    journal.forget(tx, named)
+    entry_journal.forget(tx, named)
     return _take_away(tx, named)
 
 
