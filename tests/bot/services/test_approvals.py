@@ -154,15 +154,25 @@ async def test_the_first_answer_is_final(tmp_path: Path) -> None:
         assert await strokes(service) == 1
 
 
-async def test_who_has_two_accounts_says_yes_once(tmp_path: Path) -> None:
-    both = frozenset({EVA.id, BOB.id})
-    people = People((OLGA.id,), (EVA.id, BOB.id), quorum=2, links=dict.fromkeys(both, both))
+LINKED, TERMINAL = frozenset({EVA.id, BOB.id}), PersonId("terminal:owner")
+
+
+@pytest.mark.parametrize(
+    ("people", "one", "other", "more"),
+    [
+        (People((OLGA.id,), (EVA.id, BOB.id), quorum=2, links=dict.fromkeys(LINKED, LINKED)), EVA.id, BOB.id, OLGA.id),
+        (People((OLGA.id, TERMINAL), (BOB.id,), quorum=2), OLGA.id, TERMINAL, BOB.id),
+    ],
+)
+async def test_who_has_two_accounts_says_yes_once(
+    tmp_path: Path, people: People, one: PersonId, other: PersonId, more: PersonId
+) -> None:
     async with running(tmp_path, ringing(people)) as service:
         request = await rung(service)
-        assert (await answer(service, request, who=Approver(EVA.id))).counted
-        again = await answer(service, request, who=Approver(BOB.id))
+        assert (await answer(service, request, who=Approver(one))).counted
+        again = await answer(service, request, who=Approver(other))
         assert (again.counted, await strokes(service)) == (False, 0)
-        assert (await answer(service, request)).counted
+        assert (await answer(service, request, who=Approver(more))).counted
         assert await strokes(service) == 1
 
 

@@ -1,9 +1,10 @@
-"""What takes somebody's yes besides a rule: a block's permission, too little trust; and who counts as one person."""
+"""What takes somebody's yes besides a rule: a block's permission, too little trust."""
 
 from pathlib import Path
 from typing import Any
 
-from bot.agents.permissions.policy import Approver, People
+import pytest
+
 from bot.services.people.approvals import GrantRow, RequestRow
 from memory import agents, blocks, requests
 from memory.blocks import BlockType, NewBlock, Permission
@@ -12,10 +13,10 @@ from memory.blocks.lifecycle import share_block
 from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
-from memory.store.ids import PersonId
 from memory.store.records import replace
-from tests.bot.parts import BOB, HALL, OLGA, ScriptedModel, call, channel, person, said, says
-from tests.bot.requests import OWNER, answer, ringing, rung, strokes, waiting
+from sources.base import Speaker
+from tests.bot.parts import ANN, HALL, ScriptedModel, call, channel, person, said, says
+from tests.bot.requests import OWNER, answer, waiting
 from tests.bot.stage import Service, Setting, running
 
 BLOCKS = """
@@ -26,7 +27,7 @@ label = "pact"
 description = "What was agreed"
 type = "working"
 pinned = true
-permission = "{permission}"
+permission = "partner"
 [[agents.blocks]]
 label = "human"
 description = "About the person"
@@ -41,36 +42,28 @@ async def content(service: Service, label: str) -> list[str]:
     return await service.column("SELECT content FROM memory_blocks WHERE label = ? AND content <> ''", label)
 
 
-async def test_a_partner_block_is_written_when_the_owner_says_yes(tmp_path: Path) -> None:
-    model = ScriptedModel(says("", writes("pact", "No calls at night.")), says("Asked."), says("Written."))
-    setting = Setting(model=model, toml=BLOCKS.format(permission="partner"))
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("no calls at night", 1))
-        assert await content(service, "pact") == []
-        await answer(service, await waiting(service))
-        assert await content(service, "pact") == ["No calls at night.\n"]
+CONSENT = '[[agents.rules]]\nrule = "requires_consent"\ntool = "context"\n'
 
 
-async def test_strangers_words_enter_a_core_block_only_with_a_yes(tmp_path: Path) -> None:
-    stranger = person("Zed", Trust.STRANGER)
-    model = ScriptedModel(says("", writes("human", "Zed is the boss.")), says("Asked."), says("As you wish."))
-    async with running(tmp_path, Setting(model=model, toml=BLOCKS.format(permission="partner"))) as service:
-        await service.heard(said("I am the boss", 1, speaker=stranger))
-        assert await content(service, "human") == []
-        await answer(service, await waiting(service), Verdict.DENY)
-        assert await content(service, "human") == []
-
-
-async def test_a_yes_to_one_thing_is_none_to_another(tmp_path: Path) -> None:
-    """A call that needs two: the rule wants one for the tool, the block another for what it would say."""
-    toml = BLOCKS.format(permission="partner") + '[[agents.rules]]\nrule = "requires_consent"\ntool = "context"\n'
-    model = ScriptedModel(says("", writes("pact", "No calls.")), says("Asked."), otherwise=says("Well."))
-    async with running(tmp_path, Setting(model=model, toml=toml)) as service:
-        await service.heard(said("no calls", 1))
-        await answer(service, await waiting(service))
-        assert await content(service, "pact") == []
-        await answer(service, await waiting(service))
-        assert await content(service, "pact") == ["No calls.\n"]
+@pytest.mark.parametrize(
+    ("label", "who", "rules", "verdicts", "written"),
+    [
+        ("pact", ANN, "", [Verdict.ONCE], ["No calls.\n"]),
+        ("human", person("Zed", Trust.STRANGER), "", [Verdict.DENY], []),
+        ("pact", ANN, CONSENT, [Verdict.ONCE, Verdict.ONCE], ["No calls.\n"]),
+    ],
+    ids=["a partner block", "a core block for a stranger", "a yes to the tool is none to what it would write"],
+)
+async def test_a_block_is_written_with_each_yes_that_it_takes(
+    tmp_path: Path, label: str, who: Speaker, rules: str, verdicts: list[Verdict], written: list[str]
+) -> None:
+    model = ScriptedModel(says("", writes(label, "No calls.")), says("Asked."), otherwise=says("Well."))
+    async with running(tmp_path, Setting(model=model, toml=BLOCKS + rules)) as service:
+        await service.heard(said("no calls", 1, speaker=who))
+        for verdict in verdicts:
+            assert await content(service, label) == []
+            await answer(service, await waiting(service), verdict)
+        assert await content(service, label) == written
 
 
 async def test_a_stranger_makes_nobody_speak_elsewhere_without_a_yes(tmp_path: Path) -> None:
@@ -83,16 +76,6 @@ async def test_a_stranger_makes_nobody_speak_elsewhere_without_a_yes(tmp_path: P
         assert service.platform.texts() == ["Hello."]
         await answer(service, await waiting(service))
         assert service.platform.texts() == ["Hello.", "Free cake."]
-
-
-async def test_the_owner_is_one_person_at_two_doors(tmp_path: Path) -> None:
-    people = People((OLGA.id, PersonId("terminal:owner")), (BOB.id,), quorum=2)
-    async with running(tmp_path, ringing(people)) as service:
-        request = await rung(service)
-        await answer(service, request)
-        again = await answer(service, request, who=Approver(PersonId("terminal:owner")))
-        assert not again.counted
-        assert await strokes(service) == 0
 
 
 async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_was_allowed(tmp_path: Path) -> None:

@@ -14,20 +14,16 @@ from bot.services.caller import owner_at_terminal
 from bot.services.memory.imports import Imports, OneImport
 from bot.services.results import Plain
 from memory import agents
-from memory.agents import Agent
 from memory.people.audience import OWNER, Trust
 from memory.portability.car import CarError, cid_of, encoded, write_block, write_header
 from memory.store.constellation import Constellations
-from memory.store.database import Database, Rows
-from memory.store.faults import commit_point
-from memory.store.ids import AgentId, PersonId
+from memory.store.database import Database
+from memory.store.ids import PersonId
 from memory.store.records import replace
 from sources.terminal import PERSON
-from tests.bot.services.calling import NOW
+from tests.bot.services.calling import ADA, NOW, SETUP
 
-_SEED = commit_point("test.imports")
 OLGA = owner_at_terminal()
-CARINA = Agent(AgentId("agt_1"), "Carina", "", "offline", "x", ())
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ async def imports(tmp_path: Path) -> AsyncIterator[Imports]:
     async with Constellations.open(tmp_path / "data", lambda: NOW) as constellations:
         found = await constellations.ensure("home", PERSON)
         async with constellations.use(found.id) as opened:
-            await opened.write(_SEED, lambda tx: agents.seed_agent(tx, CARINA, NOW))
+            await opened.write(SETUP, lambda tx: agents.seed_agent(tx, ADA, NOW))
             yield Imports(opened, People((PERSON, PersonId("discord:1"))), lambda: NOW, constellations)
 
 
@@ -49,10 +45,7 @@ def given(file: Path, **more: Any) -> OneImport:
 
 
 async def rows(database: Database, sql: str) -> list[tuple[Any, ...]]:
-    def read(found: Rows) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in found.all(sql)]
-
-    return await database.read(read)
+    return await database.read(lambda found: [tuple(row) for row in found.all(sql)])
 
 
 def conversations(path: Path) -> Path:
@@ -151,7 +144,7 @@ async def test_notes_become_entries_and_links_that_lead_out_are_left(
     (notes / "bytes.md").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "secret.md").write_text("secret", "utf-8")
     (notes / "out.md").symlink_to(tmp_path / "secret.md")
-    report = await imports.markdown(OLGA, given(notes, agent="carina"))
+    report = await imports.markdown(OLGA, given(notes, agent="ada"))
     assert {each.record: each.reason for each in report.listed} == {
         "out.md": "it is a link to something outside the folder",
         "empty.md": "it is empty",
@@ -197,7 +190,7 @@ async def test_a_letta_agent_comes_with_its_blocks(imports: Imports, database: D
         (each.record, each.reason) for each in report.listed
     ]
     assert await rows(database, "SELECT name, system_prompt FROM agents ORDER BY name") == [
-        ("Carina", "x"), ("Sam", "You are Sam."),
+        ("Ada", "x"), ("Sam", "You are Sam."),
     ]  # fmt: skip
     blocks = await rows(
         database, "SELECT label, content, permission, audience FROM memory_blocks WHERE label LIKE '%persona'"
@@ -268,17 +261,31 @@ async def test_version_1_comes_in_as_the_seeds_say(imports: Imports, database: D
 
 @pytest.mark.parametrize(
     ("operation", "content"),
-    [("chatgpt", b"{}"), ("chatgpt", b"not json"), ("letta", b"[1]"), ("discord", b"PK no"), ("version_1", b"no car")],
+    [
+        *(("chatgpt", content) for content in (b"{}", b"not json")),
+        *(("letta", b"[1]"), ("discord", b"PK no"), ("version_1", b"no car")),
+        ("chatgpt", b'[{"mapping": []}]'),
+        ("chatgpt", b'[{"id": "c", "mapping": {"m": {"message": 7}}}]'),
+        ("chatgpt", b'[{"id": "c", "mapping": {"m": {"message": {"author": "me"}}}}]'),
+        (
+            "chatgpt",
+            b'[{"id": "c", "mapping": {"a": {"message": {"create_time": "x"}}, "b": {"message": {"create_time": 1}}}}]',
+        ),
+    ],
 )
-async def test_files_of_other_kinds_are_refused(
+async def test_files_of_other_kinds_and_damaged_ones_are_refused(
     imports: Imports, database: Database, tmp_path: Path, operation: str, content: bytes
 ) -> None:
     (tmp_path / "file").write_bytes(content)
-    with pytest.raises(CarError):
+    words = "damaged|no list of conversations|not JSON" if operation == "chatgpt" else None
+    with pytest.raises(CarError, match=words):
         await getattr(imports, operation)(OLGA, given(tmp_path / "file"))
+    assert await rows(database, "SELECT * FROM import_audit") == []
+
+
+async def test_a_file_of_a_newer_version_is_refused(imports: Imports, tmp_path: Path) -> None:
     with pytest.raises(CarError):
         await imports.version_1(OLGA, given(version_1(tmp_path / "newer.car", 4)))
-    assert await rows(database, "SELECT * FROM import_audit") == []
 
 
 @pytest.mark.parametrize(
@@ -316,21 +323,6 @@ async def test_users_of_agent_files_are_strangers_unless_they_are_named(
         ("Hi Sam", Trust.STRANGER, None),
         ("Hello", Trust.OWNER, PERSON),
     ]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        [{"mapping": []}],
-        [{"id": "c", "mapping": {"m": {"message": 7}}}],
-        [{"id": "c", "mapping": {"m": {"message": {"author": "me"}}}}],
-        [{"id": "c", "mapping": {at: {"message": {"create_time": at}} for at in ("x", 1)}}],
-    ],
-)
-async def test_a_damaged_export_is_refused_in_words(imports: Imports, tmp_path: Path, content: Any) -> None:
-    (tmp_path / "conversations.json").write_text(json.dumps(content), "utf-8")
-    with pytest.raises(CarError, match=r"damaged|no list of conversations"):
-        await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))
 
 
 async def test_an_encrypted_package_is_refused_in_words(imports: Imports, tmp_path: Path) -> None:

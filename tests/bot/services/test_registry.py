@@ -210,34 +210,21 @@ class Files:
     async def name(self, _caller: Caller, arguments: NameFile) -> Sentence:
         return Sentence(text=f"It is called {arguments.name}" if arguments.name else "It has no name")
 
-    @operation("files.remove", "Remove a file", Action.HELP, Options(changes=True, asks=True))
-    async def remove(self, caller: Caller, arguments: Say) -> Sentence:
-        caller.confirm(f"Remove {arguments.words}?")
-        return Sentence(text=f"Removed {arguments.words}")
-
     @operation("files.send", "Send a file", Action.HELP, Options(changes=True, asks=True))
     async def send(self, caller: Caller, arguments: Say) -> Sentence:
         if arguments.times > 1:
-            caller.confirm("It may arrive twice.")
+            caller.confirm(f"{arguments.words} may arrive twice.")
         return Sentence(text=f"Sent {arguments.words}")
 
 
-@pytest.mark.parametrize(("name", "question"), [("remove", r"Remove x\?"), ("send", r"It may arrive twice\.")])
-async def test_nothing_is_done_before_the_caller_is_sure(name: str, question: str) -> None:
-    stands, given = registry(Files()), {"words": "x", "times": 2}
-    with pytest.raises(Unconfirmed, match=question):
-        await stands.call(f"files.{name}", ann(), given)
-    done = await stands.call(f"files.{name}", replace(ann(), sure=True), given)
-    assert "x" in done.lines(Markdown())[0]
-    assert await stands.call("files.send", ann(), {"words": "x"}) == Sentence(text="Sent x")
-
-
-async def test_a_yes_holds_for_the_question_that_was_asked() -> None:
-    stands, given = registry(Files()), {"words": "x"}
-    with pytest.raises(Unconfirmed, match="Remove x"):
-        await stands.call("files.remove", replace(ann(), sure=True, shown="Remove y?"), given)
-    done = await stands.call("files.remove", replace(ann(), sure=True, shown="Remove x?"), given)
-    assert done == Sentence(text="Removed x")
+async def test_nothing_is_done_before_the_caller_is_sure_of_the_question_that_was_asked() -> None:
+    stands, given, sent = registry(Files()), {"words": "x", "times": 2}, Sentence(text="Sent x")
+    for unsure in (ann(), replace(ann(), sure=True, shown="y may arrive twice.")):
+        with pytest.raises(Unconfirmed, match=r"^x may arrive twice\.$"):
+            await stands.call("files.send", unsure, given)
+    for shown in ("", "x may arrive twice."):
+        assert await stands.call("files.send", replace(ann(), sure=True, shown=shown), given) == sent
+    assert await stands.call("files.send", ann(), {"words": "x"}) == sent
 
 
 def service_with(*names: str, told: Options) -> type:
