@@ -302,7 +302,9 @@ def week_extract(days: Sequence[ConstellationSummary]) -> DayDigest:
 
 
 def _names(heard: Sequence[Message]) -> list[str]:
-    return [one_line(name, 40) for name in dict.fromkeys(message.speaker for message in heard) if name]
+    """Everybody under the name that they used last."""
+    names = {message.person or message.speaker: message.speaker for message in heard}
+    return [one_line(name, 40) for name in dict.fromkeys(names.values()) if name]
 
 
 def _of(names: Sequence[str]) -> str:

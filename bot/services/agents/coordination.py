@@ -150,6 +150,7 @@ class Coordination(Struct, frozen=True):
         wanted = EventFilter(since, arguments.kind, None if named is None else named.id)
         events = activity.recent(rows, caller.scope, arguments.limit, wanted)
         words = activity.calls(rows, events, caller.scope)
+        events = [each._replace(speaker=_now_called(rows, each, caller.scope)) for each in events]
         listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
         return Listing.of(listed, _("Nothing that you can see here happened in that time."))
 
@@ -230,10 +231,15 @@ def _doubt(trust: Trust) -> str:
 
 def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
     """The name of a person who did something by hand, as far as the caller may know it."""
-    if person is not None and person.startswith("terminal:"):
+    called = person_called(rows, person, caller.scope) if person else ""
+    if not called and person is not None and person.startswith("terminal:"):
         return _("The owner")
-    their_own = caller.approver.name if person == caller.person else ""
-    return (person and person_called(rows, person, caller.scope)) or their_own or _("Somebody")
+    return called or (caller.approver.name if person == caller.person else "") or _("Somebody")
+
+
+def _now_called(rows: Rows, event: Event, scope: Scope) -> str:
+    """Who said it, under the name that they have now: so nobody is in a list under two."""
+    return (person_called(rows, event.person, scope) if event.person and event.speaker else "") or event.speaker
 
 
 def _agent(rows: Rows, name: str) -> Agent | None:

@@ -100,13 +100,16 @@ class MemoryRow(Row):
     link: str
     readers: str = Field(exclude=True)
     said: bool = Field(exclude=True)
+    mine: bool = Field(exclude=True)
+    """Whether it holds words of the reader alone."""
     changes: tuple[Change, ...] = Field(exclude=True)
     """What the caller may do to it."""
 
     @classmethod
     def of(cls, memory: Memory, asker: PersonId, changes: tuple[Change, ...]) -> "MemoryRow":
         place = (memory.place.name or memory.place.id) if memory.place else ""
-        more = {"link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
+        mine = memory.said and memory.people == (asker,)
+        more = {"mine": mine, "link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
         return cls.from_record(memory, place=place, **more)
 
     def line(self, markup: Markup) -> str:
@@ -114,6 +117,7 @@ class MemoryRow(Row):
 
     def quoted(self, markup: Markup, limit: int) -> str:
         who = _(" by {speaker}", speaker=markup.text(self.speaker)) if self.speaker and self.kind != "block" else ""
+        who = _(" by you") if who and self.mine else who
         where = _(" in {place}", place=markup.text(place_title(self.place))) if self.place else ""
         when = _(_WHEN[self.kind], when=markup.time(self.at))
         head = f"{markup.text(self._name)}, {when}{who}{where}; {self.readers}"

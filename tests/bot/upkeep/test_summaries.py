@@ -14,6 +14,7 @@ from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
+from memory.store.records import replace
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -189,12 +190,13 @@ async def test_without_a_language_model_there_is_an_extract_that_says_so(tmp_pat
     model = Offline()
     async with scheduled_service(tmp_path, setting(model)) as live:
         await live.say("the boat is called Ada")
+        await live.say("it is red", speaker=replace(ANN, name="Annie"))
         await live.say("where is it?", speaker=BOB)
         await live.pass_by(hours=17)
         (did,), (day,) = await of_agents(live), await of_days(live)
-        assert did.summary == "Gave 2 answers to 2 messages of Ann, Bob. Newest: “where is it?”."
+        assert did.summary == "Gave 3 answers to 3 messages of Annie, Bob. Newest: “where is it?”."
         assert day.summary == (
-            "2 messages of Ann, Bob in hall. Carina gave 2 answers. First: “the boat is called Ada”. "
+            "3 messages of Annie, Bob in hall. Carina gave 3 answers. First: “the boat is called Ada”. "
             "Last: “where is it?”."
         )
         assert (did.model, day.model, day.decisions, day.threads) == ("offline", "offline", (), ())

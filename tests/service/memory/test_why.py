@@ -52,7 +52,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     shown = (await t.ana.menu(MENU, answer)).shown
     assert f"> {content}" in shown.text
     assert f"https://discord.com/channels/{t.guild.id}/{channel.id}/{told.id}" in shown.text
-    assert "by Annie in \\#quagga in Home; everyone on that server can read it" in shown.text
+    assert "by you in \\#quagga in Home; everyone on that server can read it" in shown.text
     assert "Tools used: search." in shown.text
     assert [button["label"] for button in shown.buttons] == ["Forget", "Correct", "Only in DMs"]
     assert (await t.ana.command("why", channel=channel)).text == shown.text
