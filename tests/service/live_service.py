@@ -15,7 +15,7 @@ from tests.wire import PATIENCE
 from tests.wire.conftest import find_openapi
 from tests.wire.discord import Channel, DiscordServer, Guild, GuildChannel, Message, Person
 from tests.wire.discord.calls import Request as Sent
-from tests.wire.model import ModelServer, Request
+from tests.wire.model import Answer, ModelServer, Request
 
 SCRIPTED = "openai:scripted"
 NO_MERGING = "merge_seconds = 0"
@@ -60,6 +60,11 @@ class Live:
         """Say something, and wait for what the bot says next there."""
         said = await person.say(channel, text, **more)
         return await channel.wait_for_bot(after=said, timeout=within)
+
+    async def talk(self, person: Person, channel: Channel, text: str, answer: str, **more: Any) -> None:
+        """Say something to which the model has this answer, and see it said."""
+        self.model.script(Answer(answer))
+        assert (await self.ask(person, channel, text, **more)).text == answer
 
     async def asked(self, fits: Callable[[Request], bool], within: float = PATIENCE) -> Request:
         """The first request to the model that fits, already there or still to come."""

@@ -135,10 +135,10 @@ class Service:
         """The same as data."""
         return json.loads(await self.said(*arguments, "--json"))
 
-    async def refused(self, *arguments: str) -> str:
+    async def refused(self, *arguments: str, code: int = 1) -> str:
         """Why a command does nothing."""
-        code, out, error = await self.run(*arguments)
-        assert (code, out) == (1, "")
+        ended, out, error = await self.run(*arguments)
+        assert (ended, out) == (code, "")
         return error
 
     @property

@@ -12,7 +12,6 @@ from tests.service.approvals.approvals import as_seen, refused, rows, started
 from tests.service.live_service import Live, live_service, until
 from tests.service.memory.test_privacy import holding
 from tests.wire.discord import Message, Person
-from tests.wire.model import Answer
 
 CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
 PAIR = 'merge_seconds = 0\ndm = "pair"'
@@ -37,8 +36,7 @@ async def told(t: Live, person: Person, text: str = SECRET) -> str:
 
 async def heard_elsewhere(t: Live) -> None:
     """Wait until everything that was written before this is through: a turn of the owner's comes after it."""
-    t.model.script(Answer("Yes, Olga."))
-    assert (await t.ask(t.olga, t.olga.direct, "are you there?")).text == "Yes, Olga."
+    await t.talk(t.olga, t.olga.direct, "are you there?", "Yes, Olga.")
 
 
 def stored(t: Live, word: str) -> list[str]:
@@ -68,8 +66,7 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
     assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
 
-    t.model.script(Answer("Hello Ana."))
-    assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Hello Ana."
+    await t.talk(t.ana, t.ana.direct, "hello", "Hello Ana.")
     assert rows(t, "SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
     assert SECRET not in json.dumps([request.body for request in t.model.requests])
 
@@ -122,8 +119,7 @@ async def test_being_let_in_lasts_and_can_be_taken_back(t: Live) -> None:
     await t.olga.command("owner pair approve", {"code": code})
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     await t.service.restart(kill=True)
-    t.model.script(Answer("Still here."))
-    assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
+    await t.talk(t.ana, t.ana.direct, "and now?", "Still here.")
     assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
 
     ana = {"who": f"discord:{t.ana.id}"}
@@ -158,9 +154,8 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     assert "about you" in own.shown.text
     await t.service.restart()
     assert "is allowed" in (await t.olga.command("owner people allow", {"person": t.ana})).text
-    t.model.script(Answer("Here I am."), Answer("Here too."))
-    assert (await t.ask(t.ana, t.ana.direct, "hello")).text == "Here I am."
-    assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Here too."
+    await t.talk(t.ana, t.ana.direct, "hello", "Here I am.")
+    await t.talk(t.ana, t.general, "<@bot> hello", "Here too.")
     (choice,) = await t.olga.autocomplete("owner people forget", "who", str(t.ana.id))
     assert await t.ana.autocomplete("owner people forget", "who", "") == []
     assert "is undone" in (await t.olga.command("owner people forget", {"who": choice.value})).text
@@ -187,16 +182,14 @@ async def test_roles_and_servers_are_shut_out_and_let_in_where_they_are(t: Live)
     assert f"server `{elsewhere.id}`: blocked by <@{t.olga.id}> with a command, " in listed
     t.guild.change(t.ana, roles=[])
     await t.olga.command("owner people forget", {"who": f"discord:guild:{elsewhere.id}"})
-    t.model.script(Answer("Yes."), Answer("Yes."))
-    assert (await t.ask(t.ana, t.general, "<@bot> now?")).text == "Yes."
-    assert (await t.ask(t.ana, hall, "<@bot> now?")).text == "Yes."
+    await t.talk(t.ana, t.general, "<@bot> now?", "Yes.")
+    await t.talk(t.ana, hall, "<@bot> now?", "Yes.")
 
 
 async def test_letting_one_person_in_shuts_nobody_else_out(t: Live) -> None:
     bea = t.member("Bea")
     await t.olga.command("owner people allow", {"person": t.ana})
-    t.model.script(Answer("Hello Bea."))
-    assert (await t.ask(bea, t.general, "<@bot> hello")).text == "Hello Bea."
+    await t.talk(bea, t.general, "<@bot> hello", "Hello Bea.")
 
 
 async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_needs_no_code(tmp_path: Path) -> None:
@@ -209,8 +202,7 @@ async def test_what_the_configuration_shuts_out_stays_out_and_who_it_lets_in_nee
         refused(await t.olga.command("owner people forget", {"who": f"discord:{t.ana.id}"}), "in the configuration")
         assert "in the configuration" in (await t.olga.command("owner people list")).text
         await t.ana.dm("let me in")
-        t.model.script(Answer("Hello Bea."))
-        assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
+        await t.talk(bea, bea.direct, "hello", "Hello Bea.")
         assert t.ana.direct.from_bot == []
 
 

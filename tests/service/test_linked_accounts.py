@@ -120,12 +120,10 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     await t.ana.command("privacy pause")
     asks = len(t.model.requests)
     await anna.dm("do you hear me?")
-    t.model.script(Answer("Yes, Olga."))
-    await t.ask(t.olga, t.olga.direct, "are you there?")
+    await t.talk(t.olga, t.olga.direct, "are you there?", "Yes, Olga.")
     assert len(t.model.requests) == asks + 1
     await anna.command("privacy resume")
-    t.model.script(Answer("Yes, Ana."))
-    assert (await t.ask(t.ana, t.ana.direct, "and me?")).text == "Yes, Ana."
+    await t.talk(t.ana, t.ana.direct, "and me?", "Yes, Ana.")
 
     question = (await anna.command("privacy erase")).shown
     erased = await anna.press(question, "Yes, do it")

@@ -42,14 +42,12 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         said = await t.olga.direct.wait_for_bot()
         assert said.text == FIRE
         assert await told(t) == "said something to the owner"
-        t.model.script(Answer("They are on their way."))
-        await t.ask(t.olga, t.olga.direct, "call somebody")
+        await t.talk(t.olga, t.olga.direct, "call somebody", "They are on their way.")
         assert FIRE in str(t.model.requests[-1].body)
         t.model.script(Answer("I saw smoke."))
         await t.service.said("jobs", "run", JOB)
         await t.olga.direct.wait_for_bot(lambda message: message.text == "I saw smoke.")
-        t.model.script(Answer("Through the camera."))
-        await t.ask(t.olga, t.olga.direct, "how?")
+        await t.talk(t.olga, t.olga.direct, "how?", "Through the camera.")
         shown = [(each["role"], str(each["content"])) for each in t.model.requests[-1].messages]
         assert ("assistant", "I saw smoke.") in shown[-3:-1], "it stands in the conversation, where it was said"
         assert "Is anything on fire?" not in str(t.model.requests[-1].body)

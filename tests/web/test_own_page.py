@@ -31,32 +31,31 @@ async def everything(s: Site, person: str) -> Any:
     return {name: kept[name] for name in ("constellations", "choice")}
 
 
-async def test_it_shows_what_is_theirs_and_nothing_else(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
-            await settled(s, person, mark)
-        await s.call("facts.add", fact="I like ownerwort tea")
-        await s.call("archival.add", text="The safe is behind ownerwort")
-        for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
-            await s.call_as(person, "remind.me", "guild:discord:1", text=f"Call {mark} hall", when="tomorrow at 9")
-        await s.call_as(BOB, "archival.add", "public", text="The park opens at bobwort")
-        alice = await s.sign_in_as(ALICE)
-        page = (await alice.get("/me")).text
-        for words in (
-            "Call alicewort",
-            "I like alicewort",
-            "under alicewort",
-            "Water alicewort",
-            "Paint alicewort",
-            "Meet alicewort",
-        ):
-            assert words in page
-        exported = await alice.post("/me/export", person=BOB)
-        assert exported.headers["content-disposition"].startswith("attachment")
-        assert "alicewort" in exported.text
-        for text in (page, exported.text):
-            assert "bobwort" not in text
-            assert "ownerwort" not in text
+async def test_it_shows_what_is_theirs_and_nothing_else(s: Site) -> None:
+    for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
+        await settled(s, person, mark)
+    await s.call("facts.add", fact="I like ownerwort tea")
+    await s.call("archival.add", text="The safe is behind ownerwort")
+    for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
+        await s.call_as(person, "remind.me", "guild:discord:1", text=f"Call {mark} hall", when="tomorrow at 9")
+    await s.call_as(BOB, "archival.add", "public", text="The park opens at bobwort")
+    alice = await s.sign_in_as(ALICE)
+    page = (await alice.get("/me")).text
+    for words in (
+        "Call alicewort",
+        "I like alicewort",
+        "under alicewort",
+        "Water alicewort",
+        "Paint alicewort",
+        "Meet alicewort",
+    ):
+        assert words in page
+    exported = await alice.post("/me/export", person=BOB)
+    assert exported.headers["content-disposition"].startswith("attachment")
+    assert "alicewort" in exported.text
+    for text in (page, exported.text):
+        assert "bobwort" not in text
+        assert "ownerwort" not in text
 
 
 async def test_nothing_else_is_there_for_them(tmp_path: Path) -> None:
@@ -76,53 +75,51 @@ async def test_nothing_else_is_there_for_them(tmp_path: Path) -> None:
 BANNER = re.compile(r'class="banner bad".*?</', re.DOTALL)
 
 
-async def test_ids_of_others_change_nothing_of_theirs(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await settled(s, ALICE, "alicewort")
-        ids = await settled(s, BOB, "bobwort")
-        before = await everything(s, BOB)
-        alice = await s.sign_in_as(ALICE)
-        for operation, name in (
-            ("facts.forget", "fact"), ("facts.correct", "fact"), ("archival.delete", "entry"),
-            ("remind.cancel", "reminder"), ("remind.done", "reminder"), ("tasks.cancel", "task"),
-            ("events.cancel", "event"), ("dream.refuse", "entry"),
-        ):  # fmt: skip
-            given = {name: ids[name], "text": "Mine now", "person": BOB, "agent": "Carina"}
-            answer = await alice.post("/me", op=operation, **given)
-            assert "bobwort" not in answer.text
-            said = BANNER.search(answer.text)
-            assert said is not None
-            unknown = await alice.post("/me", op=operation, **{**given, name: "123456"})
-            nothing = BANNER.search(unknown.text)
-            assert nothing is not None
-            # what is somebody else's is answered as what is not there
-            assert said[0].replace(ids[name], "123456") == nothing[0], operation
-        for operation in ("privacy.pause", "privacy.optout", "privacy.resume"):
-            assert (await alice.post("/me", op=operation, person=BOB)).status_code == 200
-        for operation in ("halt.now", "memory.edit", "why.forget", "people.allow", "token.create", "nothing", ""):
-            answer = await alice.post("/me", op=operation, who=ALICE, name="x", label="persona", text="x")
-            assert answer.status_code == 400, operation
-        assert s.app.services.halt.since == ""
-        assert await everything(s, BOB) == before
+async def test_ids_of_others_change_nothing_of_theirs(s: Site) -> None:
+    await settled(s, ALICE, "alicewort")
+    ids = await settled(s, BOB, "bobwort")
+    before = await everything(s, BOB)
+    alice = await s.sign_in_as(ALICE)
+    for operation, name in (
+        ("facts.forget", "fact"), ("facts.correct", "fact"), ("archival.delete", "entry"),
+        ("remind.cancel", "reminder"), ("remind.done", "reminder"), ("tasks.cancel", "task"),
+        ("events.cancel", "event"), ("dream.refuse", "entry"),
+    ):  # fmt: skip
+        given = {name: ids[name], "text": "Mine now", "person": BOB, "agent": "Carina"}
+        answer = await alice.post("/me", op=operation, **given)
+        assert "bobwort" not in answer.text
+        said = BANNER.search(answer.text)
+        assert said is not None
+        unknown = await alice.post("/me", op=operation, **{**given, name: "123456"})
+        nothing = BANNER.search(unknown.text)
+        assert nothing is not None
+        # what is somebody else's is answered as what is not there
+        assert said[0].replace(ids[name], "123456") == nothing[0], operation
+    for operation in ("privacy.pause", "privacy.optout", "privacy.resume"):
+        assert (await alice.post("/me", op=operation, person=BOB)).status_code == 200
+    for operation in ("halt.now", "memory.edit", "why.forget", "people.allow", "token.create", "nothing", ""):
+        answer = await alice.post("/me", op=operation, who=ALICE, name="x", label="persona", text="x")
+        assert answer.status_code == 400, operation
+    assert s.app.services.halt.since == ""
+    assert await everything(s, BOB) == before
 
 
-async def test_they_change_and_erase_what_is_theirs(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        ids = await settled(s, ALICE, "alicewort")
-        await settled(s, BOB, "bobwort")
-        alice = await s.sign_in_as(ALICE)
-        assert (await alice.browser.post("/me", data={"op": "privacy.optout"})).status_code == 403
-        assert "I like mint" in (await alice.post("/me", op="facts.correct", fact=ids["fact"], text="I like mint")).text
-        assert "Canceled" in (await alice.post("/me", op="remind.cancel", reminder=ids["reminder"])).text
-        assert "Water alicewort" not in (await alice.get("/me")).text
-        assert "Opted out" in (await alice.post("/me", op="privacy.optout")).text
-        asked = (await alice.post("/me", op="privacy.erase")).text
-        assert "This cannot be undone." in asked
-        question = await alice.post("/me", op="privacy.erase", sure="yes")
-        assert "alicewort" not in question.text
-        assert (await alice.get("/me")).headers["location"] == "/login"
-        assert not any((await s.call("privacy.see", person=ALICE))["stores"]["home"].values())
-        assert "bobwort" in str(await everything(s, BOB))
+async def test_they_change_and_erase_what_is_theirs(s: Site) -> None:
+    ids = await settled(s, ALICE, "alicewort")
+    await settled(s, BOB, "bobwort")
+    alice = await s.sign_in_as(ALICE)
+    assert (await alice.browser.post("/me", data={"op": "privacy.optout"})).status_code == 403
+    assert "I like mint" in (await alice.post("/me", op="facts.correct", fact=ids["fact"], text="I like mint")).text
+    assert "Canceled" in (await alice.post("/me", op="remind.cancel", reminder=ids["reminder"])).text
+    assert "Water alicewort" not in (await alice.get("/me")).text
+    assert "Opted out" in (await alice.post("/me", op="privacy.optout")).text
+    asked = (await alice.post("/me", op="privacy.erase")).text
+    assert "This cannot be undone." in asked
+    question = await alice.post("/me", op="privacy.erase", sure="yes")
+    assert "alicewort" not in question.text
+    assert (await alice.get("/me")).headers["location"] == "/login"
+    assert not any((await s.call("privacy.see", person=ALICE))["stores"]["home"].values())
+    assert "bobwort" in str(await everything(s, BOB))
 
 
 async def test_a_link_is_made_for_who_is_meant(tmp_path: Path) -> None:

@@ -118,8 +118,7 @@ async def up(t: Live) -> None:
 
 async def said_once(t: Live, channel: Channel, text: str) -> None:
     """It stands there once, also after the next answer has come through the same way."""
-    t.model.script(Answer("next"))
-    await t.ask(t.ana, channel, "<@bot> next")
+    await t.talk(t.ana, channel, "<@bot> next", "next")
     assert [message.text for message in channel.from_bot] == [text, "next"]
 
 

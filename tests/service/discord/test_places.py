@@ -28,8 +28,7 @@ members = ["Moon"]
 
 async def through(t: Live) -> None:
     """Wait until what was said before is through."""
-    t.model.script(Answer("Yes, Olga."))
-    await t.ask(t.olga, t.olga.direct, "are you there?")
+    await t.talk(t.olga, t.olga.direct, "are you there?", "Yes, Olga.")
 
 
 async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
@@ -41,11 +40,9 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
     assert f"by command of <@{t.olga.id}>" in done.text
     assert done.text.endswith(f":R>, for <#{side.id}>).")
-    t.model.script(Answer("I hear you."))
-    assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
+    await t.talk(t.ana, side, "anybody here?", "I hear you.")
     await t.service.restart(kill=True)
-    t.model.script(Answer("Still."))
-    assert (await t.ask(t.ana, side, "and now?")).text == "Still."
+    await t.talk(t.ana, side, "and now?", "Still.")
     assert "**mention**" in (await t.olga.command("admin mode channel", None, t.general)).text, "elsewhere as before"
 
     await t.olga.command("admin mode channel", {"mode": "off", "channel": side}, t.general)
@@ -56,8 +53,7 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
     assert "**mention**" in back.text
     await t.service.restart(kill=True)
-    t.model.script(Answer("Here."))
-    assert (await t.ask(t.ana, side, "<@bot> hello")).text == "Here."
+    await t.talk(t.ana, side, "<@bot> hello", "Here.")
     assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
     refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
     refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
@@ -81,8 +77,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         await t.olga.command("admin route", {"group": "Day", "channel": side}, t.general)
         prompts = []
         for channel in (side, t.general):
-            t.model.script(Answer("Yes."))
-            await t.ask(t.ana, channel, "<@bot> who are you?")
+            await t.talk(t.ana, channel, "<@bot> who are you?", "Yes.")
             prompts.append(t.model.requests[-1].body["messages"][0]["content"].split(".")[0])
         assert prompts == ["You are Star", "You are Moon"]
         back = await t.olga.command("admin route", {"group": "configured", "reach": "server"}, t.general)

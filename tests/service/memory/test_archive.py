@@ -63,8 +63,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(t: Live) -> None:
     again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
     assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
     assert SECRET in (await t.ana.command("memory archival show", {"entry": "llama"})).text
-    t.model.script(Answer("I do not know."))
-    await t.ask(t.olga, t.general, "<@bot> what is the llama called?")
+    await t.talk(t.olga, t.general, "<@bot> what is the llama called?", "I do not know.")
     assert SECRET not in json.dumps(t.model.requests[-1].body)
 
 
@@ -116,10 +115,8 @@ def number(t: Live, text: str) -> str:
 
 
 async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: Live) -> None:
-    for _ in range(2):
-        t.model.script(Answer("Noted."))
-    await t.ask(t.ana, t.general, "<@bot> I love apple cake.", within=45)
-    await t.ask(t.ana, t.ana.direct, "I love the Quetzalcoatl.")
+    await t.talk(t.ana, t.general, "<@bot> I love apple cake.", "Noted.", within=45)
+    await t.talk(t.ana, t.ana.direct, "I love the Quetzalcoatl.", "Noted.")
     shown = await t.ana.command("facts list", None, t.general)
     assert CAKE in shown.shown.text
     assert QUETZAL in (await t.ana.command("facts list")).text
@@ -155,8 +152,7 @@ async def birds(folder: Path) -> AsyncIterator[Live]:
             (t.member("Bea"), pond, "the stork of the pond"),
             (t.ana, t.ana.direct, "the stork of a direct message"),
         ):
-            t.model.script(Answer("I see."))
-            await t.ask(person, place, text if place is t.ana.direct else f"<@bot> {text}")
+            await t.talk(person, place, text if place is t.ana.direct else f"<@bot> {text}", "I see.")
         t.model.script(Calls(keep("The stork nests.", category="birds/nests", tags=["roof", "nest"])), Answer("Kept."))
         await t.ask(t.ana, t.general, "<@bot> keep that")
         yield t

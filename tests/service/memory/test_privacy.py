@@ -60,8 +60,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     await t.service.restart()
     asks = len(t.model.requests)
     await t.ana.say(t.general, f"<@bot> do you remember {WORD}?")
-    t.model.script(Answer("Good morning."))
-    await t.ask(t.olga, t.general, "<@bot> good morning")
+    await t.talk(t.olga, t.general, "<@bot> good morning", "Good morning.")
     (request,) = t.model.requests[asks:]
     assert WORD not in json.dumps(request.body)
     assert holding(t) == []
@@ -73,8 +72,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
 async def test_who_answers_somebody_that_opted_out_quotes_nothing_of_them(t: Live) -> None:
     await t.ana.command("privacy optout", None, t.general)
     hers = await t.ana.say(t.general, f"my llama is called {WORD}")
-    t.model.script(Answer("I do not know."))
-    await t.ask(t.olga, t.general, "<@bot> what is it called?", reply_to=hers)
+    await t.talk(t.olga, t.general, "<@bot> what is it called?", "I do not know.", reply_to=hers)
     (request,) = t.model.requests
     assert WORD not in json.dumps(request.body)
     assert holding(t) == []
@@ -118,5 +116,4 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(t: 
     assert holding(t, "the tortoise sleeps") == []
     assert "Resumed" in await t.service.said("privacy", "resume", ana)
     await t.service.start()
-    t.model.script(Answer("Hello Ana."))
-    assert (await t.ask(t.ana, t.general, "<@bot> hello")).text == "Hello Ana."
+    await t.talk(t.ana, t.general, "<@bot> hello", "Hello Ana.")
