@@ -4,10 +4,11 @@ Each constellation is a file of its own, so that no query can cross. A file is o
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -20,6 +21,8 @@ from memory.store.ids import ConstellationId, PersonId, new_id
 from memory.store.migrations import Kind, prepare, unreadable_tables
 from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
+
+T = TypeVar("T")
 
 _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")
@@ -261,6 +264,14 @@ class Constellations:
                     await slot.stack.aclose()
             if not slot.users and self._slots.get(constellation) is slot:
                 del self._slots[constellation]
+
+    async def read_each(self, work: Callable[[Rows], T]) -> dict[str, T]:
+        """What is read in every constellation, by its name."""
+        found = {}
+        for each in self.all():
+            async with self.use(each.id) as database:
+                found[each.name] = await database.read(work)
+        return found
 
     async def _open_file(self, slot: _Slot, path: Path) -> Database:
         require(path)

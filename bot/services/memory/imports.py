@@ -165,11 +165,9 @@ class Imports(MemoryService, frozen=True):
     @operation("import.report", "List imports and what happened to their records", Action.AGENTS, AT_TERMINAL)
     async def report(self, _caller: Caller) -> Listing[ImportRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
-        rows = list[ImportRow]()
-        for each in self.constellations.all():
-            async with self.constellations.use(each.id) as database:
-                found = await database.read(import_audit.past_imports)
-            rows += [ImportRow.from_record(past, constellation=each.name, origin=past.origin[:16]) for past in found]
+        found = await self.constellations.read_each(import_audit.past_imports)
+        every = ((name, past) for name, imports in found.items() for past in imports)
+        rows = [ImportRow.from_record(past, constellation=name, origin=past.origin[:16]) for name, past in every]
         rows.sort(key=lambda row: row.at, reverse=True)
         return Listing.of(rows, _("Nothing was imported."))
 

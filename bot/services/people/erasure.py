@@ -151,7 +151,8 @@ class Eraser:
         await self.settle()
         person, registry = erasure.person, self.constellations.registry
         constellations = self.constellations.all()
-        words = await self._samples(constellations, person)
+        samples = await self.constellations.read_each(partial(byte_search.samples, person=person))
+        words = list(dict.fromkeys(word for found in samples.values() for word in found))
         receipt: dict[str, Any] = {
             "stores": [await self._erase_in(constellation, erasure) for constellation in constellations]
         }
@@ -172,13 +173,6 @@ class Eraser:
         await _emptied(registry)
         _log.info("erasure_finished", erasure=erasure.id, files=searched.files, left=len(searched.left))
         return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)
-
-    async def _samples(self, constellations: Iterable[Constellation], person: PersonId) -> list[str]:
-        found: list[str] = []
-        for constellation in constellations:
-            async with self.constellations.use(constellation.id) as database:
-                found += await database.read(lambda rows: byte_search.samples(rows, person))
-        return list(dict.fromkeys(found))
 
     async def _telling(self, constellations: Iterable[Constellation], words: list[str]) -> list[str]:
         """Without words that are in our files anyway, or in agents' initial texts."""

@@ -146,10 +146,7 @@ class Privacy(Struct, frozen=True):
                 store.name: [row for each in selves for row in store.export(rows, each)] for store in persons.STORES
             }
 
-        found = {}
-        for each in self.constellations.all():
-            async with self.constellations.use(each.id) as database:
-                found[each.name] = await database.read(read)
+        found = await self.constellations.read_each(read)
         _log.info("person_exported", person=whose, by=caller.person, door=caller.approver.door)
         about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
@@ -207,10 +204,7 @@ class Privacy(Struct, frozen=True):
             found = [persons.count_all(rows, each) for each in self.people.selves(person)]
             return {store: sum(counts[store] for counts in found) for store in found[0]}
 
-        counts = {}
-        for each in self.constellations.all():
-            async with self.constellations.use(each.id) as database:
-                counts[each.name] = await database.read(read)
+        counts = await self.constellations.read_each(read)
         return PersonCounts(person=person, stores=counts, yours=yours, **await self._global(person))
 
     async def _global(self, person: PersonId) -> dict[str, Any]:

@@ -148,10 +148,8 @@ class WebAccess(Struct, frozen=True):
         if ":" in said:
             found = {named(said)}
         else:
-            found = set()
-            for each in self.constellations.all():
-                async with self.constellations.use(each.id) as database:
-                    found |= await database.read(lambda rows: messages.people_called(rows, said))
+            called = await self.constellations.read_each(lambda rows: messages.people_called(rows, said))
+            found = set[PersonId]().union(*called.values())
         if len(found) != 1:
             if not found:
                 raise UserError(
