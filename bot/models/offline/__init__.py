@@ -8,9 +8,6 @@ from datetime import UTC
 from bot.models.base import Answer, Event, Request, TextDelta, Usage
 from memory.store.clock import Clock
 
-_PIECE = 80
-"""Characters streamed at once."""
-
 
 class OfflineModel:
     """Answers by rules and from memory. `zone` names its clocks.
@@ -30,6 +27,6 @@ class OfflineModel:
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         rules = await asyncio.to_thread(importlib.import_module, "bot.models.offline.model")
         text, calls = rules.reply(request, self._clock().astimezone(UTC), self._zone)
-        for start in range(0, len(text), _PIECE):
-            yield TextDelta(text[start : start + _PIECE])
+        if text:
+            yield TextDelta(text)
         yield Answer(text=text, calls=calls, usage=Usage(), model=self.name)

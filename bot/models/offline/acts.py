@@ -5,11 +5,12 @@ A question is answered with what is found in memory and its source, or honestly 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from bot.models.base import AssistantMessage, Call, UserMessage
-from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, names_all
+from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, FailedError, Lines, Record
@@ -22,6 +23,7 @@ _LONGEST_LINE, _LONGEST_NAMED = 160, 100
 _STORED = {"domain": "archival_memory"}
 _SAID = {"domain": "constellation_messages", "author": "me"}
 """What somebody told one agent, or wanted forgotten, another knows too."""
+_Judge: TypeAlias = Callable[[Question, Fact], Fit | None]
 _TAKING_BACK = "forget delete erase remove vergiss vergessen lösche streiche entferne 忘れて 消して 削除"
 
 
@@ -47,7 +49,7 @@ def _say(intent: Intent, context: Context) -> Lines:
         "length": intent.number,
         "limit": LONGEST,
     }
-    friendly, beyond = intent.act in ("talk", "statement"), intent.name == "cannot"
+    friendly, beyond = intent.act in ("talk", "statement"), intent.name == "cannot" or intent.act == "too_long"
     return Lines(say(intent.name or intent.act, **filled), friendly=friendly, beyond=beyond)
 
 
@@ -67,9 +69,6 @@ def _remember(intent: Intent, context: Context) -> Lines:
     if entry.already:
         return context.say("already", fact=shown, source=context.source(entry))
     return Lines(context.language.say("saved", fact=shown), fact=shown)
-
-
-# ---------------------------------------------------------------------------------------------------- finding it
 
 
 class FoundRecord(Struct, frozen=True):
@@ -97,10 +96,8 @@ def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRec
 
 
 def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
-    """The statements in a record: of a message only what states something, of a long entry its sentences.
-
-    Each as it is shown and as it is read: a clause that cannot stand alone is shown with its sentence.
-    """
+    """The statements in a record as they are shown and as they are read: of a message only what states something, of a
+    long entry its sentences. A clause that cannot stand alone is shown with its sentence."""
     language = detect(record.text, context.language.code)
     parser, text = Parser(language, context.turn.now), record.text[:_LONGEST_ENTRY]
     if record.kind == "message":
@@ -127,42 +124,37 @@ def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Cont
 
 
 def _ask(intent: Intent, context: Context) -> Lines:
-    """Entries that search finds first; then the newest entries and what the person said in conversation.
-
-    The newest are read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
-    """
+    """Entries that search finds first; then the newest, what the person said in conversation, and what others said."""
     asked, question = intent.text, Question(intent.text, context.language)
     if not question.terms:
         return _unknown(context)
     wanted = context.language.queries(question.words, question.concepts) or (asked[:200],)
     first = _searches("find", wanted, _STORED, context)
+    # Read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
     newest = _searches("newest", [""], _STORED, context, _NEWEST)
     together = newest if question.concepts & context.language.words("shared") else []
     if lines := _tell(_entries_found(context.hits(*first, *together), context), question, context):
         return lines
-    heard, orders = (
-        _searches("heard", wanted, _SAID, context),
-        _searches("taken", [_TAKING_BACK], _SAID, context, _NEWEST),
-    )
+    heard = _searches("heard", wanted, _SAID, context)
+    orders = _searches("taken", [_TAKING_BACK], _SAID, context, _NEWEST)
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)
     said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)
+    overheard = _overheard(context)
+    general = [one for one in overheard if one.own or not one.fact.language.search("speaker", one.text)]
     return (
         _tell(entries, question, context)
         or _tell(said, question, context)
-        or _of_others([*entries, *said], asked, context)
-        or _overheard(question, asked, context)
-        or _slips(entries, question, context)
+        or _of_others([*entries, *said, *overheard], asked, context)
+        or _tell(general, question, context)
+        or _tell([one for one in entries if one.own], question, context, misspelt)
         or _unknown(context)
     )
 
 
-# ------------------------------------------------------------------------------------------------------ telling it
-
-
-def _tell(found: list[FoundRecord], question: Question, context: Context) -> Lines | None:
+def _tell(found: list[FoundRecord], question: Question, context: Context, judge: _Judge = fit) -> Lines | None:
     """The best of what was found, the newest where statements contradict each other."""
-    judged = [(one, fitting) for one in found if (fitting := fit(question, one.fact)) and (one.own or fitting.full)]
+    judged = [(one, fitting) for one in found if (fitting := judge(question, one.fact)) and (one.own or fitting.full)]
     if not judged:
         return None
     best = max((one.own, fitting) for one, fitting in judged)
@@ -187,22 +179,14 @@ def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines 
     return _tell(theirs, Question(own, context.language), context)
 
 
-def _overheard(question: Question, asked: str, context: Context) -> Lines | None:
-    """What others said to each other, and of themselves only where it is asked for by their name."""
+def _overheard(context: Context) -> list[FoundRecord]:
+    """What others said to each other, as far as it is in view."""
     view = [
         Record(f"view{place}", each.said, each.at, each.speaker, kind="message", role="overheard")
         for place, each in enumerate(context.turn.request.messages)
         if isinstance(each, UserMessage) and each.overheard and each.said.strip()
     ]
-    said = _entries_found(view, context)
-    general = [one for one in said if one.own or not one.fact.language.search("speaker", one.text)]
-    return _tell(general, question, context) or _of_others(said, asked, context)
-
-
-def _slips(found: list[FoundRecord], question: Question, context: Context) -> Lines | None:
-    """The newest of one's own statements that would answer if a word of the question were misspelt."""
-    near = [one for one in found if one.own and misspelt(question, one.fact)]
-    return _found_say([max(near, key=lambda one: one.record.order)], {}, context, full=False) if near else None
+    return _entries_found(view, context)
 
 
 def _found_say(shown: list[FoundRecord], older: dict[str, FoundRecord], context: Context, *, full: bool) -> Lines:
@@ -221,7 +205,7 @@ def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
     """One's own words in one's language as we say them; others and another language are quoted."""
     language, record = context.language, one.record
     own = one.own and record.kind != "block" and one.fact.language is language
-    said = language.shown(one.text) if own else language.quote(" ".join(one.text[:_LONG_TEXT].split()))
+    said = language.shown(one.text) if own else language.say("quote", text=" ".join(one.text[:_LONG_TEXT].split()))
     if several:
         phrase = "listed" if one.own else "listed_other"
     elif record.kind == "block":
@@ -274,9 +258,6 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     return Lines("\n".join(lines))
 
 
-# --------------------------------------------------------------------------------------------------------- forgetting
-
-
 def _forget(intent: Intent, context: Context) -> Lines:
     """Find the entries that name it, show the person's own, delete after a yes those that were shown, and look what
     they said of it besides."""
@@ -290,7 +271,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     ]
     own = [hit for hit in meant if hit.told_by(context.speaker)]
     answers = (each.text for each in reversed(turn.before) if isinstance(each, AssistantMessage) and not each.calls)
-    shown = next(answers, "").splitlines() if intent.sure else ()
+    shown = next(answers, "").splitlines() if intent.name == "sure" else ()
     drops = []
     for number, hit in enumerate(own):
         call = context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
@@ -304,7 +285,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
     context.make(*drops)
     said = context.hits(*_searches("left", wanted, _SAID, context))
     left = {one.record.id for one in _entries_found(said, context) if names_all(question, one.fact)}
-    named = language.quote(one_line(what, _LONGEST_LINE))
+    named = say("quote", text=one_line(what, _LONGEST_LINE))
     if own:
         lines = _deleted(named, drops, context)
     elif meant:
@@ -325,9 +306,6 @@ def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
     parts = [say("forgot", what=what)] if gone else []
     parts += [say("forgot_messages", count=sum(gone))] if any(gone) else []
     return [*parts, *dict.fromkeys(failures)]
-
-
-# ------------------------------------------------------------------------------------------- reminders, tasks, events
 
 
 def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[str, Record]]:
@@ -364,23 +342,15 @@ def _list(intent: Intent, context: Context) -> Lines:
     return Lines("\n".join([context.language.say(f"{intent.name}_listed"), *lines]))
 
 
-_ENDS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
-    "done": ("done", ("tasks", "reminders"), "finished"),
-    "done_perhaps": ("done", ("tasks", "reminders"), "finished"),
-    "cancel": ("cancel", ("tasks", "reminders", "events"), "cancelled"),
-    "snooze": ("snooze", ("reminders",), "snoozed"),
-}
-"""By act: the operation, the tools that know it, and what is said of it."""
-
-
 def _end(intent: Intent, context: Context) -> Lines:
     """End or put off the one open task, reminder or event that is meant; else nothing is done."""
-    operation, tools, phrase = _ENDS[intent.act]
+    operation, listed, phrase = context.language.data["ends"][intent.act]
+    tools = listed.split()
     rows = _rows([tool for tool in tools if tool in context.turn.tools] or tools[:1], context)
     parts = intent.text.casefold().split()
     fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
     if len(fitting) != 1:
-        named = context.language.quote(intent.text[:_LONGEST_NAMED])
+        named = context.language.say("quote", text=intent.text[:_LONGEST_NAMED])
         return _say(STATEMENT, context) if intent.act == "done_perhaps" else context.say("not_found", text=named)
     tool, row = fitting[0]
     given = {"minutes": intent.number} if intent.number else {}
@@ -399,7 +369,7 @@ def _steps(task: str, rows: list[Record]) -> int:
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     **dict.fromkeys(("remember", "note"), _remember),
     **dict.fromkeys(("remind", "task", "event"), _keep),
-    **dict.fromkeys(_ENDS, _end),
+    **dict.fromkeys(("done", "done_perhaps", "cancel", "snooze"), _end),
     "ask": _ask,
     "forget": _forget,
     "known": _list_known,

@@ -3,13 +3,12 @@
 Content words, associations and whose something is decide, and what sort of answer is wanted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from bot.models.offline.language import Language, close, detect
 
-_MOST = 2 / 3
-"""The part of a question that wants more than a yes or a no which an answer covers at least."""
+_MOST = 2 / 3  # the part of a question which an answer to more than yes or no covers at least
 
 
 def _joined(groups: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -27,7 +26,7 @@ def _grouped(text: str, language: Language, which: str) -> list[frozenset[str]]:
 
 def _meant(concepts: Iterable[str], text: str, language: Language) -> frozenset[str]:
     """Ideas as a text means them: a negation turns some over (what is not eaten is a diet)."""
-    turned = language.negated if language.search("negated", text) else {}
+    turned: Mapping[str, str] = language.data["negated"] if language.search("negated", text) else {}
     return frozenset(turned.get(name, name) for name in concepts)
 
 
@@ -51,7 +50,7 @@ class Question:
         """Whether it names the speaker."""
         self.other = not self.own and language.search("others", text) is not None
         """Whether it is about somebody else, whom a word like "she" stands for."""
-        kinds = () if plain else language.names("kinds_asked")
+        kinds = () if plain else language.data["kinds_asked"]
         self.kind = next((kind for kind in kinds if language.search(kind, text, "kinds_asked")), "")
         terms = self._read(text)
         only = language.words(self.kind, "kinds_words") if self.kind else ()
@@ -91,7 +90,7 @@ class Fact:
     def __init__(self, text: str, fallback: Language) -> None:
         self.language = language = detect(text, fallback.code)
         text = language.replaced("spell", language.mend(text.strip(" .!。！")))
-        ordered = language.order(text)
+        ordered = language.rewrite("order", text)
         own = language.begins("about_self", ordered) is not None
         found = None if own else language.begins("subject", ordered)
         about, rest = (found["subject"], found["rest"]) if found else ("", ordered)
@@ -109,12 +108,11 @@ class Fact:
         """For each possession the names of whose it is ("my sister Anna's": sister or Anna)."""
         self.owner_concepts = language.ideas(" ".join(sorted(_joined(self.owners))), asked=False).keys()
         plain = language.ideas(text, asked=False)
-        implied = (name for name in language.names("begin", "implied_") if language.begins(name, ordered))
+        implied = (name for name in ("implied_name", "implied_age") if language.begins(name, ordered))
         self.concepts = _meant(plain, text, language).union(name.removeprefix("implied_") for name in implied)
         self.affirmed = self.concepts - plain.keys() if language.search("denied", text) else self.concepts
         """Ideas that it answers with more than a no."""
-        kinds = language.names("kinds_stated")
-        self.kinds = {kind for kind in kinds if language.search(kind, text, "kinds_stated")}
+        self.kinds = {kind for kind in language.data["kinds_stated"] if language.search(kind, text, "kinds_stated")}
         self.past = language.search("past", text) is not None
 
     @property
@@ -129,12 +127,9 @@ class Fact:
 def clauses(text: str, language: Language) -> tuple[str, ...]:
     """The statements of one sentence; the sentence itself where a part of it would state nothing."""
     parts = tuple(part.strip() for part in language.split("clauses", text) if part.strip())
-    ordered = map(language.order, parts)
+    ordered = [language.rewrite("order", part) for part in parts]
     whole = all(language.begins("about_self", part) or language.begins("subject", part) for part in ordered)
     return parts if len(parts) > 1 and whole else (text,)
-
-
-# ------------------------------------------------------------------------------------------- does one answer the other
 
 
 class Fit(NamedTuple):
@@ -205,8 +200,8 @@ def names_all(question: Question, fact: Fact) -> bool:
     return (_all_owned(question, fact) or _names_value(question, fact)) and _all_among(question, fact.stems)
 
 
-def misspelt(question: Question, fact: Fact) -> bool:
-    """Whether a fact would answer if words of a question were spelt as they are in the fact."""
+def misspelt(question: Question, fact: Fact) -> Fit | None:
+    """How nearly a fact would answer if words of a question were spelt as they are in the fact."""
     language, text = question.language, question.text.lower()
     for word in question.words:
         slips = (
@@ -215,4 +210,5 @@ def misspelt(question: Question, fact: Fact) -> bool:
             else [each for each in fact.words if close(word, each)]
         )
         text = text.replace(word, slips[0]) if slips else text
-    return text != question.text.lower() and fit(Question(text, language), fact) is not None
+    spelt = fit(Question(text, language), fact) if text != question.text.lower() else None
+    return spelt._replace(full=False) if spelt else None

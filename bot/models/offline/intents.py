@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import NamedTuple
-from zoneinfo import ZoneInfo
 
-from dateutil.relativedelta import relativedelta, weekday
+from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
@@ -18,12 +17,10 @@ from scheduler.triggers import DateTrigger, next_run
 
 _LONGEST_UNASKED = 300
 """A statement that is kept without being asked is short; nobody's essay is mined."""
-_LONGEST_SUM = 200
 _MOST_SLIPS = 4  # words of a sentence in which a misspelt order is known again
 _SNOOZED = 10  # minutes, where none are said
 _TRAILING = " \t\n.!。！…"
 _ASKED = _TRAILING + "?？"
-_QUOTES = "\"“”„«»「」'"
 
 
 class Intent(NamedTuple):
@@ -33,28 +30,20 @@ class Intent(NamedTuple):
     text: str = ""
     """The fact, question, title or sum."""
     name: str = ""
-    """The phrase to say, or the tool whose list is wanted."""
+    """The phrase to say, the tool whose list is wanted, or "sure" of what the person said yes to."""
     when: str = ""
     """A time in the person's words; of a look back its first day."""
     other: str = ""
     """The end of an event, the reminder that one replaces, the last day of a look back."""
     number: int = 0
     """Minutes, days or characters."""
-    sure: bool = False
-    """The person said yes to it."""
 
 
 STATEMENT = Intent("statement")
 """Something said that wants nothing; it may belong to what stands before it."""
 _KEPT = ("remember", "note")
-_WEAK = (STATEMENT.act, "ask")
-_WANTED = (
-    *("say_who", "say_help", "say_forget_all", "say_why", "known", "list_reminders", "list_tasks", "list_events"),
-    *("remind", "at_timer", "at_alarm", "event", "snooze", "task", "done", "cancel", "done_perhaps", "remember"),
-    *("talk_greeting", "talk_thanks", "talk_wellbeing", "talk_night", "talk_ack", "forget"),
-    *("clock_time", "clock_day", "talked"),
-)
-"""What a sentence may begin with, in the order it is looked for: an act, and perhaps a name."""
+_WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
+"""Acts beside which a better one is looked for, and those that no misspelt word is taken for."""
 
 
 class Parser(Struct, frozen=True):
@@ -65,15 +54,11 @@ class Parser(Struct, frozen=True):
     """On the clocks of who speaks."""
 
     def parse(self, said: str, before: str = "") -> tuple[Intent, ...]:
-        """Every intent of one message; small talk falls away beside something to do.
-
-        `before` is what the same person said last: what was missing of it is filled in, or it is corrected.
-        """
+        """Every intent of one message, which fills in what was missing of what the same person said before."""
         said = said.strip()
         text = self.language.clean(said)
-        if len(said) > LONGEST:  # refused as a fact, otherwise work for a language model
-            kept = self.sentence(next(self.language.sentences(text), "")[:400]).act in _KEPT
-            return (Intent("too_long", number=len(said)) if kept else Intent("say", name="cannot"),)
+        if len(said) > LONGEST:
+            return (Intent("too_long", number=len(said)),)
         if before and (joined := self._following(text, before)):
             others = self.parse(before)[1:] if joined.sure else ()  # a yes is to all that was asked
             return (joined, *(each._replace(sure=True) for each in others if each.act == "forget"))
@@ -94,18 +79,20 @@ class Parser(Struct, frozen=True):
         return any(self.language.begins("question", each) for each in (text, self._spelt(text)))
 
     def sentence(self, text: str) -> Intent:
-        """One sentence; where it is no command, once more without its lead ("hey Carina, ...")."""
+        """One sentence; where it is no command, with a misspelt order put right, or without its lead ("hey Carina")."""
         best = STATEMENT
         for _ in range(4):
-            intent = self._corrected_spelling(text.strip())
+            intent = self._one(text.strip())
+            if intent.act in _WEAK and (spelt := self._spelt(text.strip())) != text.strip():
+                meant = self._one(spelt)
+                asked = meant.act if intent.act == "ask" else "ask"
+                intent = meant if meant.act not in _UNASKED and asked == "ask" else intent
             best = intent if intent != STATEMENT else best
             lead = self.language.begins("lead", text)
             if intent.act not in _WEAK or lead is None:
                 break
             text = text[lead.end() :]
         return best
-
-    # ------------------------------------------------------------------------------------------ between sentences
 
     def _following(self, text: str, before: str) -> Intent | None:
         """What a message means right behind another one: the time that was missing, a yes to an offer, a correction."""
@@ -117,7 +104,7 @@ class Parser(Struct, frozen=True):
             case Intent("say", title, "offer_task") if self.language.begins("yes", text):
                 return self._task(title)
             case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
-                return earlier._replace(sure=True)
+                return earlier._replace(name="sure")
             case Intent("forget") if self.language.begins("no", text):
                 return Intent("say", name="forget_not")
             case Intent("remind") if meant := self.language.begins("meant", text):
@@ -128,20 +115,15 @@ class Parser(Struct, frozen=True):
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
         """A reminder at another time, which was said right after it: an hour alone is of the same day."""
         when = self._time_alone(said)
-        old, new = self._find_time(wanted.when), self._find_time(when)
-        if new is None:
-            return None
-        was = self.moment(wanted.when)
-        if old and old.dated and not new.dated and was:
+        old, new, was = self._find_time(wanted.when), self._find_time(when), self.moment(wanted.when)
+        if old and new and was and old.dated and not new.dated:
             meant = Parser(self.language, was.replace(hour=0, minute=0)).moment(when)
             when = f"{meant or was:%Y-%m-%d %H:%M}"
-        return Intent("remind", wanted.text, when=when, other=wanted.text)
+        return Intent("remind", wanted.text, when=when, other=wanted.text) if new else None
 
     def _intents(self, text: str) -> list[Intent]:
-        """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact.
-
-        A line that is no whole thought goes on in the next one, and perhaps in a list.
-        """
+        """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact; a line
+        that is no whole thought goes on in the next one, and perhaps in a list."""
         found: list[Intent] = []
         before, listing = "", False
         for said in self.language.sentences(text):
@@ -173,22 +155,8 @@ class Parser(Struct, frozen=True):
         whole = len(parts) > 1 and all(self.language.content_words(part) for part in parts)
         yield from (Intent("ask", part) for part in parts) if whole else (intent,)
 
-    # ---------------------------------------------------------------------------------------------- one sentence
-
-    def _corrected_spelling(self, sentence: str) -> Intent:
-        """One sentence as it stands; where that wants nothing, with a misspelt order or question word put right."""
-        intent = self._one(sentence)
-        if intent.act not in _WEAK or (spelt := self._spelt(sentence)) == sentence:
-            return intent
-        meant = self._one(spelt)
-        unasked = meant.act in (STATEMENT.act, "say", "talk", "note") or (intent.act == "ask" and meant.act != "ask")
-        return intent if unasked else meant
-
     def _spelt(self, text: str) -> str:
-        """A sentence with a misspelt order or question word put right ("waht is ...", "remmeber that ...").
-
-        Another letter may be another word: remote is not remove.
-        """
+        """A sentence with a misspelt order or question word put right; another letter is another word (remote)."""
         language, orders = self.language, self.language.words("orders")
         known = language.stops | orders | language.words("no_slips")
         found = re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text) if language.spaced else ()
@@ -201,18 +169,12 @@ class Parser(Struct, frozen=True):
         return text
 
     def _one(self, sentence: str) -> Intent:
-        if sentence.startswith(">"):
-            return STATEMENT
-        if self.language.search("called", sentence):
-            return Intent("talk", name="called")
-        if not any(map(str.isalnum, sentence)):
-            return Intent("talk", name="ack")
-        for name in _WANTED:
+        for name in self.language.data["order"]["wanted"].split():
             for pattern, _ in self.language.patterns("begin", name):
                 found = pattern.match(sentence)
                 if found and (intent := self._wanted(name, found, sentence)):
                     return intent
-        return self._sum(sentence) or self._plain(sentence)
+        return self._plain(sentence)
 
     def _wanted(self, name: str, found: re.Match[str], sentence: str) -> Intent | None:
         """What a sentence wants that begins with a pattern of that name; None if it only looks so."""
@@ -220,7 +182,7 @@ class Parser(Struct, frozen=True):
         groups = {key: said for key, said in found.groupdict().items() if said}
         what = groups.get("what", "")
         match act:
-            case "say" | "talk" | "known":
+            case "say" | "talk" | "known" | "statement":
                 return Intent(act, name=rest)
             case "clock":
                 return Intent(act, name=name)
@@ -234,12 +196,12 @@ class Parser(Struct, frozen=True):
             case "snooze":
                 later = self.moment(self._time_alone(groups.get("for", "")))
                 minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
-                return Intent(act, _unquoted(what), number=minutes)
+                return Intent(act, self._title(what), number=minutes)
             case "remember" | "forget":
                 return self._memory(act, what.strip(_ASKED), sentence)
-            case "talked":
-                return self._look_back(sentence)
-            case "task" | "done" | "cancel" if title := _unquoted(what):
+            case "talked" | "sum":
+                return self._look_back(sentence) if act == "talked" else self._sum(sentence)
+            case "task" | "done" | "cancel" if title := self._title(what):
                 return self._task(title) if act == "task" else Intent(name, title)
         return None
 
@@ -254,8 +216,6 @@ class Parser(Struct, frozen=True):
         return Intent(act, what) if known else Intent("say", name=f"{act}_what")
 
     def _sum(self, sentence: str) -> Intent | None:
-        if len(sentence) > _LONGEST_SUM or not any(map(str.isdigit, sentence)):
-            return None
         asked = self.language.begins("sum_lead", sentence)
         text = (sentence[asked.end() :] if asked else sentence).strip(_ASKED + "=").casefold()
         text = self.language.rewrite("sums", text)
@@ -268,7 +228,9 @@ class Parser(Struct, frozen=True):
             return Intent("ask", sentence)
         said = sentence.strip(_TRAILING)
         lasting = len(sentence) <= _LONGEST_UNASKED and not language.search("passing", sentence)
-        if lasting and any(language.begins("lasting", language.order(part)) for part in clauses(said, language)):
+        if lasting and any(
+            language.begins("lasting", language.rewrite("order", part)) for part in clauses(said, language)
+        ):
             return Intent("note", said)
         if found := language.begins("need", sentence):
             return Intent("say", found["what"].strip(_TRAILING), "offer_task")
@@ -276,25 +238,23 @@ class Parser(Struct, frozen=True):
 
     def _look_back(self, sentence: str) -> Intent | None:
         """What was said in some days, perhaps about something; None where the day is not understood."""
-        days, rest = None, sentence
-        for rule in self.language.names("days"):
-            while found := self.language.search(rule, rest, "days"):
-                days = days or _days(rule, self.now.date())
+        language, today, rest = self.language, self.now.date(), sentence
+        days: list[date] = []
+        for name in language.data["days"]:
+            while found := language.search(name, rest, "days"):
+                days = days or [today + relativedelta(**change) for change in language.data["spans"][name]]
                 rest = f"{rest[: found.start()]} {rest[found.end() :]}"
         time = self._find_time(rest)
         if time and time.dated and isinstance(time.trigger, DateTrigger):
             rest, day = time.rest, time.trigger.when.astimezone(self.now.tzinfo).date()
-            while day > self.now.date():  # a day without a year is the last one
+            while day > today:  # a day without a year is the last one
                 day -= relativedelta(years=1)
-            days = days or (day, day)
-        words = self.language.content_words(rest)
-        topic = " ".join(word for word in words if word not in self.language.words("filler"))
-        if days is None and topic:
+            days = days or [day, day]
+        topic = " ".join(word for word in language.content_words(rest) if word not in language.words("filler"))
+        if not days and topic:
             return None
-        first, last = days or (self.now.date() - timedelta(days=6), self.now.date())
+        first, last = days or [today - relativedelta(days=6), today]
         return Intent("look_back", topic, when=first.isoformat(), other=last.isoformat())
-
-    # -------------------------------------------------------------------------------- reminders, tasks, events
 
     def _timer(self, name: str, groups: dict[str, str], sentence: str) -> Intent:
         text = groups.get("for", "").strip(_ASKED) or self.language.say(name)
@@ -304,27 +264,29 @@ class Parser(Struct, frozen=True):
 
     def _task(self, what: str) -> Intent:
         """A task, and until when it is to be done where that is said ("by friday")."""
-        due = self.language.search("due", what)
-        found = self._find_time(due["when"]) if due else None
-        if due is None or found is None:
-            return Intent("task", what)
-        said = found.said if any(map(str.isalnum, found.left)) else due["when"]
-        left = f"{what[: due.start()]}{due['when'].removeprefix(said)}{what[due.end() :]}"
-        title = " ".join(left.split()).strip(f"{_ASKED},:、")
-        return Intent("task", title, when=said) if title and due["when"].startswith(said) else Intent("task", what)
+        due, title, said = self.language.search("due", what), "", ""
+        if due and (found := self._find_time(due["when"])):
+            said = found.said if any(map(str.isalnum, found.left)) else due["when"]
+            left = f"{what[: due.start()]}{due['when'].removeprefix(said)}{what[due.end() :]}"
+            title = " ".join(left.split()).strip(f"{_ASKED},:、")
+        fits = due and title and due["when"].startswith(said)
+        return Intent("task", title, when=said) if fits else Intent("task", what)
 
     def _timed(self, act: str, said: str, sentence: str) -> Intent:
         """Words with a time in them; where it or they are missing, they are asked for."""
         said, ends = self._without_end(said) if act == "event" else (said, "")
         try:
-            found = find_when(said, self.now, self._zone, self.language.code)
+            found = find_when(said, self.now, str(self.now.tzinfo), self.language.code)
         except StoreError:  # a day that does not exist: the tool says so
             return Intent(act, said, when=said, other=ends)
         if found is None:
             return Intent("unclear", sentence.strip(_ASKED), f"{act}_when")
-        text = "".join(self.language.split("agenda_lead", "".join(self.language.split("agenda_lead", found.rest))))
-        text = _unquoted(text)
+        bare = "".join(self.language.split("agenda_lead", found.rest))
+        text = self._title("".join(self.language.split("agenda_lead", bare)))
         return Intent(act, text, when=found.said, other=ends) if text else Intent("unclear", name=f"{act}_what")
+
+    def _title(self, what: str) -> str:
+        return self.language.rewrite("title", what.strip(_ASKED + ":"))
 
     def _without_end(self, said: str) -> tuple[str, str]:
         """What is said of an event without "to 22:00" of "from 20:00 to 22:00", and that end where there is one."""
@@ -335,23 +297,17 @@ class Parser(Struct, frozen=True):
         begin = f"{found['hour']}{found['mark'] or half or ':00'}"
         return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
 
-    @property
-    def _zone(self) -> str:
-        return self.now.tzinfo.key if isinstance(self.now.tzinfo, ZoneInfo) else "UTC"
-
     def _find_time(self, said: str) -> FoundTime | None:
         """The time in some words; None as well for a day that does not exist."""
         with suppress(StoreError):
-            return find_when(said, self.now, self._zone, self.language.code) if said else None
+            return find_when(said, self.now, str(self.now.tzinfo), self.language.code) if said else None
         return None
-
-    def _next(self, found: FoundTime | None) -> datetime | None:
-        moment = next_run(found.trigger, self.now) if found else None
-        return moment.astimezone(self.now.tzinfo) if moment else None
 
     def moment(self, said: str) -> datetime | None:
         """When the time in some words comes next."""
-        return self._next(self._find_time(said))
+        found = self._find_time(said)
+        moment = next_run(found.trigger, self.now) if found else None
+        return moment.astimezone(self.now.tzinfo) if moment else None
 
     def _time_alone(self, said: str) -> str:
         """The words of a time, where there is nothing else; a number of minutes alone is a time from now."""
@@ -363,26 +319,3 @@ class Parser(Struct, frozen=True):
 def _is_loose(intent: Intent) -> bool:
     """Whether it is nothing by itself, so that it may belong to what stands before it."""
     return intent == STATEMENT or intent.name == "offer_task"
-
-
-def _unquoted(what: str) -> str:
-    """A title without the quotation marks around it."""
-    what = what.strip(_ASKED + ":")
-    return what.strip(_QUOTES) if what[:1] in _QUOTES and what[-1:] in _QUOTES else what
-
-
-def _days(rule: str, today: date) -> tuple[date, date]:
-    """The first and the last day of a rule: a day, week or month counted from today, or the last weekday before it."""
-    unit, number = rule.split(":")
-    match unit:
-        case "month":
-            first = today + relativedelta(months=int(number), day=1)
-            return first, first + relativedelta(day=31)
-        case "week":
-            first = today + relativedelta(weeks=int(number), weekday=weekday(0, -1))
-            return first, first + timedelta(days=6)
-        case "weekday":
-            day = today + relativedelta(days=-1, weekday=weekday(int(number), -1))
-        case _:
-            day = today + timedelta(days=int(number))
-    return day, day

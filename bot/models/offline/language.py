@@ -11,39 +11,31 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory.store import fulltext
 from sources.text import one_line, without_call_behind
 
-LONGEST = 4_000
-"""Characters of a message that are read; a longer one is too long for rules."""
+LONGEST = 4_000  # characters of a message that are read; a longer one is too long for rules
 _FOLDER = Path(__file__).parent
 _FRAGMENT = r"\{\{(\w+)\}\}"
 _MOST_SENTENCES = 40
-_SHORTEST_LAST, _SHORTEST_FIRST = 5, 8
-"""Letters of a last and of a first part of a compound that is an idea by itself (Nuss-allergie)."""
-_MOST_SEARCHED = 16
-"""Words of a query that search looks at, the last of which may have been cut off (memory/store/fulltext.py)."""
+_SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
+_MOST_SEARCHED = 16  # words of a query that search looks at, the last perhaps cut off (memory/store/fulltext.py)
 _MOST_QUERIES, _MOST_WORDS = 8, 24
+_SHORTEST_CLOSE = 5  # letters of a word that may be misspelt; shorter ones are too near to others
 
 
 def uncalled(said: str, name: str) -> str:
-    """What is said to somebody of that name, without the name around it; as it is where nothing is.
-
-    Before the words it is taken off with a colon or comma ("Anchor: hi"), after them as a mention ("hi @Anchor").
-    """
+    """What is said to somebody without their name: before a colon or comma ("Anchor: hi"), or behind ("hi @Anchor")."""
     if not name:
         return said
     called = rf"\A\s{{0,8}}(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?@?{re.escape(name)}\s{{0,8}}[:,]\s*(?=\S)"
     return without_call_behind(re.sub(called, "", said, flags=re.IGNORECASE), f"@{re.escape(name)}")
 
 
-def close(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
-    """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one.
-
-    Shorter words are too near to others.
-    """
+def close(one: str, other: str, shortest: int = _SHORTEST_CLOSE, *, wrong: bool = True) -> bool:
+    """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one."""
     short, long = sorted((one, other), key=len)
     if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
         return False
@@ -60,27 +52,10 @@ def words(text: str) -> frozenset[str]:
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
-class LanguageMarks(NamedTuple):
-    """By what a language is told from others: frequent words, letters of its own."""
-
-    stops: frozenset[str]
-    """Words without meaning of their own."""
-    marks: frozenset[str]
-    script: re.Pattern[str]
-    spaced: bool
-
-
 @functools.cache
-def spoken() -> Mapping[str, LanguageMarks]:
-    """Every language there is, by code; none of them is loaded for that."""
-    listed = tomllib.loads((_FOLDER / "languages.toml").read_text("utf-8"))
-    marked = {
-        code: (words(each["stops"]), words(each["marks"]), re.compile(each["script"])) for code, each in listed.items()
-    }
-    return {
-        code: LanguageMarks(stops, stops | marks, script, listed[code]["spaced"])
-        for code, (stops, marks, script) in marked.items()
-    }
+def spoken() -> Mapping[str, Mapping[str, Any]]:
+    """By what each language is told from others, by its code; none of them is loaded for that."""
+    return tomllib.loads((_FOLDER / "languages.toml").read_text("utf-8"))
 
 
 def detect(text: str, fallback: str = "en") -> "Language":
@@ -94,8 +69,9 @@ def told(text: str) -> list[str]:
     part, scores = text[:2_000].lower(), {}
     found = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", part)
     for code, each in spoken().items():
-        scripted = each.script.search(part) is not None
-        scores[code] = sum(map(each.marks.__contains__, found)) + (2 if each.spaced else 1_000) * scripted
+        scripted = re.search(each["script"], part) is not None
+        marks = words(f"{each['stops']} {each['marks']}")
+        scores[code] = sum(map(marks.__contains__, found)) + (2 if each["spaced"] else 1_000) * scripted
     return [code for code, score in scores.items() if score == max(scores.values())]
 
 
@@ -110,8 +86,10 @@ class Language:
     """One language. Nothing of it is compiled before it is used."""
 
     def __init__(self, code: str, data: Mapping[str, Any]) -> None:
-        self.code, self._data = code, data
-        self.stops, self.spaced = spoken()[code].stops, spoken()[code].spaced
+        self.code, self.data = code, data
+        self.spaced: bool = spoken()[code]["spaced"]
+        self.stops = words(spoken()[code]["stops"])
+        """Words without meaning of their own."""
         self.compounds: bool = data["compounds"]
         """Whether a long word may continue another one (Zahnarzt, Zahnarzttermin)."""
         ideas: Mapping[str, Mapping[str, str]] = data["ideas"]
@@ -120,8 +98,6 @@ class Language:
         """By idea the words that a question about it is asked with, and those that answer it."""
         self.telling = frozenset[str]().union(*self.asked.values())
         """Words that carry meaning, though they mostly do not."""
-        self.negated: Mapping[str, str] = data["negated"]
-        """What an idea becomes under a negation."""
         tables = {name: "|".join(sorted(data[name], key=len, reverse=True)) for name in ("spell", "turn", "verbs")}
         months = data["say"]["months"].replace(" ", "|")
         self._fragments = {**data["fragments"], **tables, "months": months}
@@ -129,38 +105,24 @@ class Language:
         self.patterns = functools.cache(self._patterns)
         self.stem = functools.lru_cache(4096)(self._stem)
 
-    # ------------------------------------------------------------------------------------------------- the data
-
     def words(self, name: str, section: str = "words") -> frozenset[str]:
-        return words(self._data[section][name])
-
-    def names(self, section: str, prefix: str = "") -> list[str]:
-        """What a section has whose name begins so, in its order."""
-        return [name for name in self._data[section] if name.startswith(prefix)]
+        return words(self.data[section][name])
 
     def say(self, phrase: str, **filled: object) -> str:
         """A phrase by name; one that counts has a form for one."""
-        text = self._data["say"][phrase]
+        text = self.data["say"][phrase]
         if isinstance(text, dict):
             text = text["one" if filled["count"] == 1 else "other"]
         return str(text).format(**filled)
-
-    def quote(self, text: str) -> str:
-        return self.say("quote", text=text)
 
     def day(self, day: date) -> str:
         """A date as it is written."""
         month = self.say("months").split()[day.month - 1]
         return self.say("date", day=day.day, month=month, number=day.month, year=day.year)
 
-    # --------------------------------------------------------------------------------------------- its patterns
-
     def _patterns(self, section: str, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """The patterns of one name, each with what stands instead where it replaces something.
-
-        Fragments are put in, those of `begin` look from the beginning of a sentence; line breaks are none of them.
-        """
-        found, compiled = self._data[section].get(name, ()), []
+        """The patterns of one name, each with what stands instead; those of `begin` look at a sentence's beginning."""
+        found, compiled = self.data[section].get(name, ()), []
         for each in [found] if isinstance(found, str) else found:
             text, instead = (each, "") if isinstance(each, str) else each
             text = f"{{{{start}}}}(?:{text})" if section == "begin" else text
@@ -184,48 +146,39 @@ class Language:
         """The parts of a text between the matches of a pattern; the text where a language has none of that name."""
         return [part for each, _ in self.patterns("search", name) for part in each.split(text)] or [text]
 
-    # ----------------------------------------------------------------------------------------------- its words
-
-    def rewrite(self, name: str, text: str, *, once: bool = False) -> str:
-        """A text with every pattern of a list replaced, one after the other, or only the first that is found."""
+    def rewrite(self, name: str, text: str) -> str:
+        """A text with every pattern of a list replaced, or of a list in `once` only the first that is found."""
         for pattern, instead in self.patterns("rewrites", name):
             text, found = pattern.subn(instead, text)
-            if found and once:
+            if found and name in self.words("once"):
                 break
         return text
 
     def replaced(self, table: str, text: str) -> str:
         """A text with the words of a table replaced: those left out in typing (spell), or seen from our side (turn)."""
-        instead: Mapping[str, str] = self._data[table]
+        instead: Mapping[str, str] = self.data[table]
         for pattern, _ in self.patterns("search", table) if instead else ():
             text = pattern.sub(lambda found: instead[found[0].lower()], text)
         return text
 
     def _stem(self, text: str) -> str:
         """Forms of a word fall together; crude, as full text search stems too."""
-        stems = []
-        for word in text.split():
-            first = self.rewrite("first", word)
-            stems.append(self.rewrite("last", self.rewrite("endings", self._same.get(first, first), once=True)))
-        return " ".join(stems)
+        first = [self.rewrite("first", word) for word in text.split()]
+        return " ".join(self.rewrite("last", self.rewrite("endings", self._same.get(word, word))) for word in first)
 
     def variants(self, word: str) -> tuple[str, ...]:
         """Further forms of a word for full text search, whose stemmer is English."""
-        base, formed = self._same.get(word), self.rewrite("forms", word, once=True).split()
+        base, formed = self._same.get(word), self.rewrite("forms", word).split()
         forms = (*(form for form, of in self._same.items() if of == base), *formed)
         return tuple(form for form in dict.fromkeys(forms) if form != word)
 
     def among(self, stem: str, stems: Iterable[str]) -> bool:
         """Whether a word is one of these; without spaces also a part of one, in compounds its beginning."""
-        pairs = [sorted((stem, other), key=len) for other in stems if stem]
-        if not self.spaced:
-            return any(short == long or (len(short) > 1 and short in long) for short, long in pairs)
-        return any(
-            short == long or (self.compounds and len(short) >= _SHORTEST_LAST and long.startswith(short))
-            for short, long in pairs
-        )
-
-    # ------------------------------------------------------------------------------------------------ its order
+        for short, long in (sorted((stem, other), key=len) for other in stems if stem):
+            begins = self.compounds and len(short) >= _SHORTEST_LAST and long.startswith(short)
+            if short == long or begins or (not self.spaced and len(short) > 1 and short in long):
+                return True
+        return False
 
     def turn(self, fact: str) -> str:
         """The speaker's words seen from our side (my -> your, ich wohne -> du wohnst)."""
@@ -235,27 +188,19 @@ class Language:
 
     def mend(self, clause: str) -> str:
         """A subordinate clause as a main clause, verb second; what cannot be put in order stays as it is."""
-        mended = self.rewrite("mend", clause, once=True)
-        return clause if mended == clause else " ".join(mended.split())
-
-    def order(self, sentence: str) -> str:
-        """A statement with its subject first, for looking at only ("in Graz wohne ich" -> "ich wohne in Graz")."""
-        return self.rewrite("order", sentence, once=True)
+        return " ".join(self.rewrite("mend", clause).split())
 
     def shown(self, fact: str, longest: int = 600) -> str:
         """The person's own words seen from our side; quoted where turning would get them wrong."""
         text = self.mend(one_line(fact, longest).rstrip(" .!。！"))
-        return self.quote(text) if self.search("unturnable", text) else self.turn(text)
-
-    # ------------------------------------------------------------------------------------------------ what a text has
+        return self.say("quote", text=text) if self.search("unturnable", text) else self.turn(text)
 
     def clean(self, text: str) -> str:
         """The beginning of a message without control characters, with what is left out in typing put back."""
         part = text[: LONGEST + 1].replace("’", "'")
         if not part.isprintable():
-            part = "".join(
-                each if each in "\n\u200d" or not unicodedata.category(each).startswith("C") else " " for each in part
-            )
+            kept = ("\n", "\u200d")
+            part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in kept else c for c in part)
         return self.replaced("spell", self.rewrite("address", part.strip()))
 
     def sentences(self, text: str) -> Iterator[str]:
@@ -284,28 +229,19 @@ class Language:
 
     def ideas(self, text: str, *, asked: bool) -> dict[str, frozenset[str]]:
         """Ideas that a text touches, each with the words that did, without spaces and in compounds as a part."""
-        stems, gap = list(map(self.stem, self.tokens(text))), " " * self.spaced
+        stems, gap, hits = list(map(self.stem, self.tokens(text))), " " * self.spaced, set()
         parts = [stem[at:] for stem in stems for at in range(1, len(stem) - _SHORTEST_LAST) if self.compounds]
-        line, found = f"{gap}{gap.join((*stems, *parts))}{gap}", {}
-        for name, terms in (self.asked if asked else self.stated).items():
-            meant = {term: self.stem(term) for term in terms}
-            begins = {stem for stem in meant.values() if self.compounds and len(stem) >= _SHORTEST_FIRST}
-            found[name] = frozenset(
-                term for term, stem in meant.items() if f"{gap}{stem}{'' if stem in begins else gap}" in line
-            )
-        longer = [] if gap else [term for hit in found.values() for term in hit]  # 叔母 is no 母
-        kept = {
-            name: frozenset(term for term in hit if not any(term in each and term != each for each in longer))
-            for name, hit in found.items()
-        }
-        return {name: hit for name, hit in kept.items() if hit}
+        line, listed = f"{gap}{gap.join((*stems, *parts))}{gap}", self.asked if asked else self.stated
+        for term in sorted(frozenset[str]().union(*listed.values()), key=len, reverse=True):
+            stem = self.stem(term)
+            begins = self.compounds and len(stem) >= _SHORTEST_FIRST
+            if f"{gap}{stem}{'' if begins else gap}" in line:
+                hits.add(term)
+                line = line if gap else line.replace(stem, "\0")  # 叔母 is no 母
+        return {name: found for name, terms in listed.items() if (found := terms & hits)}
 
     def queries(self, asked: Iterable[str], touched: Iterable[str]) -> tuple[str, ...]:
-        """Queries of full text search: the words as they stand and in their other forms, and what answers them.
-
-        What answers comes in every language, since people tell things in several. A query holds as many words as search
-        looks at.
-        """
+        """Queries of full text search: the words, their other forms, and what answers them in every language."""
         parts, touched = list(asked), sorted(touched)
         parts += [form for word in tuple(parts) for form in self.variants(word)]
         for other in sorted(map(language, spoken() if touched else ()), key=lambda each: each is not self):

@@ -29,7 +29,10 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
     if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule knows what to look after
         return "", ()
     zone = request.zone or own_zone
-    turn, speaks = Turn(request, now.astimezone(zone_of(zone)), zone), _language_before(request)
+    turn = Turn(request, now.astimezone(zone_of(zone)), zone)
+    texts = (each.said for each in reversed(request.messages) if isinstance(each, UserMessage) and each.said.strip())
+    # The language of the last message that tells one; English at the beginning.
+    speaks = language(next((best[0] for best in map(told, texts) if len(best) == 1), next(iter(spoken()))))
     calls: list[Call] = []
     said: list[Lines] = []
     for context, intent in _wanted(turn, speaks):
@@ -42,17 +45,19 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
         return "", tuple(calls)
     if not turn.heard and not (newest and newest.speaker):  # timers and jobs get silence
         return _decided(newest, speaks, turn), ()
-    return _with_reason(said, speaks, turn), ()
+    return _composed(said, speaks, turn), ()
 
 
-def _with_reason(said: list[Lines], speaks: Language, turn: Turn) -> str:
-    """The answer; where a language model would have known more, also why none answered."""
-    busy = [lines for lines in said if not lines.friendly]  # small talk is answered only by itself
-    said = busy or said[-1:] or [Lines(speaks.say("called"), friendly=True)]
-    text = _compose(said, speaks)
-    if not any(lines.beyond for lines in said) or _said_today(turn):
-        return text
-    reason = _reason(speaks, turn.request)
+def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
+    """One message: what was stored as one list, each thing once; and where a language model would have known more, also
+    why none answered."""
+    said = [lines for lines in said if not lines.friendly] or said[-1:]  # small talk is answered only by itself
+    saved = list(dict.fromkeys(lines.fact for lines in said if lines.fact))
+    parts = [lines.text for lines in said if len(saved) < 2 or not lines.fact]
+    if len(saved) > 1:
+        parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in saved)]))
+    text = "\n".join(dict.fromkeys(parts)) or speaks.say("called")
+    reason = "" if not any(lines.beyond for lines in said) or _said_today(turn) else _reason(speaks, turn.request)
     between = "\n" if "\n" in text else " " if speaks.spaced else ""
     return text + between + reason if reason else text
 
@@ -70,20 +75,24 @@ def _reason(speaks: Language, request: Request) -> str:
 
 def _said_today(turn: Turn) -> bool:
     """Whether that was said here today in any language; an answer without a time counts as of today."""
-    messages, today = turn.request.messages, turn.now.date()
+    messages, zone = turn.request.messages, turn.now.tzinfo
     heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
     reasons = {_reason(each, turn.request) for each in heard} - {""}
-    return any(
-        (each.at is None or each.at.astimezone(turn.now.tzinfo).date() == today)
-        and any(reason in each.text for reason in reasons)
+    answers = [
+        each
         for each in messages
         if isinstance(each, AssistantMessage) or (isinstance(each, UserMessage) and each.answer)
-    )
+    ]
+    today = [each.text for each in answers if not each.at or each.at.astimezone(zone).date() == turn.now.date()]
+    return any(reason in text for reason in reasons for text in today)
 
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     """Every intent of what was heard, each with what it works with."""
-    before = _said_before(turn)
+    spoken_before = (each for each in reversed(turn.before) if isinstance(each, UserMessage) and not each.answer)
+    newest = next(spoken_before, None)  # what the same person said last, where nobody else spoke since
+    same = newest and turn.heard and newest.speaker == turn.heard[0].speaker and not newest.overheard
+    before = newest.said[:LONGEST] if newest and same else ""
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)
@@ -92,23 +101,6 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
         for place, intent in enumerate(intents):
             ident = f"off_{_digest(message)}_{number}_{place}"
             yield Context(turn, speaks, message.speaker, ident, message.files), intent
-
-
-def _said_before(turn: Turn) -> str:
-    """What the same person said last before, where nobody else spoke since."""
-    before = (each for each in reversed(turn.before) if isinstance(each, UserMessage) and not each.answer)
-    newest = next(before, None)
-    same = newest and turn.heard and newest.speaker == turn.heard[0].speaker and not newest.overheard
-    return newest.said[:LONGEST] if newest and same else ""
-
-
-def _compose(said: list[Lines], speaks: Language) -> str:
-    """One message: what was stored as one list, and each thing once."""
-    saved = list(dict.fromkeys(lines.fact for lines in said if lines.fact))
-    parts = [lines.text for lines in said if len(saved) < 2 or not lines.fact]
-    if len(saved) > 1:
-        parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in saved)]))
-    return "\n".join(dict.fromkeys(parts))
 
 
 def _forced(turn: Turn) -> list[Call]:
@@ -128,19 +120,11 @@ def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
     if newest.event != "approved":
         return speaks.say("refused")
     result = turn.request.messages[-1]
-    if not isinstance(result, ToolMessage):
-        return speaks.say("failed", text=speaks.say("no_result"))
-    if result.ok:
-        return speaks.say("allowed")
-    if result.name not in turn.tools:
+    if isinstance(result, ToolMessage) and not result.ok and result.name not in turn.tools:
         return speaks.say("missing_tool", tool=result.name)
-    return speaks.say("failed", text=result.text)
-
-
-def _language_before(request: Request) -> Language:
-    """The language of the last message that tells one; English at the beginning."""
-    texts = (each.said for each in reversed(request.messages) if isinstance(each, UserMessage) and each.said.strip())
-    return language(next((best[0] for best in map(told, texts) if len(best) == 1), next(iter(spoken()))))
+    if isinstance(result, ToolMessage) and result.ok:
+        return speaks.say("allowed")
+    return speaks.say("failed", text=result.text if isinstance(result, ToolMessage) else speaks.say("no_result"))
 
 
 def _digest(message: UserMessage) -> str:

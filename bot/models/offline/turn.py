@@ -4,6 +4,7 @@ The data of results comes from elsewhere: what is missing is empty, what is odd 
 """
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeAlias
@@ -11,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage
+from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, UserMessage
 from bot.models.offline.language import Language
 from scheduler.descriptions import moment_words, rule_words
 from scheduler.zones import zone_of
@@ -95,7 +96,7 @@ class Turn:
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
         """`now` is on the clocks of who speaks."""
         self.request, self.now, self.zone = request, now, zone
-        self.heard, since = _unanswered(request)
+        self.heard, since = _unanswered(request.messages)
         self.before, window = request.messages[:since], request.messages[since:]
         self.tools = {tool.name for tool in (*request.tools, *request.named_tools)}
         self.results = {each.call_id: each for each in window if isinstance(each, ToolMessage)}
@@ -106,15 +107,14 @@ class Turn:
         """Entries that this turn deletes."""
 
 
-def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
+def _unanswered(messages: Sequence[Message]) -> tuple[list[UserMessage], int]:
     """What the person of this turn said since the last answer, and where that begins.
 
     Only the speaker of the newest message is heard: what others said before stands there as context.
     """
     heard: list[UserMessage] = []
-    people = [place for place, message in enumerate(request.messages) if isinstance(message, UserMessage)]
-    since = people[-1] if people else 0
-    for position, message in reversed(list(enumerate(request.messages))):
+    since = 0
+    for place, message in reversed(list(enumerate(messages))):
         match message:
             case AssistantMessage(calls=()) | UserMessage(answer=True):
                 break
@@ -123,7 +123,7 @@ def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
                     break
                 if message.said.strip() or message.images:
                     heard.insert(0, message)
-                    since = position
+                    since = place
     return heard, since
 
 
@@ -136,8 +136,6 @@ class Context(Struct, frozen=True):
     ident: str
     files: bool = False
     """Whether files came with the message, which no rule looks at."""
-
-    # ------------------------------------------------------------------------------------------------- its calls
 
     def call(self, step: str, tool: str, **arguments: Any) -> Call:
         return Call(f"{self.ident}_{step}", tool, json.dumps(arguments, sort_keys=True, ensure_ascii=False))
@@ -155,10 +153,9 @@ class Context(Struct, frozen=True):
         result, say = self.turn.results.get(call.id), self.language.say
         if result is not None and result.ok:
             return result.data
-        if result is not None and isinstance(result.data, dict) and "waiting" in result.data:
-            raise FailedError(say("waits"))
+        waits = result is not None and isinstance(result.data, dict) and "waiting" in result.data
         text = one_line(result.text, _LONGEST_TOOL_TEXT) if result else say("no_result")
-        raise FailedError(say("failed", text=text))
+        raise FailedError(say("waits" if waits else "failed", text=text))
 
     def result(self, step: str, tool: str, **arguments: Any) -> Record:
         """What one call did, which is made first."""
@@ -179,8 +176,6 @@ class Context(Struct, frozen=True):
         self.make(*calls)
         found = (hit for call in calls for hit in self.rows(call, "hits") if hit.text.strip() and not hit.perhaps)
         return list({hit.id: hit for hit in found}.values())
-
-    # ------------------------------------------------------------------------------------------------- its words
 
     def say(self, phrase: str, **filled: object) -> Lines:
         return Lines(self.language.say(phrase, **filled))
