@@ -17,8 +17,7 @@ from bot.models.offline.turn import Context, FailedError, Lines, Record
 from sources.text import one_line
 
 _SHOWN, _LONG_TEXT, _LONGEST_ENTRY = 5, 300, 4_000
-_HITS, _NEWEST = 20, 50
-_MOST_LISTED, _MOST_SAID, _MOST_ROWS = 30, 12, 40
+_NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS = 50, 30, 12, 40
 _LONGEST_LINE, _LONGEST_NAMED = 160, 100
 _STORED = {"domain": "archival_memory"}
 _SAID = {"domain": "constellation_messages", "author": "me"}
@@ -38,19 +37,12 @@ def act(intent: Intent, context: Context) -> Lines:
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
-    filled = {
-        "text": intent.text,
-        "name": context.turn.request.agent or "Carina",
-        "help": say("help"),
-        "time": f"{now:%H:%M}",
-        "zone": context.turn.zone,
-        "weekday": say("weekdays").split()[now.weekday()],
-        "day": context.language.day(now),
-        "length": intent.number,
-        "limit": LONGEST,
-    }
-    friendly, beyond = intent.act in ("talk", "statement"), intent.name == "cannot" or intent.act == "too_long"
-    return Lines(say(intent.name or intent.act, **filled), friendly=friendly, beyond=beyond)
+    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "day": context.language.day(now)}
+    clock["weekday"] = say("weekdays").split()[now.weekday()]
+    given = {"text": intent.text, "length": intent.number, "limit": LONGEST, "help": say("help")}
+    said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
+    beyond = intent.name == "cannot" or intent.act == "too_long"
+    return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=beyond)
 
 
 def _unknown(context: Context) -> Lines:
@@ -67,7 +59,7 @@ def _remember(intent: Intent, context: Context) -> Lines:
     entry = context.result("save", "recall", operation="insert", content=intent.text)
     shown = context.language.shown(intent.text)
     if entry.already:
-        return context.say("already", fact=shown, source=context.source(entry))
+        return Lines(context.told("already", shown, entry))
     return Lines(context.language.say("saved", fact=shown), fact=shown)
 
 
@@ -79,7 +71,7 @@ class FoundRecord(Struct, frozen=True):
 
 
 def _searches(
-    step: str, wanted: Iterable[str], where: Mapping[str, str], context: Context, most: int = _HITS
+    step: str, wanted: Iterable[str], where: Mapping[str, str], context: Context, most: int = 20
 ) -> list[Call]:
     return [context.call(f"{step}{n}", "search", query=each, limit=most, **where) for n, each in enumerate(wanted)]
 
@@ -113,13 +105,12 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
 def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Context) -> list[FoundRecord]:
     """What the person said in conversation, without what they wanted forgotten afterwards."""
     for order in orders:
-        language = detect(order.text, context.language.code)
-        if order.role != "assistant" and order.text.strip() not in context.turn.said:
-            for intent in Parser(language, context.turn.now).parse(order.text):
-                what = Question(intent.text, language, plain=True) if intent.act == "forget" else None
-                said = [
-                    one for one in said if not (what and one.record.order < order.order and names_all(what, one.fact))
-                ]
+        language, own = detect(order.text, context.language.code), order.role != "assistant"
+        fresh = order.text.strip() in context.turn.said
+        for intent in Parser(language, context.turn.now).parse(order.text) if own and not fresh else ():
+            what = Question(intent.text, language, plain=True)
+            if intent.act == "forget":
+                said = [one for one in said if one.record.order >= order.order or not names_all(what, one.fact)]
     return said
 
 
@@ -195,9 +186,7 @@ def _found_say(shown: list[FoundRecord], older: dict[str, FoundRecord], context:
     parts = [] if full else [say("nearest")]
     parts += [say("told_list")] if several else []
     parts += [_told(one, context, several=several) for one in shown]
-    parts += [
-        say("earlier", fact=context.language.shown(one.text), source=context.source(one.record)) for one in before
-    ]
+    parts += [context.told("earlier", context.language.shown(one.text), one.record) for one in before]
     return Lines("\n".join(parts), beyond=not full)
 
 
@@ -214,7 +203,7 @@ def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
         phrase = "told" if language.begins("flowing", said) else "told_colon"
     else:
         phrase = "other_said" if record.role == "overheard" else "other_told"
-    return language.say(phrase, speaker=context.name(record), fact=said, source=context.source(record))
+    return context.told(phrase, said, record)
 
 
 def _list_known(_intent: Intent, context: Context) -> Lines:
@@ -222,21 +211,12 @@ def _list_known(_intent: Intent, context: Context) -> Lines:
     stored = [one for one in context.hits(call) if one.kind == "entry"]
     entries = [one for one in stored if one.id not in context.turn.gone]
     own = [entry for entry in entries if entry.told_by(context.speaker)]
-    left = {
-        "known_more": len(own) - _MOST_LISTED,
-        "known_others": len(entries) - len(own),
-        "known_older": sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival")
-        - len(stored),
-    }
-    lines = [
-        say("known" if own else "known_none"),
-        *(
-            say("listed", fact=context.language.shown(each.text, 300), source=context.source(each))
-            for each in own[:_MOST_LISTED]
-        ),
-        *(say(phrase, count=count) for phrase, count in left.items() if count > 0),
-    ]
-    return Lines("\n".join(lines))
+    counted = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival")
+    left = {"known_more": len(own) - _MOST_LISTED, "known_others": len(entries) - len(own)}
+    left["known_older"] = counted - len(stored)
+    lines = [context.told("listed", context.language.shown(each.text, 300), each) for each in own[:_MOST_LISTED]]
+    lines += [say(phrase, count=count) for phrase, count in left.items() if count > 0]
+    return Lines("\n".join([say("known" if own else "known_none"), *lines]))
 
 
 def _look_back(intent: Intent, context: Context) -> Lines:
@@ -338,8 +318,10 @@ def _list(intent: Intent, context: Context) -> Lines:
     rows = _rows([intent.name], context, **({"days": intent.number} if intent.number else {}))
     if not rows:  # the owner alone may hear all there is
         return context.say(f"{intent.name}_{'none' if context.turn.request.owner else 'none_here'}")
-    lines = (f"- {' – '.join(filter(None, (context.what(row), context.when(row))))}" for _, row in rows[:_MOST_ROWS])
-    return Lines("\n".join([context.language.say(f"{intent.name}_listed"), *lines]))
+    lines = [context.language.say(f"{intent.name}_listed")]
+    for _, row in rows[:_MOST_ROWS]:
+        lines.append(f"- {' – '.join(filter(None, (one_line(row.text, _LONGEST_LINE), context.when(row))))}")
+    return Lines("\n".join(lines))
 
 
 def _end(intent: Intent, context: Context) -> Lines:

@@ -21,7 +21,7 @@ def _stems(text: str, language: Language) -> frozenset[str]:
 
 def _grouped(text: str, language: Language, which: str) -> list[frozenset[str]]:
     """The stems of every match of a pattern, its groups taken together."""
-    return [stems for groups in language.groups(which, text) if (stems := _stems("\n".join(groups), language))]
+    return [stems for found in language.groups(which, text) if (stems := _stems(found, language))]
 
 
 def _meant(concepts: Iterable[str], text: str, language: Language) -> frozenset[str]:

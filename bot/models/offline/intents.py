@@ -60,8 +60,8 @@ class Parser(Struct, frozen=True):
         if len(said) > LONGEST:
             return (Intent("too_long", number=len(said)),)
         if before and (joined := self._following(text, before)):
-            others = self.parse(before)[1:] if joined.sure else ()  # a yes is to all that was asked
-            return (joined, *(each._replace(sure=True) for each in others if each.act == "forget"))
+            others = self.parse(before)[1:] if joined.name == "sure" else ()  # a yes is to all that was asked
+            return (joined, *(each._replace(name="sure") for each in others if each.act == "forget"))
         intents = tuple(dict.fromkeys(self._intents(text)))
         busy = tuple(each for each in intents if each.act not in (STATEMENT.act, "talk"))
         return busy or intents[:1]
@@ -71,9 +71,10 @@ class Parser(Struct, frozen=True):
         part = self.language.clean(text)[:LONGEST]
         for said in map(str.strip, self.language.sentences(part)):
             intent = self.sentence(said)
-            loose = intent.act in (STATEMENT.act, "done_perhaps") or intent.name == "offer_task"
-            if intent.act in _KEPT or (loose and not said.startswith(">")):
-                yield said if loose else intent.text
+            if intent.act in _KEPT:
+                yield intent.text
+            elif (_is_loose(intent) or intent.act == "done_perhaps") and not said.startswith(">"):
+                yield said
 
     def is_question(self, text: str) -> bool:
         return any(self.language.begins("question", each) for each in (text, self._spelt(text)))

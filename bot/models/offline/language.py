@@ -137,10 +137,10 @@ class Language:
     def search(self, name: str, text: str, section: str = "search") -> re.Match[str] | None:
         return next((found for each, _ in self.patterns(section, name) if (found := each.search(text))), None)
 
-    def groups(self, name: str, text: str) -> list[list[str]]:
-        """The groups of every match of a pattern that hold anything; the whole match of one without groups."""
+    def groups(self, name: str, text: str) -> list[str]:
+        """Every match of a pattern; of one with groups, those that hold anything."""
         found = [match for each, _ in self.patterns("search", name) for match in each.finditer(text)]
-        return [[part for part in match.groups() or (match[0],) if part] for match in found]
+        return [" ".join(filter(None, match.groups() or (match[0],))) for match in found]
 
     def split(self, name: str, text: str) -> list[str]:
         """The parts of a text between the matches of a pattern; the text where a language has none of that name."""
@@ -214,7 +214,7 @@ class Language:
     def tokens(self, text: str) -> list[str]:
         """Words in the order they stand, lower case, compatibility forms joined (full-width digits)."""
         flat = unicodedata.normalize("NFKC", text[:LONGEST]).lower().replace("’", "'")
-        return ["".join(each) for each in self.groups("token", flat)]
+        return self.groups("token", flat)
 
     def content_words(self, text: str) -> tuple[str, ...]:
         """The words that carry meaning, lower case, each once, in order."""

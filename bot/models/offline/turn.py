@@ -1,7 +1,4 @@
-"""A turn so far, and what one intent works with in it: its calls, their results, its language.
-
-The data of results comes from elsewhere: what is missing is empty, what is odd is left out.
-"""
+"""A turn so far, and what one intent works with in it: its calls, their results, its language."""
 
 import json
 from collections.abc import Sequence
@@ -73,6 +70,7 @@ class Record(Struct, frozen=True):
 
     @classmethod
     def read(cls, row: object) -> "Record":
+        """A row, which comes from elsewhere: what is missing is empty, and so is all of an odd one."""
         if isinstance(row, dict):
             given = {"text": row.get("content"), "at": row.get("due"), **row}
             with suppress(msgspec.ValidationError):
@@ -80,9 +78,8 @@ class Record(Struct, frozen=True):
         return cls()
 
     def told_by(self, speaker: str) -> bool:
-        if self.mine is not None:
-            return self.mine
-        return not self.speaker or self.speaker.casefold().strip() == speaker.casefold().strip()
+        named = not self.speaker or self.speaker.casefold().strip() == speaker.casefold().strip()
+        return named if self.mine is None else self.mine
 
     @property
     def order(self) -> tuple[datetime, int, str]:
@@ -108,10 +105,7 @@ class Turn:
 
 
 def _unanswered(messages: Sequence[Message]) -> tuple[list[UserMessage], int]:
-    """What the person of this turn said since the last answer, and where that begins.
-
-    Only the speaker of the newest message is heard: what others said before stands there as context.
-    """
+    """What the speaker of the newest message said since the last answer, and where that begins; others are context."""
     heard: list[UserMessage] = []
     since = 0
     for place, message in reversed(list(enumerate(messages))):
@@ -207,10 +201,11 @@ class Context(Struct, frozen=True):
             words += f"–{row.ends.astimezone(zone_of(zone)):%H:%M}"
         return self.language.say("join").join(filter(None, (words, row.rule and rule_words(row.rule, code))))
 
-    def what(self, row: Record) -> str:
-        return one_line(row.text, _LONGEST_LINE)
+    def told(self, phrase: str, fact: str, record: Record) -> str:
+        """A phrase about what was told, with who told it, when and where."""
+        return self.language.say(phrase, fact=fact, speaker=self.name(record), source=self.source(record))
 
     def timed(self, phrase: str, row: Record, more: str = "", **filled: object) -> Lines:
         """A phrase about a reminder, a task or an event, with its words and when it is due; and what else there is."""
-        said = self.language.say(phrase, when=self.when(row), text=self.what(row), **filled)
+        said = self.language.say(phrase, when=self.when(row), text=one_line(row.text, _LONGEST_LINE), **filled)
         return Lines(f"{said} {more}".strip())
