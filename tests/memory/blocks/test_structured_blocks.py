@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import (
+    Author,
     Block,
     BlockType,
     Permission,
@@ -19,7 +20,7 @@ from memory.blocks import (
     set_item,
     write_block,
 )
-from memory.blocks.document import SYSTEM
+from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.manual_edits import fields_by_hand, text_of, write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, by_hand
@@ -386,61 +387,42 @@ ACTS = st.one_of(
     st.tuples(st.just("drop"), st.integers(1, 3)),
     st.tuples(st.just("count"), st.integers(-5, 5)),
 )
-WRITERS = (AGENT, PERSON, JOB)
 Act = tuple[str, Any]
 
 
-def change_of(act: Act, length: int) -> tuple[str, Any]:
-    """An act as (function's name, its arguments after the label), where the list of goals is so long."""
-    what, value = act
+def apply(tx: Tx, who: Author, model: dict[str, Any], act: Act) -> None:
+    """One edit on the block and on plain data."""
+    (what, value), goals = act, model["goals"]
     match what:
         case "append":
-            return "append_block", ("mood", value)
-        case "add":
-            return "add_item", ("goals", value)
-        case "put":
-            return ("set_item", ("goals", length, value)) if length else ("add_item", ("goals", value))
-        case "drop":
-            return ("remove_item", ("goals", min(value, length))) if length else ("add_item", ("talks", 1))
+            append_block(tx, who, "notes", value, "mood")
+            model["mood"] += value
         case "count":
-            return "add_item", ("talks", value)
+            add_item(tx, who, "notes", "talks", value)
+            model["talks"] += value
+        case "put" if goals:
+            set_item(tx, who, "notes", "goals", len(goals), value)
+            goals[-1] = value
+        case "add" | "put":
+            add_item(tx, who, "notes", "goals", value)
+            goals.append(value)
+        case "drop":
+            if goals:
+                remove_item(tx, who, "notes", "goals", min(value, len(goals)))
+                del goals[min(value, len(goals)) - 1]
         case _:
-            return "set_field", (what, value)
+            set_field(tx, who, "notes", what, value)
+            model[what] = [*value] if what == "goals" else value
 
 
-DOORS: dict[str, Any] = {each.__name__: each for each in (add_item, set_item, remove_item, set_field)}
-DOORS["append_block"] = lambda tx, who, label, path, text: append_block(tx, who, label, text, path)
-
-
-def apply(model: dict[str, Any], name: str, arguments: Any) -> None:
-    """The same change on plain data."""
-    path = arguments[0]
-    match name:
-        case "append_block":
-            model["mood"] += arguments[1]
-        case "add_item" if path == "talks":
-            model["talks"] += arguments[1]
-        case "add_item":
-            model["goals"].append(arguments[1])
-        case "set_item":
-            model["goals"][arguments[1] - 1] = arguments[2]
-        case "remove_item":
-            del model["goals"][arguments[1] - 1]
-        case _:
-            model[path] = list(arguments[1]) if path == "goals" else arguments[1]
-
-
-@given(acts=st.lists(st.tuples(st.integers(0, 2), ACTS), max_size=12))
-def test_any_edits_by_several_writers_equal_plain_data(acts: list[tuple[int, Act]]) -> None:
+@given(acts=st.lists(st.tuples(st.sampled_from([AGENT, PERSON, JOB]), ACTS), max_size=12))
+def test_any_edits_by_several_writers_equal_plain_data(acts: list[tuple[Writer, Act]]) -> None:
     with blocks_store() as tx:
         block = made(tx, new(schema=MOOD, char_limit=10**6))
         model: dict[str, Any] = {"mood": "calm", "energy": 5, "rested": None, "goals": [], "talks": 0}
         for writer, act in acts:
-            name, arguments = change_of(act, len(model["goals"]))
-            DOORS[name](tx, author(writer=WRITERS[writer]), "notes", *arguments)
-            apply(model, name, arguments)
+            apply(tx, author(writer=writer), model, act)
         document = open_block(tx, block.id, SYSTEM, NOW).document
-        kept: dict[str, Any] = {}
-        document.change(lambda loro: kept.update(containers.parts_of(loro).values))
+        kept = document.read(containers.parts_of).values
         assert {key: kept[key] for key in model} == model
         assert content(tx) == document.text()
