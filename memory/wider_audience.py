@@ -15,9 +15,9 @@ from memory.blocks import Block, BlockType, NewBlock, create_block
 from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.containers import parts_of
 from memory.blocks.history import ChangeLog
+from memory.blocks.repair import open_block
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import ListSchema, TextSchema
-from memory.blocks.store import open_block
 from memory.blocks.targets import SAVED
 from memory.knowledge import archival, entries
 from memory.knowledge.entries import Entry

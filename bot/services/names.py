@@ -15,7 +15,7 @@ from memory.agents import Agent, Group, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import ChangeLog
-from memory.blocks.rows import block_history
+from memory.blocks.store import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
 from memory.people.identities import audience_called, label_called, person_called
 from memory.store.database import Rows

@@ -1,7 +1,7 @@
 """A block's text as a Loro document, stored as bytes; only this module and `memory.blocks.containers` import loro.
 
 SQLite holds the truth as blobs: a checkpoint and the updates after it, each with a checksum that is verified before
-Loro sees the bytes. A document in memory lives for one edit, or a few in a row (`memory.blocks.rows`). Loro's own
+Loro sees the bytes. A document in memory lives for one edit, or a few in a row (`memory.blocks.store`). Loro's own
 errors are plain BaseExceptions; this module turns all of them into `BlockCorrupt`.
 """
 

@@ -33,9 +33,9 @@ from memory.blocks.records import (
     Operation,
     Permission,
 )
-from memory.blocks.rows import OpenBlock
+from memory.blocks.repair import open_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, outline, rendered
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block, save_change
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.clock import from_text, to_text

@@ -5,7 +5,7 @@ that are not archived yet are written to an archive (Loro's interchange format a
 begins), and the document drops them. The text at an old version is replayed from the recorded changes, since an archive
 has no document that Loro could check out.
 
-`memory.blocks.rows.block_history` reads it.
+`memory.blocks.store.block_history` reads it.
 """
 
 import dataclasses

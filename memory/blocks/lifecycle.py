@@ -22,8 +22,9 @@ from memory.blocks.lookup import (
     tell_changed,
 )
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
+from memory.blocks.repair import open_block
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
-from memory.blocks.store import open_block, save_change
+from memory.blocks.store import save_change
 from memory.blocks.targets import PLAIN
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
@@ -303,19 +304,11 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, n
                 "there is a block {label!r} already, for {audience}", label=label, audience=block.audience
             )
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
-    values = (
-        label,
-        description,
-        limit,
-        kind,
-        int(pinned),
-        index_text(f"{label} {description} {block.content}"),
-        now,
-    )
+    search = index_text(f"{label} {description} {block.content}")
     tx.run(
         "UPDATE memory_blocks SET label = ?, description = ?, char_limit = ?, block_type = ?, pinned = ?,"
         " search_text = ?, updated_at = ? WHERE id = ?",
-        (*values, block.id),
+        (label, description, limit, kind, int(pinned), search, now, block.id),
     )
     return block_by_id(tx, block.owner, block.id)
 

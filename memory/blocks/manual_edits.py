@@ -8,8 +8,8 @@ from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import KnownVersion, changeable, set_seen
 from memory.blocks.revert import Edit
-from memory.blocks.rows import load_block
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named
+from memory.blocks.store import load_block
 from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.errors import BlockRefused, Refused

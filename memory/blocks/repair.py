@@ -1,4 +1,7 @@
-"""Repairing a damaged document: find the damage, quarantine it, and rebuild the block from its sound parts."""
+"""Opening a block to edit it and, if it is damaged, repairing it first.
+
+The damage is quarantined, and the document rebuilt from its sound parts.
+"""
 
 import json
 from collections.abc import Sequence
@@ -9,9 +12,10 @@ from msgspec import Struct
 
 from memory.blocks import containers
 from memory.blocks.changes import Change
-from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, blob_digest, salvage
+from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Writer, blob_digest, salvage
 from memory.blocks.history import open_archive
-from memory.blocks.rows import (
+from memory.blocks.schemas import parse_schema
+from memory.blocks.store import (
     OpenBlock,
     archives_of,
     checkpoint_of,
@@ -24,7 +28,6 @@ from memory.blocks.rows import (
     peer_of,
     updates_after,
 )
-from memory.blocks.schemas import parse_schema
 from memory.people.audience import OWNER, Audience, Scope
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound, Refused
@@ -39,6 +42,16 @@ _STORED = {  # the table of each kind of blob, and the column with its number
     BlobKind.CHECKPOINT: ("memory_block_checkpoints", "up_to_seq"),
     BlobKind.ARCHIVE: ("memory_block_archives", "up_to_seq"),
 }
+
+
+def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlock:
+    """Load a block for editing as `writer`, repairing damage. Raises BlockCorrupt when nothing is sound."""
+    try:
+        return load_block(tx, block, peer_of(tx, block, writer))
+    except BlockCorrupt:
+        repair_block(tx, block, now)
+    # Load again: a repair may have changed peers and numbers, and this shows that it worked.
+    return load_block(tx, block, peer_of(tx, block, writer))
 
 
 def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:

@@ -17,11 +17,10 @@ from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, pers
 from memory.blocks.document import WHOLE, Base, BlockDocument
 from memory.blocks.history import ChangeLog, history_of
 from memory.blocks.lookup import block_by_id
-from memory.blocks.repair import repair_block
+from memory.blocks.repair import open_block, repair_block
 from memory.blocks.revert import Edit, take_back
-from memory.blocks.rows import EVERYBODY, archives_of, block_history, insert_checkpoint
 from memory.blocks.schemas import LogSchema
-from memory.blocks.store import open_block, save_change
+from memory.blocks.store import EVERYBODY, archives_of, block_history, insert_checkpoint, save_change
 from memory.blocks.targets import PLAIN, target_of
 from memory.people.audience import Audience
 from memory.queue.messages import Message

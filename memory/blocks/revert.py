@@ -18,9 +18,9 @@ from memory.blocks.document import Blob, BlockDocument
 from memory.blocks.edits import save_edit
 from memory.blocks.history import ChangeLog, history_of
 from memory.blocks.lookup import access_at, require_fits
+from memory.blocks.repair import open_block
 from memory.blocks.replay import Plan, not_back
-from memory.blocks.rows import archives_of, sealed_of
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, open_block
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, archives_of, sealed_of
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from memory import jobs
-from memory.blocks.rows import index_blocks
+from memory.blocks.store import index_blocks
 from memory.erasure.person import compact, erase_here
 from memory.people.audience import Trust
 from memory.portability import import_audit

@@ -8,8 +8,7 @@ from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, Block, BlockType, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.blocks.rows import load_block
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, load_block
 from memory.people.audience import PUBLIC, Scope, Trust
 from memory.store.clock import utc_now
 from memory.store.database import Database, Rows, Tx

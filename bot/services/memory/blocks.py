@@ -59,8 +59,7 @@ from memory.blocks.history import ChangeLog, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand
-from memory.blocks.rows import block_history
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
 from memory.people import quiet_hours
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt

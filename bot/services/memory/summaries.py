@@ -25,8 +25,7 @@ from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
-from memory.blocks.rows import block_history
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
 from memory.knowledge import archival, entry_journal, sessions, summaries
 from memory.knowledge.entry_journal import JournalEntry
 from memory.knowledge.sessions import Session

@@ -13,9 +13,8 @@ from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import verify_block
 from memory.blocks.retraction import forget_past, remove_derived, remove_of_person
-from memory.blocks.rows import block_history, share_peer
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
-from memory.blocks.store import CheckpointPolicy, Limits
+from memory.blocks.store import CheckpointPolicy, Limits, block_history, share_peer
 from memory.erasure.retraction import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns

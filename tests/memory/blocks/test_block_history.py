@@ -14,7 +14,7 @@ from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import Hand, by_agent, by_hand, redo, revert, roll_back, undo
-from memory.blocks.rows import block_history
+from memory.blocks.store import block_history
 from memory.blocks.targets import PLAIN
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.requests import ApprovalNeeded

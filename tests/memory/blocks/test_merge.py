@@ -21,8 +21,8 @@ from memory.blocks import (
 from memory.blocks.edits import lines_now
 from memory.blocks.manual_edits import write
 from memory.blocks.revert import by_agent
-from memory.blocks.rows import load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
+from memory.blocks.store import load_block
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused

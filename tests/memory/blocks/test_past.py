@@ -30,7 +30,6 @@ from memory.blocks.manual_edits import write
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.retraction import forget_past
 from memory.blocks.revert import by_agent, revert, roll_back, undo
-from memory.blocks.rows import archives_of, block_history, load_block
 from memory.blocks.schemas import (
     TEXT,
     CompositeSchema,
@@ -43,7 +42,7 @@ from memory.blocks.schemas import (
     Section,
     dump_schema,
 )
-from memory.blocks.store import CheckpointPolicy, Limits
+from memory.blocks.store import CheckpointPolicy, Limits, archives_of, block_history, load_block
 from memory.blocks.targets import target_of
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockCorrupt, BlockRefused, BlockTooLong, Refused

@@ -13,7 +13,7 @@ from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.history import blame
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, revert, roll_back
-from memory.blocks.rows import block_history
+from memory.blocks.store import block_history
 from memory.store.database import Tx
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, author, blocks_store
 

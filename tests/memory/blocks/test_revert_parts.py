@@ -21,9 +21,8 @@ from memory.blocks.containers import by_items
 from memory.blocks.history import history_of
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, redo, revert, undo
-from memory.blocks.rows import block_history, load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
-from memory.blocks.store import CheckpointPolicy, Limits
+from memory.blocks.store import CheckpointPolicy, Limits, block_history, load_block
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
 from tests.memory.blocks.block_parts import AGENT, JOB, PERSON, author, blocks_store, made, new, row

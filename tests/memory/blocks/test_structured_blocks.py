@@ -22,7 +22,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.manual_edits import fields_by_hand, text_of, write
-from memory.blocks.repair import verify_block
+from memory.blocks.repair import open_block, verify_block
 from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import (
     CompositeSchema,
@@ -38,7 +38,6 @@ from memory.blocks.schemas import (
     lines_of,
     parse_schema,
 )
-from memory.blocks.store import open_block
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused

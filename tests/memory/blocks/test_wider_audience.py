@@ -21,8 +21,8 @@ from memory.blocks.changes import Writer
 from memory.blocks.lifecycle import share_block, shares_of
 from memory.blocks.manual_edits import write
 from memory.blocks.revert import Hand, by_hand
-from memory.blocks.rows import block_history
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
+from memory.blocks.store import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockExists, BlockRefused
@@ -93,20 +93,6 @@ def test_nobody_widens_anothers_words(tx: Tx, who: Hand, words: str) -> None:
         widened(tx, of_hers(tx), PUBLIC, who)
     with pytest.raises(BlockRefused, match=words):
         widened(tx, made(tx, new("hall", audience=GUILD)), PUBLIC, who)
-
-
-@pytest.mark.parametrize(
-    ("to", "words"),
-    [
-        (OWNER, "is not wider"),
-        (DM, "is not wider"),
-        (ELSEWHERE, "you cannot see guild:discord:2 from here"),
-        (GUILD, "there is no place with the audience"),
-    ],
-)
-def test_only_where_they_are_themselves_and_people_are(to: Audience, words: str) -> None:
-    with blocks_store() as tx, pytest.raises(BlockRefused, match=words):
-        widened(tx, of_hers(tx), to)
 
 
 def test_a_block_that_somebody_else_had_a_hand_in_stays() -> None:
