@@ -102,8 +102,11 @@ class FolderAccess(Struct, frozen=True):
 
     async def locate(self, given: str) -> FolderPath:
         """The folder and the path in it. Raises ToolError."""
+        return await self.database.read(lambda rows: self.located(rows, given))
+
+    def located(self, rows: Rows, given: str) -> FolderPath:
         name, _, path = given.strip().strip("/").partition("/")
-        known = await self.attached()
+        known = folders.attached(rows, self.turn.agent, self.turn.scope)
         for each in known:
             if each.folder.name == name:
                 if path:
@@ -116,7 +119,7 @@ class FolderAccess(Struct, frozen=True):
         """The files of a folder, or below a directory in it, by name, with their sizes in bytes."""
         folder, below = located.attached.folder, f"{located.path}/" if located.path else ""
         if folder.kind == "local":
-            root = self._root(located)
+            root = self.root(located)
             found = await asyncio.to_thread(lambda: [(each.name, each.size) for each in disk.walk(root)])
         else:
             stored = functools.partial(folders.files, folder=folder.id, scope=self.turn.scope, limit=disk.MOST_FILES)
@@ -125,7 +128,7 @@ class FolderAccess(Struct, frozen=True):
 
     async def show(self, located: FolderPath, first: int, count: int) -> FileView:
         """Lines of a file. Raises ToolError or Refused."""
-        _require_file(located)
+        require_file(located)
         root, content, kind, trust = await self._source(located)
         deadline = time.monotonic() + _READ_SECONDS
 
@@ -182,13 +185,13 @@ class FolderAccess(Struct, frozen=True):
         """Write or append to a file; returns its size in bytes. Raises ToolError or Refused."""
         self._require_writable(located)
         if located.attached.folder.kind == "local":
-            root = self._root(located)
+            root = self.root(located)
             return await asyncio.to_thread(_write_local, root, located.path, text, append=append)
         return await self.database.write(_WRITE, lambda tx: self._store(tx, located, text, append=append))
 
     # ------------------------------------------------------------------------------------------------------ inside
 
-    def _root(self, located: FolderPath) -> Path:
+    def root(self, located: FolderPath) -> Path:
         root = Path(located.attached.folder.path)
         if root in self.database.path.parents:
             raise Refused(
@@ -200,14 +203,14 @@ class FolderAccess(Struct, frozen=True):
     async def _source(self, located: FolderPath) -> tuple[Path | None, bytes, str, Trust]:
         """A local file's root, or a stored one's content; and the type and trust of the file. Raises Refused."""
         if located.attached.folder.kind == "local":
-            return self._root(located), b"", type_of(located.path, is_binary=False), Trust.APPROVED
-        found = await self.database.read(lambda rows: self._held(rows, located))
+            return self.root(located), b"", type_of(located.path, is_binary=False), Trust.APPROVED
+        found = await self.database.read(lambda rows: self.held(rows, located))
         if found is None:
             raise Refused("there is no file {whole}; `list` shows the files", whole=located.whole)
         file, content = found
         return None, content, file.content_type, file.trust
 
-    def _held(self, rows: Rows, located: FolderPath) -> tuple[File, bytes] | None:
+    def held(self, rows: Rows, located: FolderPath) -> tuple[File, bytes] | None:
         scope = self.turn.scope
         file = folders.file(rows, located.attached.folder.id, located.path, scope)
         held = None if file is None else folders.content(rows, file.id, scope)
@@ -219,7 +222,7 @@ class FolderAccess(Struct, frozen=True):
         if folder.kind == "virtual":
             return ""
         try:
-            self._root(place)
+            self.root(place)
             done = await folders.index(self.database, folder, utc_now, _INDEX_SECONDS)
         except Refused as error:
             return f"{folder.name} was searched as it was indexed last: {error}"
@@ -230,7 +233,7 @@ class FolderAccess(Struct, frozen=True):
         folder, turn = located.attached.folder, self.turn
         if located.attached.access != "read_write":
             raise ToolError(f"You may read the folder {folder.name}, not write in it.")
-        _require_file(located)
+        require_file(located)
         if not may_write_down(turn.scope, folder.audience):
             raise ToolError(
                 f"What is said here may not be written into {folder.name}: others can read it who may not know it."
@@ -245,7 +248,7 @@ class FolderAccess(Struct, frozen=True):
     def _store(self, tx: Tx, located: FolderPath, text: str, *, append: bool) -> int:
         turn = self.turn
         turns.require_current(tx, turn)
-        old = self._held(tx, located)
+        old = self.held(tx, located)
         before = old[1] if append and old is not None else b""
         _require_text(located.path, before)
         content = _joined(before, text, append=append)
@@ -258,7 +261,7 @@ class FolderAccess(Struct, frozen=True):
         return len(content)
 
 
-def _require_file(located: FolderPath) -> None:
+def require_file(located: FolderPath) -> None:
     if not located.path:
         raise ToolError(f"{located.whole} is a folder: name a file in it, such as {located.whole}/notes.txt.")
 

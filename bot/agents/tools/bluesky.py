@@ -11,18 +11,16 @@ own, which knows those before it: it comes to something only where none of their
 import base64
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bot.agents.context.quotes import joined, line, quotation, say
+from bot.agents.folder_access import FolderAccess, require_file
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, StoreTool, ToolContext
 from bot.errors import ToolError
-from memory import folders
 from memory.folders import disk
-from memory.folders.disk import parts_of
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import messages, outbox
 from memory.requests import Kind, Need, require
@@ -44,23 +42,21 @@ _KEPT = frozenset((0xE0, 0xE2, 0xEE))
 
 def picture(rows: Rows, context: ToolContext, path: str) -> tuple[str, bytes, Audience]:
     """The type, the bytes without metadata, and who may know the folder of a picture. Raises ToolError, Refused."""
-    name, _, inside = path.strip().strip("/").partition("/")
-    known = folders.attached(rows, context.turn.agent, context.turn.scope)
-    folder = next((each.folder for each in known if each.folder.name == name), None)
-    if folder is None or not inside:
-        names = ", ".join(each.folder.name for each in known) or "none that may be used here"
-        raise ToolError(f"{path!r} is no file of your folders. A path is folder/file; the folders are: {names}.")
-    parts_of(inside)
+    access = FolderAccess(context.database, context.turn)
+    located = access.located(rows, path)
+    require_file(located)
+    folder = located.attached.folder
     if folder.kind == "local":
-        held: bytes | None = _on_disk(Path(folder.path), context.database.path, inside)
+        with disk.open_file(access.root(located), located.path) as file:
+            size = file.seen.size
+            content = b"".join(file.blocks()) if size <= MOST_BYTES else b""
+    elif (held := access.held(rows, located)) is not None:
+        size, content = len(held[1]), held[1]
     else:
-        file = folders.file(rows, folder.id, inside, context.turn.scope)
-        held = None if file is None else folders.content(rows, file.id, context.turn.scope)
-    if held is None:
         raise Refused("there is no file {path}; `file` lists them", path=path)
-    if len(held) > MOST_BYTES:
+    if max(size, len(content)) > MOST_BYTES:
         raise ToolError(f"{path} is larger than {MOST_BYTES:,} bytes, and Bluesky takes no larger picture.")
-    return *without_metadata(held, path), folder.audience
+    return *without_metadata(content, path), folder.audience
 
 
 def encoded(content: bytes) -> str:
@@ -104,15 +100,6 @@ def _bare_jpeg(content: bytes) -> bytes:
             kept += content[at:end]
         at = end
     return bytes(kept + content[at:])
-
-
-def _on_disk(root: Path, database: Path, inside: str) -> bytes:
-    if root in database.parents:
-        raise Refused("that folder now contains Carina's own data and cannot be opened")
-    with disk.open_file(root, inside) as file:
-        if file.seen.size > MOST_BYTES:
-            return bytes(MOST_BYTES + 1)  # too large, whatever is in it
-        return b"".join(file.blocks())[: MOST_BYTES + 1]
 
 
 SOURCE = "bluesky"

@@ -241,8 +241,12 @@ def test_what_is_no_whole_picture_is_refused(content: bytes) -> None:
         without_metadata(content, "a.png")
 
 
-@pytest.mark.parametrize(("audience", "asks"), [(PUBLIC, False), (OWNER, True)])
-async def test_a_picture_of_a_folder_is_posted_with_its_words(tmp_path: Path, audience: Audience, asks: bool) -> None:
+@pytest.mark.parametrize(
+    ("kind", "audience", "asks"), [("virtual", PUBLIC, False), ("local", PUBLIC, False), ("virtual", OWNER, True)]
+)
+async def test_a_picture_of_a_folder_is_posted_with_its_words(
+    tmp_path: Path, kind: folders.FolderKind, audience: Audience, asks: bool
+) -> None:
     picture = {"file": "pictures/cat.png", "alt": "a cat"}
     target = "at://did:plc:dan/app.bsky.feed.post/3k1"
     reply = call("bluesky", operation="reply", target=target, text="Look.", images=[picture])
@@ -253,9 +257,14 @@ async def test_a_picture_of_a_folder_is_posted_with_its_words(tmp_path: Path, au
         (agent,) = await service.column("SELECT id FROM agents WHERE name = 'Star'")
 
         def fill(tx: Tx) -> None:
-            new = folders.NewFolder("pictures", "virtual", audience)
+            local = tmp_path / "pictures"
+            new = folders.NewFolder("pictures", kind, audience, path=str(local) if kind == "local" else "")
             folder = folders.create(tx, new, setting.clock())
-            folders.put(tx, folder, folders.from_content("cat.png", content), setting.clock())
+            if kind == "local":
+                local.mkdir()
+                (local / "cat.png").write_bytes(content)
+            else:
+                folders.put(tx, folder, folders.from_content("cat.png", content), setting.clock())
             folders.attach(tx, folder.id, AgentId(agent), "read", setting.clock())
 
         await service.write(fill)
