@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from bot.agents.context.quotes import estimate_tokens
+from bot.config.values import OFFLINE
 from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
 from bot.models.prices import priced
 from memory import agents, budgets
@@ -27,7 +28,6 @@ from memory.store.ids import place_source
 from memory.store.records import asdict, replace
 from texts import _, gettext_noop, moment_text
 
-OFFLINE = "offline"
 _SHORT_TOKENS = 300  # of an answer, when only short ones are allowed
 _USUAL_TOKENS = 800  # of an answer without another limit: only for the reservation
 _BRIEFLY = "\n\n## Now\nThe budget is nearly spent: answer in two or three sentences, without any tool."

@@ -4,13 +4,13 @@ Messages over the limit wait, and are answered together when the limit allows. T
 public, where that would be one more post.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from bot.agents.permissions import broker
+from bot.agents.permissions.policy import Selves
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
@@ -42,10 +42,6 @@ class Rates(Struct, frozen=True):
 
 
 NO_LIMITS = Rates()
-
-
-Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
-"""All accounts of a person: a limit counts them together."""
 
 
 def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetime) -> bool:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from bot.agents.budgets import OFFLINE, Budgets
+from bot.agents.budgets import Budgets
 from bot.config.tables import Dreams as Settings
+from bot.config.values import OFFLINE
 from bot.upkeep.background_calls import (
     CAPPED,
     NO_MODEL,

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
+from bot.agents.permissions.policy import Selves
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id
@@ -224,7 +225,7 @@ class ReminderJob(Struct, frozen=True):
     notices: Notices
     zone: str
     opted_out: Callable[[PersonId], bool]
-    selves: Callable[[PersonId], tuple[PersonId, ...]]
+    selves: Selves
     spoken: Callable[[PersonId], str]
     """The language that a person chose; empty without a choice."""
 

@@ -74,9 +74,6 @@ def _speaks_to(text: str, name: str) -> bool:
     return any(re.match(form, text, re.IGNORECASE) for form in forms)
 
 
-Selves = Callable[[PersonId], tuple[PersonId, ...]]
-
-
 def group_for(
     rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope, now: datetime
 ) -> GroupId | None:

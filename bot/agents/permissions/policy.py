@@ -3,7 +3,7 @@
 Pure functions over plain values. A test compares the table in `docs/permissions.md` with this module.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from enum import Enum, StrEnum
 from typing import Literal, TypeAlias
@@ -85,6 +85,10 @@ class Action(StrEnum):
         Rank.OWNER,
     )
     CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages"), Rank.OWNER
+
+
+Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
+"""Gives all accounts of a person: `People.selves`."""
 
 
 class People(Struct, frozen=True):

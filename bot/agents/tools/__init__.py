@@ -4,6 +4,7 @@ import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 
+from bot.agents.permissions.policy import Selves
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
 from bot.agents.tools.base import Tool, Toolset
@@ -23,7 +24,6 @@ from bot.agents.tools.sources import SourcesTool, SourceSubscribeTool
 from bot.agents.tools.working_memory import WorkingMemoryTool
 from bot.config.tables import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS, Web
 from memory.agents import Agent
-from memory.store.ids import PersonId
 from sources.base import Endpoint
 
 _BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
@@ -50,7 +50,7 @@ def make_tools(
     endpoints: Mapping[str, Endpoint],
     *more: Tool,
     zone: str = "UTC",
-    selves: Callable[[PersonId], tuple[PersonId, ...]] = lambda person: (person,),
+    selves: Selves = lambda person: (person,),
     foreign: Callable[[Agent], Iterable[Tool]] = lambda _agent: (),
     recall: Tool = _RECALL,
 ) -> Callable[[Agent], Toolset]:

@@ -1,6 +1,5 @@
 """`tasks`, `reminders` and `events`: what the person wants to do, to be told of at a time, and has in the calendar."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -12,7 +11,7 @@ from bot.agents.agenda.reminders import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.policy import Caution, Selves
 from bot.agents.tools.base import A_contra, Arguments, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments
@@ -38,7 +37,7 @@ class AgendaTool(StoreTool[A_contra]):
 
     caution = Caution(bound=("operation",))
 
-    def __init__(self, zone: str, selves: Callable[[PersonId], tuple[PersonId, ...]]) -> None:
+    def __init__(self, zone: str, selves: Selves) -> None:
         self._zone = zone
         self._selves = selves
 

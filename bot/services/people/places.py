@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action, Approver, People
+from bot.agents.permissions.policy import Action, Approver, People, Selves
 from bot.config import Config
 from bot.config.values import OFFLINE
 from bot.errors import UserError
@@ -66,7 +66,7 @@ class AccountSettings:
     """
 
     database: Database
-    selves: Callable[[PersonId], tuple[PersonId, ...]]
+    selves: Selves
     """All accounts of a person."""
     started: str = field(default_factory=spoken)
     """The language with which the program was started."""

@@ -4,14 +4,13 @@ Everybody for themselves; the owner for anybody. `Choices` knows whose messages 
 or answered until they resume, in any constellation.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.policy import Action, People, Selves
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
@@ -68,7 +67,7 @@ class Choices:
 
     constellations: Constellations
     clock: Clock
-    selves: Callable[[PersonId], tuple[PersonId, ...]]
+    selves: Selves
     """Every account of a person: a choice with one of them applies to all."""
     _held: dict[PersonId, tuple[PrivacyChoice, str]] = field(default_factory=dict, init=False)
     _ended: dict[PersonId, list[tuple[str, str]]] = field(default_factory=dict, init=False)
