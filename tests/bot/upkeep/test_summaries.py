@@ -1,7 +1,7 @@
 """Summaries of agents, days and weeks: made when something happened, once, of one audience, with a moved clock."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,12 @@ import pytest
 from bot.models.base import Answer, ModelBusy, Usage
 from bot.models.offline import OfflineModel
 from bot.upkeep.background_calls import Background
-from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
+from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob, night_named, night_of
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.store.records import replace
+from scheduler.zones import instant, zone_of
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -264,3 +265,34 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
         assert asked == [False] * 3
         switched_off = SummaryJob(Background.of(turn_deps), "UTC", enabled=False)
         assert "turned off" in await switched_off.days(live.service.database, live.service.clock())
+
+
+# -------------------------------------------------------------------------------------------------------- nights
+
+BERLIN = "Europe/Berlin"
+
+
+def there(text: str) -> datetime:
+    """A time on the clocks of Berlin."""
+    return instant(datetime.fromisoformat(text), zone_of(BERLIN))
+
+
+@pytest.mark.parametrize(
+    ("moment", "name"),
+    [
+        ("2026-11-22 12:00", "2026-11-22"),
+        ("2026-11-22 23:59", "2026-11-22"),
+        ("2026-11-23 00:01", "2026-11-22"),
+        ("2026-11-23 11:59", "2026-11-22"),
+        ("2026-11-23 12:00", "2026-11-23"),
+        ("2026-03-29 11:30", "2026-03-28"),
+        ("2026-03-29 12:30", "2026-03-29"),
+        ("2026-10-25 11:30", "2026-10-24"),
+        ("2026-10-25 12:30", "2026-10-25"),
+    ],
+)
+def test_a_night_is_from_noon_to_noon(moment: str, name: str) -> None:
+    found = night_of(there(moment), BERLIN)
+    assert found.name == name
+    assert found.start <= there(moment) < found.end
+    assert found == night_named(name, BERLIN)
