@@ -6,7 +6,7 @@ import pytest
 
 from bot.agents.groups.settings import State
 from bot.agents.groups.speaker import holds
-from bot.errors import UserError
+from bot.errors import CallError
 from bot.services.people.people import States
 from memory import agents, blocks
 from memory.blocks import Author
@@ -94,7 +94,7 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
     model = Cast()
     async with running(tmp_path, Setting(toml=TOML)) as service:
         await say(service, HALL, "overwhelmed")
-        with pytest.raises(UserError, match="at most 40 characters"):
+        with pytest.raises(CallError, match="40 or fewer characters"):
             await say(service, HALL, "x" * 41)
         assert "so the same agents answer as before" in await say(service, direct(ANN), "sleepy")
     async with running(tmp_path, Setting(model, toml=TOML)) as service:
