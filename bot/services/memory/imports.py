@@ -17,14 +17,14 @@ from bot.config.tables import Agent as Section
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import find_living
+from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation
 from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.knowledge import archival
 from memory.knowledge.entries import NewEntry, Origin
-from memory.people.audience import Audience, Scope, Trust, parse_audience
+from memory.people.audience import Audience, Scope, Trust
 from memory.portability import import_audit, records
 from memory.portability.import_audit import Outcome
 from memory.portability.records import Note, OldAgent, Record, SkippedRecord, Talk
@@ -201,27 +201,19 @@ class Imports(MemoryService, frozen=True):
         """Store records in batches; each batch and its report are one transaction."""
         if not arguments.audience:
             raise CallError("--audience: choose who can see it: owner, public, guild:<id>, channel:<id> or person:<id>")
-        try:
-            audience = parse_audience(arguments.audience)
-        except ValueError as error:
-            raise CallError(f"--audience: {error_text(error)}") from error
+        audience = named_audience(arguments.audience)
         if not arguments.file.exists():
             raise UserError("There is no {file}.", file=arguments.file)
         agent = (await self.database.read(lambda rows: find_living(rows, arguments.agent))).id
-        origin = (
-            arguments.file.name if arguments.file.is_dir() else await asyncio.to_thread(records.digest, arguments.file)
-        )
+        file = arguments.file
+        origin = file.name if file.is_dir() else await asyncio.to_thread(records.digest, file)
         owner = frozenset({*self.people.selves(PERSON), arguments.as_owner.casefold()} - {""})
         target = _Target(source, f"{source}:{origin}", agent, audience, self.clock(), owner)
         counts, listed = Counter[str](), list[Outcome]()
-        found = await asyncio.to_thread(records.whole, partial(reader, arguments.file), arguments.file)
-        strangers = {
-            each.speaker
-            for each in found
-            if isinstance(each, Talk) and each.role == "user" and not target.is_owner(each)
-        }
-        said = {each.speaker.casefold() for each in found if isinstance(each, Talk) and each.role == "user"}
-        if arguments.as_owner and arguments.as_owner.casefold() not in said:
+        found = await asyncio.to_thread(records.whole, partial(reader, file), file)
+        said = [each for each in found if isinstance(each, Talk) and each.role == "user"]
+        strangers = {each.speaker for each in said if not target.is_owner(each)}
+        if arguments.as_owner and arguments.as_owner.casefold() not in {each.speaker.casefold() for each in said}:
             raise UserError("Nobody in this file is named {name}.", name=repr(arguments.as_owner))
         for at in range(0, len(found), _BATCH):
             batch = found[at : at + _BATCH]
