@@ -50,7 +50,7 @@ from bot.services.agents.task_lists import TaskLists
 from bot.services.memory.archive import Archive
 from bot.services.memory.block_settings import BlockSettings
 from bot.services.memory.blocks import Blocks
-from bot.services.memory.context_preview import ContextPreview
+from bot.services.memory.context import ContextViews
 from bot.services.memory.facts import Facts, Projects
 from bot.services.memory.folders import Folders
 from bot.services.memory.imports import Imports
@@ -323,7 +323,7 @@ class _Maker:
                 BlockSettings(*base, checkpoints),
                 ChangeReport(*base, zone, checkpoints),
             ),
-            *(ContextPreview(database, clock), Coordination(database, clock), KnownPeople(database, clock)),
+            *(ContextViews(database, clock), Coordination(database, clock), KnownPeople(database, clock)),
         )
 
         async def zone_of(person: PersonId) -> str:

@@ -14,7 +14,7 @@ from bot.interfaces.web.context import FAILURES, Context, arguments, fields_of, 
 from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
 from bot.services.agents.task_lists import as_tree
-from bot.services.memory.context_preview import Preview
+from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.places import MODES
 from bot.services.people.privacy_results import PersonCounts

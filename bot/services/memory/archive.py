@@ -1,4 +1,4 @@
-"""Long-term entries of agents, and what an agent is shown in a place. Scoped like messages in the place."""
+"""Long-term entries of agents. Scoped like messages in the place."""
 
 import contextlib
 from collections.abc import Mapping
@@ -7,8 +7,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.block_views import render_block
-from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
@@ -18,9 +16,8 @@ from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
-from memory import agents, blocks
+from memory import agents
 from memory.agents import Agent
-from memory.blocks import Block
 from memory.blocks.revert import Hand
 from memory.erasure.retraction import forget_entry
 from memory.knowledge import archival, entries
@@ -32,7 +29,7 @@ from memory.store.errors import EntryNotFound, Refused
 from memory.store.ids import AgentId, EntryId, PersonId
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
-from texts import _, gettext_noop, number_text
+from texts import _, gettext_noop
 
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
@@ -120,33 +117,6 @@ class WidenedEntry(SharedBlock):
     entry: str
 
 
-class SeenBlock(Row):
-    """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
-
-    agent: str
-    block: str = Field(validation_alias="label")
-    id: str = Field(exclude=True)
-    type: str
-    characters: int
-    most: int = Field(validation_alias="char_limit")
-    tokens: int
-    audience: str
-    readers: str
-
-    @classmethod
-    def of(cls, rows: Rows, agent: Agent, block: Block, scope: Scope) -> "SeenBlock":
-        sizes = {"characters": len(block.content), "tokens": estimate_tokens(render_block(block))}
-        return cls.from_record(block, **sizes, agent=agent.name, readers=where(rows, block.audience, scope))
-
-    def line(self, markup: Markup) -> str:
-        return self.told(
-            markup,
-            gettext_noop(
-                "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
-            ),
-        )
-
-
 class Archive(MemoryService, frozen=True):
     titles: ClassVar = {"archival": "Manage long-term memory entries"}
 
@@ -220,19 +190,6 @@ class Archive(MemoryService, frozen=True):
         except Refused as error:
             raise Refused("This cannot be shared more widely: {error}.", error=error) from error
         return told
-
-    @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
-    @reads
-    def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
-        scope = caller.scope if caller.here is None else caller.here.scope
-        found = [
-            SeenBlock.of(rows, agent, block, scope)
-            for agent in agents.agents(rows)
-            for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
-        ]
-        total = number_text(sum(row.tokens for row in found))
-        more = _("- about {total} tokens in total, before the conversation", total=total)
-        return Listing.of(found, _("There are no blocks here."), more)
 
     @suggestions("entries")
     async def suggest(self, caller: Caller) -> Listing[EntryRow]:

@@ -12,7 +12,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.memory.context_preview import Section, sections
+from bot.services.memory.context import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import MemoryService, commit, reads, writes

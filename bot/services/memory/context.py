@@ -1,4 +1,4 @@
-"""The prompt that an agent would get if it answered in a place now: from the same rows, sent to no model."""
+"""What agents are shown in a place: blocks, and the prompt of an answer now, from the same rows, sent to no model."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated
@@ -7,6 +7,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.context import prompt
+from bot.agents.context.block_views import render_block
 from bot.agents.context.known_facts import fact_line
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
@@ -17,12 +18,13 @@ from bot.models.base import AssistantMessage
 from bot.models.base import Message as PromptMessage
 from bot.services.caller import Caller
 from bot.services.memory.search import why_words
-from bot.services.names import find_living, find_named
+from bot.services.names import find_living, find_named, where
 from bot.services.registry import AT_TERMINAL, Arguments, Param, operation
-from bot.services.results import Markup, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import reads
+from memory import agents, blocks
 from memory.agents import Agent
-from memory.blocks import BlockType
+from memory.blocks import Block, BlockType
 from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
 from memory.queue import inbox, messages, turns
@@ -34,7 +36,7 @@ from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
 from memory.store.records import replace
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _, gettext_noop, number_text
 
 _NAMED = 80  # characters
 _LOOKED = 200  # newest messages of a place that are searched for one by a person
@@ -97,9 +99,49 @@ class Preview(Result):
         return [*(each.line(markup) for each in (*self.sections, *self.reasons)), "", markup.text(self.text)]
 
 
-class ContextPreview(Struct, frozen=True):
+class SeenBlock(Row):
+    """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
+
+    agent: str
+    block: str = Field(validation_alias="label")
+    id: str = Field(exclude=True)
+    type: str
+    characters: int
+    most: int = Field(validation_alias="char_limit")
+    tokens: int
+    audience: str
+    readers: str
+
+    @classmethod
+    def of(cls, rows: Rows, agent: Agent, block: Block, scope: Scope) -> "SeenBlock":
+        sizes = {"characters": len(block.content), "tokens": estimate_tokens(render_block(block))}
+        return cls.from_record(block, **sizes, agent=agent.name, readers=where(rows, block.audience, scope))
+
+    def line(self, markup: Markup) -> str:
+        return self.told(
+            markup,
+            gettext_noop(
+                "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
+            ),
+        )
+
+
+class ContextViews(Struct, frozen=True):
     database: Database
     clock: Clock
+
+    @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
+    @reads
+    def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
+        scope = caller.scope if caller.here is None else caller.here.scope
+        found = [
+            SeenBlock.of(rows, agent, block, scope)
+            for agent in agents.agents(rows)
+            for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
+        ]
+        total = number_text(sum(row.tokens for row in found))
+        more = _("- about {total} tokens in total, before the conversation", total=total)
+        return Listing.of(found, _("There are no blocks here."), more)
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads
