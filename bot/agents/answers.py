@@ -26,10 +26,7 @@ _AROUND = (
     rf"|{_OPENED}|{_CLOSED}"
 )
 _END = r"[ \t]*(?:\n|\Z)"
-_OURS = UnicodePattern(
-    rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*(?:{_AROUND}){_END}",
-    regex.MULTILINE,
-)
+_OURS = UnicodePattern(rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*(?:{_AROUND}){_END}", regex.MULTILINE)
 _REPEATED = UnicodePattern(rf"\A(?:\s*(?:{_SPOKEN}|{_BLOCK}|{_AROUND}){_END})+")
 _SIGNS = (
     " UTC",

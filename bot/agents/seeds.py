@@ -49,12 +49,7 @@ def _descriptions(agent: Agent) -> dict[str, str]:
 
 
 def ensure_blocks(
-    tx: Tx,
-    agent: Agent,
-    audience: Audience,
-    person: PersonId | None,
-    now: datetime,
-    brought: Sequence[NewBlock] = (),
+    tx: Tx, agent: Agent, audience: Audience, person: PersonId | None, now: datetime, brought: Sequence[NewBlock] = ()
 ) -> tuple[BlockId, ...]:
     """Create missing per-audience blocks of the agent and the constellation for this audience, and update those that a
     notification `brought`; returns their ids, each once, in order."""

@@ -69,11 +69,7 @@ class AnswerDeps(Struct, frozen=True):
 
 class ConstellationRuntime:
     def __init__(
-        self,
-        constellation: Constellation,
-        database: Database,
-        answering: AnswerDeps,
-        shared: SharedParts,
+        self, constellation: Constellation, database: Database, answering: AnswerDeps, shared: SharedParts
     ) -> None:
         self.constellation = constellation
         self.database = database

@@ -28,11 +28,7 @@ class Router:
     """Accepts notifications and makes sure that they are answered and delivered."""
 
     def __init__(
-        self,
-        constellations: Constellations,
-        opened: OpenConstellations,
-        default: ConstellationId,
-        shared: SharedParts,
+        self, constellations: Constellations, opened: OpenConstellations, default: ConstellationId, shared: SharedParts
     ) -> None:
         self._constellations = constellations
         self.opened = opened

@@ -130,9 +130,7 @@ def _unseen(logs: Iterable[Block], calls: Iterable[messages.Message]) -> Iterato
 
 
 def render_block(
-    block: Block,
-    labels: Mapping[str, int] = MappingProxyType({}),
-    spots: Mapping[Audience, str] = MappingProxyType({}),
+    block: Block, labels: Mapping[str, int] = MappingProxyType({}), spots: Mapping[Audience, str] = MappingProxyType({})
 ) -> str:
     """A block as the model sees it: name, rights, readers, purpose, content.
 

@@ -87,11 +87,7 @@ def choose(
 
 
 def _capable(
-    settings: Dynamic,
-    candidates: Sequence[Candidate],
-    question: str,
-    state: GroupState,
-    near: Mapping[str, float],
+    settings: Dynamic, candidates: Sequence[Candidate], question: str, state: GroupState, near: Mapping[str, float]
 ) -> list[Candidate]:
     """The members that fit best; if none fits, the one that was asked longest ago."""
     preferred = settings.preferred_domain.casefold()

@@ -67,12 +67,7 @@ class TaskArguments(Arguments):
     }
 
 
-_MOVES = {
-    "start": Status.IN_PROGRESS,
-    "done": Status.DONE,
-    "cancel": Status.CANCELLED,
-    "reopen": Status.OPEN,
-}
+_MOVES = {"start": Status.IN_PROGRESS, "done": Status.DONE, "cancel": Status.CANCELLED, "reopen": Status.OPEN}
 
 
 class TasksTool(AgendaTool[TaskArguments]):
@@ -216,10 +211,7 @@ class ReminderArguments(Arguments):
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
     which: str = Field(default="", description="done, snooze, cancel: its number, or words that stand in it")
     minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
-    needs: ClassVar[Needs] = {
-        "set": ("text", "when"),
-        **dict.fromkeys(("done", "snooze", "cancel"), ("which",)),
-    }
+    needs: ClassVar[Needs] = {"set": ("text", "when"), **dict.fromkeys(("done", "snooze", "cancel"), ("which",))}
 
 
 class RemindersTool(AgendaTool[ReminderArguments]):

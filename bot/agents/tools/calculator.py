@@ -20,16 +20,7 @@ Number: TypeAlias = int | float
 MOST_CHARACTERS = 500
 _MOST_BITS = 4_096  # about 1,200 digits: no chain of operations takes long, and Python writes it out (4,300 digits)
 _MOST_FACTORIAL = 300
-_NODES = (
-    ast.Expr,
-    ast.Constant,
-    ast.Name,
-    ast.UnaryOp,
-    ast.BinOp,
-    ast.Compare,
-    ast.IfExp,
-    ast.Call,
-)
+_NODES = (ast.Expr, ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.Call)
 _NAMES = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
 

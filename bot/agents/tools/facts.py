@@ -99,10 +99,7 @@ class ProjectArguments(Arguments):
     ratings: dict[Literal["creativity", "visual", "interaction", "completeness", "engagement"], int] = Field(
         default_factory=dict, description="rate: 1 to 5 on one or more axes, for their newest project"
     )
-    needs: ClassVar[Needs] = {
-        **dict.fromkeys(("review", "prefer", "done"), ("text",)),
-        "rate": ("ratings",),
-    }
+    needs: ClassVar[Needs] = {**dict.fromkeys(("review", "prefer", "done"), ("text",)), "rate": ("ratings",)}
 
 
 class ProjectsTool(StoreTool[ProjectArguments]):

@@ -36,12 +36,7 @@ class FileArguments(Arguments):
     count: int = Field(default=WINDOW_LINES, ge=1, le=MOST_LINES, description="open, read: lines to show")
     pattern: str = Field(default="", description="grep: a regular expression")
     query: str = Field(default="", description="search: words or a question")
-    needs: ClassVar[Needs] = {
-        "open": ("path",),
-        "read": ("path",),
-        "grep": ("pattern",),
-        "search": ("query",),
-    }
+    needs: ClassVar[Needs] = {"open": ("path",), "read": ("path",), "grep": ("pattern",), "search": ("query",)}
 
     def question(self) -> str:
         return self.query if self.operation == "search" else ""

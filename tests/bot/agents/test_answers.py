@@ -66,12 +66,7 @@ FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
 @pytest.mark.parametrize(
     ("text", "ends"),
-    [
-        ("はい。\n" + "日" * 1_300, "日"),
-        ("ok " + "y" * 1_300, "y"),
-        (FAMILY * 900, FAMILY),
-        ("word " * 300, "word"),
-    ],
+    [("はい。\n" + "日" * 1_300, "日"), ("ok " + "y" * 1_300, "y"), (FAMILY * 900, FAMILY), ("word " * 300, "word")],
 )
 def test_where_there_are_no_files_what_fits_is_said_to_a_whole_character(text: str, ends: str) -> None:
     pieces = [piece.text for piece in package(text, richtext.posts, Form(4, takes_files=False))]

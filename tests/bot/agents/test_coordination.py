@@ -109,10 +109,7 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
             assert [row["details"]["seconds"] for row in listed] == [0] * len(listed)
             assert [
                 "content" in "".join(found.lines(each)) for each in (Markdown(), Plain("UTC", service.clock()))
-            ] == [
-                False,
-                any(row["arguments"] for row in listed),
-            ], "arguments are not for people on Discord"
+            ] == [False, any(row["arguments"] for row in listed)], "arguments are not for people on Discord"
             return [(row["text"], row["arguments"], row["result"]) for row in reversed(listed)]
 
         await service.heard(said("tea please", 1, speaker=OLGA))
@@ -273,10 +270,7 @@ async def test_what_is_idle_and_what_is_old_passes_by_itself(service: Service) -
     before = await events(service, Scope(HALL.audience))
     service.clock.forward(1800)
     await watch.check()
-    assert await events(service, Scope(HALL.audience)) == [
-        *before,
-        (Kind.DEACTIVATED, "Carina became inactive"),
-    ]
+    assert await events(service, Scope(HALL.audience)) == [*before, (Kind.DEACTIVATED, "Carina became inactive")]
     service.clock.forward(31 * 24 * 3600)
     await watch.check()
     assert await service.column("SELECT count(*) FROM activity_events") == [0]

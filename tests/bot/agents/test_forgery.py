@@ -341,10 +341,7 @@ async def requests_of(folder: Path, text: str) -> list[Request]:
     more: dict[str, Any] = {
         "quoted": Quotation(text, text, external_id="0"),
         "background": (text, f"Bob: {text}"),
-        "attachments": (
-            Attachment(text, "text/plain", 10, text=text),
-            Attachment(text, text, 10, skipped=text),
-        ),
+        "attachments": (Attachment(text, "text/plain", 10, text=text), Attachment(text, text, 10, skipped=text)),
         "blocks": (BlockNote("discord_user", "Somebody on Discord", profile=text),),
     }
     model = ScriptedModel(

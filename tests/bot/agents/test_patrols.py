@@ -84,11 +84,7 @@ async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Wa
         )
         people = replace(service.approvals.people, owner=(OLGA.id, PERSON))  # the terminal is the owner's
         Patrols(folder, OLGA.id, quiet_hours(people, "UTC")).add(kinds)
-        schedule = service.schedule(
-            runner,
-            kinds,
-            plan=lambda tx, now: patrols.plan(tx, "UTC", now),
-        )
+        schedule = service.schedule(runner, kinds, plan=lambda tx, now: patrols.plan(tx, "UTC", now))
         await schedule.prepare()
         yield Watch(service, runner, schedule)
 
@@ -360,10 +356,7 @@ async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp
     async with watch(tmp_path, model=ScriptedModel(otherwise=answer), clock=clock) as it:
         await it.after(30)
         assert it.told() == []
-        assert await it.job() == (
-            "active",
-            "nothing to say; no language model answered, so nothing was checked",
-        )
+        assert await it.job() == ("active", "nothing to say; no language model answered, so nothing was checked")
 
 
 # ------------------------------------------------------------------------------------------------------- crashes

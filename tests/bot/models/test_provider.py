@@ -94,10 +94,7 @@ async def test_settings_reach_the_server(server: ModelServer, model: HttpModel) 
     first, second = (request.body for request in server.requests)
     assert (first["model"], first["temperature"], first["max_tokens"]) == ("scripted", 0.25, 77)
     assert first["tool_choice"] == {"type": "function", "function": {"name": "search"}}
-    assert first["messages"] == [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Hello?"},
-    ]
+    assert first["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello?"}]
     assert second["tool_choice"] == "auto"
     assert "temperature" not in second
     sent = [tool["function"] for tool in second["tools"]]

@@ -47,8 +47,7 @@ async def test_a_busy_model_is_asked_again_with_growing_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    "error",
-    [ModelRefused("401"), ModelRejected("400"), ContextTooLong("long"), ModelBusy("429", LONGEST_WAIT + 1)],
+    "error", [ModelRefused("401"), ModelRejected("400"), ContextTooLong("long"), ModelBusy("429", LONGEST_WAIT + 1)]
 )
 async def test_what_cannot_work_or_only_after_a_long_wait_is_not_tried_again(error: ModelError) -> None:
     inner = ScriptedModel([error])

@@ -32,15 +32,7 @@ from scheduler.triggers import DateTrigger
 from sources.base import Notification, Place
 from sources.terminal import PERSON
 from tests.benchmarks.world import Making, open_world
-from tests.bot.parts import (
-    MovableClock,
-    Platform,
-    channel,
-    deleted,
-    edited,
-    place_id,
-    said,
-)
+from tests.bot.parts import MovableClock, Platform, channel, deleted, edited, place_id, said
 from tests.bot.stage import SETUP, until
 from tests.captured_logs import capture_logs
 

@@ -20,18 +20,7 @@ from memory.store import database
 from memory.store.database import Database
 from memory.store.records import replace
 from memory.store.sqlite import Connection
-from tests.bot.parts import (
-    ANN,
-    BOB,
-    NOON,
-    HeldReply,
-    ScriptedModel,
-    call,
-    results,
-    said,
-    says,
-    texts,
-)
+from tests.bot.parts import ANN, BOB, NOON, HeldReply, ScriptedModel, call, results, said, says, texts
 from tests.bot.stage import AT_ONCE, OWNERS_PLACE, Service, Setting, running
 from texts import _, speaking
 

@@ -89,11 +89,7 @@ async def test_of_what_ends_lives_together_one_bad_row_is_given_up_alone(
 
 
 async def lives(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    count: int,
-    *heard: Notification,
-    platform: Platform | None = None,
+    folder: Path, monkeypatch: pytest.MonkeyPatch, count: int, *heard: Notification, platform: Platform | None = None
 ) -> Platform:
     """So many lives without pauses that end while the first turn comes to its model; in the first that is heard."""
     never = asyncio.Event()

@@ -13,16 +13,7 @@ from memory.queue.payloads import BlockNote, Extras, Quotation
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Attachment, DeliveryFailed, Kind, Place
-from tests.bot.parts import (
-    ANN,
-    BOB,
-    HALL,
-    HeldReply,
-    ScriptedModel,
-    channel,
-    said,
-    says,
-)
+from tests.bot.parts import ANN, BOB, HALL, HeldReply, ScriptedModel, channel, said, says
 from tests.bot.stage import Service, Setting, locked, running, until
 
 ATTIC = channel("attic")

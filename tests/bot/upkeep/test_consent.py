@@ -93,10 +93,7 @@ async def test_nobody_is_asked_in_quiet_hours(tmp_path: Path) -> None:
     [
         ("opted out", "the person opted out"),
         ("UPDATE archival_entries SET trust = 1", "strangers get no unsolicited messages"),
-        (
-            "UPDATE archival_entries SET person_id = 'bluesky:did:plc:ann'",
-            "nobody gets unsolicited messages there",
-        ),
+        ("UPDATE archival_entries SET person_id = 'bluesky:did:plc:ann'", "nobody gets unsolicited messages there"),
     ],
 )
 async def test_who_is_not_written_to_unasked_finds_it_waiting(tmp_path: Path, setup: str, why: str) -> None:

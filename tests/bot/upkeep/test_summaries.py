@@ -16,19 +16,7 @@ from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.store.records import replace
 from scheduler.zones import instant, zone_of
-from tests.bot.parts import (
-    ANN,
-    BOB,
-    HALL,
-    NOON,
-    OLGA,
-    channel,
-    deleted,
-    direct,
-    edited,
-    private,
-    thread_in_public,
-)
+from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, channel, deleted, direct, edited, private, thread_in_public
 from tests.bot.scheduled_service import (
     ScheduledService,
     SummaryModel,

@@ -222,15 +222,9 @@ HOSTILE = {
     "gives half an answer": (Answer('{"retire": ["e1"', (), Usage(), MODEL), "not answer in JSON"),
     "gives a list": (Answer('[{"retire": ["e1"]}]', (), Usage(), MODEL), "not answer in JSON|the required form"),
     "loses a number": (answers(merge=[{"sources": ["e1", "e2"], "content": "Ann's dentist"}]), UNFIT),
-    "invents a name": (
-        answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]),
-        UNFIT,
-    ),
+    "invents a name": (answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]), UNFIT),
     "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), UNFIT),
-    "joins different people": (
-        answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]),
-        UNFIT,
-    ),
+    "joins different people": (answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]), UNFIT),
     "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "more than may be retired"),
     "is filtered": (Answer('{"retire": ["e1"]}', (), Usage(), MODEL, finish="filter"), "no language model answered"),
     "is not there": (ModelBusy("later"), "no language model answered"),

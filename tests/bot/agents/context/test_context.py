@@ -15,14 +15,7 @@ from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import snowflakes
 from tests.bot.agents.tools.test_block_tools import by_owner
 from tests.bot.agents.tools.test_tools import append
-from tests.bot.parts import (
-    ANN,
-    BOB,
-    ScriptedModel,
-    call,
-    said,
-    says,
-)
+from tests.bot.parts import ANN, BOB, ScriptedModel, call, said, says
 from tests.bot.stage import OFFERED, Setting, offered, running
 
 SHORT = '[[agents]]\nname = "Carina"\nsystem_prompt = "You are Carina."\ncontext_budget = 1000\nblocks = []\n'

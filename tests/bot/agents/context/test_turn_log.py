@@ -11,9 +11,7 @@ from tests.memory.blocks.block_parts import ADA, GUILD, IN_GUILD, NOW, blocks_st
 LOG = "SELECT content FROM memory_blocks WHERE label = 'tool_execution_log' ORDER BY n"
 
 
-async def test_the_tools_of_a_turn_are_logged_at_its_end_and_shown_where_they_are_not_in_view(
-    service: Service,
-) -> None:
+async def test_the_tools_of_a_turn_are_logged_at_its_end_and_shown_where_they_are_not_in_view(service: Service) -> None:
     scene = Scene(service)
     await scene.do(append("human", "Ann likes tea."), append("nowhere", "x"), call("the secret is tuba", "2"))
     expected = (

@@ -84,13 +84,7 @@ async def test_what_expired_is_not_read_and_not_shown_before_any_sweep(service: 
 
 @pytest.mark.parametrize(
     ("reader", "speaker", "reads"),
-    [
-        (ANNEX, BOB, True),
-        (ATTIC, BOB, True),
-        (ABROAD, BOB, False),
-        (ANNS, ANN, True),
-        (OLGAS, OLGA, True),
-    ],
+    [(ANNEX, BOB, True), (ATTIC, BOB, True), (ABROAD, BOB, False), (ANNS, ANN, True), (OLGAS, OLGA, True)],
     ids=["another channel", "a private channel of it", "another guild", "her messages", "the owner"],
 )
 async def test_another_conversation_reads_it_by_its_path_within_the_audience(

@@ -19,20 +19,7 @@ from memory.store.ids import TurnId
 from memory.store.records import replace
 from sources.base import DeliveryFailed
 from tests.bot.agents.groups.parts import Cast, Line, stages, told
-from tests.bot.parts import (
-    HALL,
-    NOON,
-    OLGA,
-    Fate,
-    HeldReply,
-    Platform,
-    call,
-    deleted,
-    edited,
-    said,
-    says,
-    words_of,
-)
+from tests.bot.parts import HALL, NOON, OLGA, Fate, HeldReply, Platform, call, deleted, edited, said, says, words_of
 from tests.bot.stage import Setting, crashed, running
 
 STOPPED = "I stopped at the stage “b”: Bee could not do it."

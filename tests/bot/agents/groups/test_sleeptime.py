@@ -18,20 +18,7 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.store.records import asdict, replace
 from tests.bot.agents.groups.parts import Cast, agents, told
-from tests.bot.parts import (
-    ANN,
-    HALL,
-    NOON,
-    OLGA,
-    MovableClock,
-    Platform,
-    call,
-    channel,
-    direct,
-    said,
-    says,
-    words_of,
-)
+from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, call, channel, direct, said, says, words_of
 from tests.bot.stage import Service, Setting, running
 
 NIGHT = """

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told
-from tests.bot.parts import (
-    HeldReply,
-    results,
-    said,
-    says,
-)
+from tests.bot.parts import HeldReply, results, said, says
 from tests.bot.requests import Bell, answer, ring, waiting
 from tests.bot.stage import Setting, crashed, running
 

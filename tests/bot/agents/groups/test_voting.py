@@ -7,14 +7,7 @@ import pytest
 
 from bot.models.base import Answer
 from tests.bot.agents.groups.parts import Cast, group, told
-from tests.bot.parts import (
-    HeldReply,
-    call,
-    results,
-    said,
-    says,
-    words_of,
-)
+from tests.bot.parts import HeldReply, call, results, said, says, words_of
 from tests.bot.stage import Setting, running
 
 

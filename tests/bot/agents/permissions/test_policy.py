@@ -6,16 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import (
-    Action,
-    Approver,
-    Caution,
-    Change,
-    MemoryRights,
-    People,
-    Rank,
-    role_identity,
-)
+from bot.agents.permissions.policy import Action, Approver, Caution, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue.turns import Turn
 from memory.requests import Kind, Need

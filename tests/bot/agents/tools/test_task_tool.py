@@ -27,8 +27,7 @@ def used(tx: Tx, turn: Any, **given: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [{"operation": "list"}, {"operation": "add", "title": "x"}, {"operation": "cancel", "which": "passport"}],
+    "given", [{"operation": "list"}, {"operation": "add", "title": "x"}, {"operation": "cancel", "which": "passport"}]
 )
 def test_a_turn_of_nobody_has_no_tasks_and_touches_nobodys(given: dict[str, str]) -> None:
     tx = store()
