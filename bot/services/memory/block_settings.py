@@ -14,18 +14,9 @@ from bot.services.names import NamedBlock, find_living, find_named, named_audien
 from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import activity
-from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
+from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, restore_block
 from memory.blocks.document import person_writer
 from memory.blocks.history import ChangeLog
-from memory.blocks.lifecycle import (
-    deleted_blocks,
-    remove_block,
-    require_allowed_label,
-    set_block_settings,
-    share_block,
-    shares_of,
-    unshare_block,
-)
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
@@ -58,7 +49,7 @@ def hand_of(people: People, caller: Caller, now: datetime, checkpoints: Checkpoi
 
 
 def _shared(rows: Rows, named: NamedBlock) -> Shares:
-    shares = tuple(map(ShareRow.from_record, shares_of(rows, named.block)))
+    shares = tuple(map(ShareRow.from_record, lifecycle.shares_of(rows, named.block)))
     return Shares(block=named.name, agent=named.agent, shares=shares)
 
 
@@ -128,14 +119,14 @@ class BlockSettings(MemoryService, frozen=True):
     def share(self, tx: Tx, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
         named = find_named(tx, caller.scope, label)
         if agent:
-            share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
+            lifecycle.share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
         return _shared(tx, named)
 
     @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
     @writes
     def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
         named = find_named(tx, caller.scope, label)
-        unshare_block(tx, named.block, agent)
+        lifecycle.unshare_block(tx, named.block, agent)
         return _shared(tx, named)
 
     @suggestions("audiences")
@@ -174,7 +165,7 @@ class BlockSettings(MemoryService, frozen=True):
     @suggestions("sharers", within="label")
     @reads
     def suggest_sharers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
-        return [each.agent for each in shares_of(rows, find_named(rows, caller.scope, label).block)]
+        return [each.agent for each in lifecycle.shares_of(rows, find_named(rows, caller.scope, label).block)]
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
     @writes
@@ -184,7 +175,7 @@ class BlockSettings(MemoryService, frozen=True):
             owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
             arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
         )  # fmt: skip
-        require_allowed_label(arguments.label)
+        lifecycle.require_allowed_label(arguments.label)
         self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
         self._note(tx, caller, arguments.label, "created")
         return _("Created block {block}.", block=arguments.label)
@@ -203,7 +194,7 @@ class BlockSettings(MemoryService, frozen=True):
         for each in (block.type, kind or block.type):  # guarded when it becomes core and when it stops being core
             self._require_theirs(caller, block._replace(type=each))
         self._note(tx, caller, block.label, "changed")
-        label = set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
+        label = lifecycle.set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
         return _("Changed block {block}.", block=label)
 
     @operation("memory.delete", "Delete a memory block", Action.BLOCKS, ASKS)
@@ -211,7 +202,7 @@ class BlockSettings(MemoryService, frozen=True):
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
-        remove_block(tx, named.block, self.clock())
+        lifecycle.remove_block(tx, named.block, self.clock())
         caller.confirm(_("Delete block {label}?", label=named.block.label))  # without this, it is rolled back
         self._note(tx, caller, named.block.label, "deleted")
         return _("Deleted block {block}. `carina memory restore` brings it back.", block=named.block.label)
@@ -219,7 +210,7 @@ class BlockSettings(MemoryService, frozen=True):
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
     @writes
     def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
-        found = deleted_blocks(tx, caller.scope, label)
+        found = lifecycle.deleted_blocks(tx, caller.scope, label)
         if not found:
             raise UserError("There is no deleted block {block} here.", block=repr(label))
         owner, audience = found[0]
