@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from memory.erasure import retraction, stores
-from memory.knowledge import items, projects
+from memory.knowledge import archival, items, projects
+from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import follow_ups, inbox, messages, turns
@@ -67,6 +68,14 @@ def store(**others: str) -> Tx:
     for agent in {STAR: "Star", **others}.items():
         raw.execute(f"{_AGENT} VALUES (?, ?, '', '', '[]', '', '')", agent)
     return Tx(raw)
+
+
+def keep(tx: Tx, text: str, at: datetime = NOON, agent: AgentId = STAR, **change: Any) -> Entry:
+    """An entry that Ann let an agent keep, heard by the guild; `change` is of its origin, or of the entry."""
+    own = {name: change.pop(name) for name in ("label", "category", "tags", "importance") if name in change}
+    scope = Scope(change.pop("audience", GUILD))
+    origin = replace(Origin(scope, Trust.APPROVED, ANN), **change)
+    return archival.insert(tx, agent, NewEntry(text, origin, **own), at)
 
 
 def edit_message(tx: Tx, external_id: str, text: str, at: datetime) -> None:

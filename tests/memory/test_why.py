@@ -11,28 +11,22 @@ from memory.erasure import byte_search
 from memory.erasure.person import compact, empty_log
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
 from memory.knowledge import archival, entries
-from memory.knowledge.entries import Entry, NewEntry, Origin
+from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
 from memory.queue import messages, outbox, turns
-from memory.queue.inbox import InRow
 from memory.queue.messages import TurnRow
 from memory.queue.outbox import NewRow
 from memory.queue.turns import Turn
 from memory.store.database import Tx
-from memory.store.ids import MessageId, PersonId, PlaceId
+from memory.store.ids import MessageId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, keep, taken
 
 HERE, ANNS = Scope(GUILD), person_audience(ANN)
 ELSEWHERE = Audience("guild:discord:2")
 DEN = channel_audience(PlaceId("discord:11"))
 _AGENT_COLUMNS = ("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at")
-
-
-def entry(tx: Tx, text: str, audience: Audience = GUILD, person: PersonId = ANN, row: InRow | None = None) -> Entry:
-    origin = Origin(Scope(audience), Trust.APPROVED, person, row.message if row else None)
-    return archival.insert(tx, STAR, NewEntry(text, origin), NOON)
 
 
 def say(tx: Tx, turn: Turn, text: str, call: str | None = None, role: messages.Role = "assistant") -> MessageId:
@@ -66,7 +60,11 @@ def audience_of(tx: Tx, message: MessageId) -> Audience:
 def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
     row = taken(tx, 1, "the quagga is in the barn")
     turn = begun(tx, row)
-    seen, hidden, forgotten = entry(tx, "a quagga", row=row), entry(tx, "elsewhere", ELSEWHERE), entry(tx, "gone")
+    seen, hidden, forgotten = (
+        keep(tx, "a quagga", message=row.message),
+        keep(tx, "elsewhere", audience=ELSEWHERE),
+        keep(tx, "gone"),
+    )
     for each in (seen, hidden, forgotten):
         turns.note_use(tx, turn, "entry", each.id)
     heard, deleted = taken(tx, 2, "an okapi", person=BOB, speaker="Bob"), taken(tx, 3, "a heron")
@@ -88,7 +86,7 @@ def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
 
 def test_a_restart_forgets_what_was_used(tx: Tx) -> None:
     turn = begun(tx)
-    turns.note_use(tx, turn, "entry", entry(tx, "a quagga").id)
+    turns.note_use(tx, turn, "entry", keep(tx, "a quagga").id)
     turns.restart(tx, turn, [])
     assert why.account(tx, turn.id, HERE).memories == ()
 
@@ -146,7 +144,7 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
 
 def test_a_narrowed_message_takes_along_its_echo_and_what_was_learned_from_it_alone(tx: Tx) -> None:
     row = taken(tx, 1, "the quagga is mine")
-    alone, mixed = entry(tx, "a quagga", row=row), entry(tx, "two quaggas", row=row)
+    alone, mixed = (keep(tx, text, message=row.message) for text in ("a quagga", "two quaggas"))
     archival.append(tx, STAR, mixed.id, "and Bob's", Origin(HERE, Trust.APPROVED, BOB), NOON)
     assert row.message is not None
     mine = begun(tx, row)

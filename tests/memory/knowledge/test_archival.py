@@ -19,7 +19,7 @@ from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, EntryId, MessageId, TurnId
 from memory.store.records import replace
-from tests.memory.parts import ANN, AUDIENCES, BOB, GUILD, HALL, NOON, SCOPES, STAR, kept_of, store
+from tests.memory.parts import ANN, AUDIENCES, BOB, GUILD, HALL, NOON, SCOPES, STAR, keep, kept_of, store
 
 LATER = NOON + timedelta(hours=1)
 MOON = AgentId("agt_moon")
@@ -38,7 +38,7 @@ def at(audience: Audience, origin: Origin = HERE) -> Origin:
 
 
 def put(tx: Tx, content: str, audience: Audience = GUILD, *, label: str | None = None, agent: AgentId = STAR) -> Entry:
-    return archival.insert(tx, agent, NewEntry(content, at(audience), label=label), NOON)
+    return keep(tx, content, NOON, agent, audience=audience, label=label)
 
 
 def add_turn(tx: Tx, turn: TurnId) -> None:

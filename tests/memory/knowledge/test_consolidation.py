@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,14 +15,14 @@ from memory.knowledge.consolidation.candidates import choose
 from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.consolidation.run_records import allowance, latest_run
 from memory.knowledge.consolidation.specifics import invented, lost, same_words, specifics
-from memory.knowledge.entries import Entry, NewEntry, Origin
+from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
 from memory.store.errors import Refused
-from memory.store.ids import MessageId, PersonId
+from memory.store.ids import MessageId
 from memory.store.records import replace
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, keep, store, taken
 from tests.memory.search.test_vectors import opened
 from tests.memory.search.vector_parts import embed_all
 
@@ -30,28 +30,8 @@ PART = Part(STAR, GUILD, Trust.APPROVED)
 LATER = NOON + timedelta(hours=1)
 
 
-@dataclass(frozen=True)
-class Of:
-    """Whose an entry is and who may know it."""
-
-    person: PersonId | None = ANN
-    audience: Audience = GUILD
-    trust: Trust = Trust.APPROVED
-    message: MessageId | None = None
-    importance: float = 0.5
-    category: str = ""
-
-
-HERS = Of()
-
-
-def kept(tx: Tx, text: str, of: Of = HERS, at: datetime = NOON) -> Entry:
-    origin = Origin(Scope(of.audience), of.trust, of.person, of.message)
-    return archival.insert(tx, STAR, NewEntry(text, origin, importance=of.importance, category=of.category), at)
-
-
-def several(tx: Tx, count: int, of: Of = HERS) -> list[Entry]:
-    return [kept(tx, f"thing number {number} lies in drawer {number * 7}", of) for number in range(count)]
+def several(tx: Tx, count: int) -> list[Entry]:
+    return [keep(tx, f"thing number {number} lies in drawer {number * 7}") for number in range(count)]
 
 
 def merge(*sources: Entry, content: str = "") -> Merge:
@@ -83,9 +63,9 @@ def unharmed(tx: Tx, plan: Plan, why: str) -> None:
 
 
 def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from(tx: Tx) -> None:
-    first = kept(tx, "Ann takes the tram 71", Of(message=MessageId(1)), NOON - timedelta(days=9))
-    second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
-    kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
+    first = keep(tx, "Ann takes the tram 71", NOON - timedelta(days=9), message=MessageId(1))
+    second = keep(tx, "Ann goes by tram 71", message=MessageId(2), importance=0.7)
+    keep(tx, "Ann goes by tram 71", message=MessageId(3))  # reinforces it
     second = entries.read(tx, STAR, second.id, Scope(GUILD))
     apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
@@ -106,7 +86,7 @@ def known(tx: Tx) -> list[str]:
 
 
 def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_back(tx: Tx) -> None:
-    first, second = kept(tx, "Ann takes the tram 71 to Graz"), kept(tx, "Ann goes by tram 71 to Graz")
+    first, second = keep(tx, "Ann takes the tram 71 to Graz"), keep(tx, "Ann goes by tram 71 to Graz")
     graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
     said = Link(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
     apply(tx, Plan((merge(first, second), said)), LATER)
@@ -118,7 +98,7 @@ def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_b
 
 
 def test_a_merge_takes_nothing_along_that_its_own_words_do_not_say(tx: Tx) -> None:
-    first, second = kept(tx, "Ann takes the tram 71 home"), kept(tx, "Ann goes by tram 71")
+    first, second = keep(tx, "Ann takes the tram 71 home"), keep(tx, "Ann goes by tram 71")
     graph.put(tx, "drm_0", first, [triple("Ann", "takes", "tram 71"), triple("Ann", "goes to", "home")], NOON)
     apply(tx, Plan((merge(first, second),)), LATER)
     assert known(tx) == ["tram 71"]
@@ -140,9 +120,9 @@ def test_at_most_five_percent_but_three_go_in_a_run_and_ten_percent_in_a_week() 
 
 @pytest.mark.parametrize("strong", ["reinforced", "important"])
 def test_what_was_said_often_or_is_important_never_goes(tx: Tx, strong: str) -> None:
-    entry = kept(tx, "Ann is allergic to nuts", Of(importance=0.8 if strong == "important" else 0.5))
+    entry = keep(tx, "Ann is allergic to nuts", importance=0.8 if strong == "important" else 0.5)
     for _ in range(5 if strong == "reinforced" else 0):
-        entry = kept(tx, "Ann is allergic to nuts")
+        entry = keep(tx, "Ann is allergic to nuts")
     unharmed(tx, retire([entry]), "important")
     assert entry.id not in {each.id for each in choose(tx, STAR, Pass.DUPLICATES).new.get(PART, ())}
 
@@ -157,22 +137,27 @@ def test_what_was_said_often_or_is_important_never_goes(tx: Tx, strong: str) -> 
     ],
 )
 def test_specifics_survive_a_merge_and_none_is_invented(tx: Tx, content: str, why: str) -> None:
-    sources = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    sources = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     unharmed(tx, Plan((merge(*sources, content=content),)), why)
 
 
 @pytest.mark.parametrize(
     "other",
-    [Of(person=BOB), Of(audience=person_audience(ANN)), Of(trust=Trust.STRANGER), Of(category="anti-patterns/talk")],
+    [
+        {"person": BOB},
+        {"audience": person_audience(ANN)},
+        {"trust": Trust.STRANGER},
+        {"category": "anti-patterns/talk"},
+    ],
 )
-def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: Of) -> None:
-    first, second = kept(tx, "goes by tram 71"), kept(tx, "comes by tram 71", other)
+def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: dict[str, Any]) -> None:
+    first, second = keep(tx, "goes by tram 71"), keep(tx, "comes by tram 71", **other)
     unharmed(tx, Plan((merge(first, second),)), "joined")
     assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}
 
 
 def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
-    first, second, third = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71"), kept(tx, "hm")
+    first, second, third = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71"), keep(tx, "hm")
     archival.append(tx, STAR, first.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
     archival.delete(tx, STAR, third.id, Scope(GUILD))
     run = apply(tx, Plan((merge(first, second), Retire(Pass.CONSOLIDATION, third))), LATER)
@@ -188,7 +173,7 @@ def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
 def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
     assert choose(tx, STAR, Pass.DUPLICATES).new == {}
     assert apply(tx, Plan(), NOON) == ""
-    kept(tx, "Ann goes by tram 71")
+    keep(tx, "Ann goes by tram 71")
     choice = choose(tx, STAR, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
     assert apply(tx, Plan(marks=marks), NOON) == ""
@@ -199,7 +184,7 @@ def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
 
 def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> None:
     tx = opened(tmp_path)
-    first, second = kept(tx, "near tea"), kept(tx, "near coffee and a much longer sentence about it")
+    first, second = keep(tx, "near tea"), keep(tx, "near coffee and a much longer sentence about it")
     assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}
     embed_all(tx)
     tx.run(
@@ -209,8 +194,8 @@ def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> No
 
 
 def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> None:
-    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
-    noise, plain = kept(tx, "hm"), kept(tx, "likes cake", Of(category="food"))
+    first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
+    noise, plain = keep(tx, "hm"), keep(tx, "likes cake", category="food")
     before = state(tx)
     refine = Refine(Pass.CONSOLIDATION, plain, "food/sweet", ("cake",))
     plan = Plan(
@@ -225,12 +210,12 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> N
     assert allowance(tx, STAR, LATER) == 3, "what came back does not count"
     with pytest.raises(Refused, match="no run to undo"):
         undo(tx, LATER)
-    kept(tx, "Ann goes on by tram 71")
+    keep(tx, "Ann goes on by tram 71")
     assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
 
 
 def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) -> None:
-    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
     archival.append(tx, STAR, made.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
@@ -242,8 +227,8 @@ def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) 
 
 def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: Tx) -> None:
     one, two = taken(tx, 1, "by tram 71"), taken(tx, 2, "tram 71 every day")
-    first = kept(tx, "Ann takes the tram 71", Of(message=one.message))
-    second = kept(tx, "Ann goes by tram 71", Of(message=two.message))
+    first = keep(tx, "Ann takes the tram 71", message=one.message)
+    second = keep(tx, "Ann goes by tram 71", message=two.message)
     apply(tx, Plan((merge(first, second),)), LATER)
     assert one.message is not None
     retraction.forget_derived(tx, one.message, LATER)
@@ -254,14 +239,14 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: 
 
 
 def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of(tx: Tx) -> None:
-    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
     archival.delete(tx, STAR, first.id, Scope(GUILD))
     assert state(tx) == []
 
 
 def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: Tx) -> None:
-    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
     retraction.narrow_entry(tx, made, person_audience(ANN))
@@ -269,10 +254,10 @@ def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: T
 
 
 def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
-    secret = Of(audience=person_audience(ANN))
-    kept(tx, "Ann takes the tram 71")
-    kept(tx, "Ann takes the tram 71 too", secret)
-    kept(tx, "Ann takes the tram 71 as well", secret)
+    secret = person_audience(ANN)
+    keep(tx, "Ann takes the tram 71")
+    keep(tx, "Ann takes the tram 71 too", audience=secret)
+    keep(tx, "Ann takes the tram 71 as well", audience=secret)
     choice = choose(tx, STAR, Pass.CONSOLIDATION)
     assert {part.audience: len(new) for part, new in choice.new.items()} == {GUILD: 1, person_audience(ANN): 2}
     assert [part.audience for part in choice.clusters] == [person_audience(ANN)]
@@ -283,7 +268,7 @@ def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
 
 
 def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
-    entry = kept(tx, "Ann takes the tram 71")
+    entry = keep(tx, "Ann takes the tram 71")
     choice = choose(tx, STAR, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
     apply(tx, Plan(marks=marks, again=(entry,)), NOON)
@@ -291,7 +276,7 @@ def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
 
 
 def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
-    entry = kept(tx, "hm")
+    entry = keep(tx, "hm")
     apply(tx, retire([entry]), NOON)
     assert archival.purge(tx, NOON) == 0
     assert archival.purge(tx, LATER) == 1
@@ -299,7 +284,7 @@ def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
 
 
 def test_an_audit_that_fails_takes_the_run_back(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     monkeypatch.setattr(archival, "put", _wider)
     unharmed(tx, Plan((merge(first, second),)), "audience, trust, age or people")
 

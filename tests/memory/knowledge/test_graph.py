@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from memory.knowledge import archival, entries, graph
-from memory.knowledge.entries import Entry, NewEntry, Origin
+from memory.knowledge.entries import Entry
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId
-from tests.memory.parts import ANN, GUILD, NOON, STAR
+from tests.memory.parts import ANN, GUILD, NOON, STAR, keep
 
 LATER = NOON + timedelta(hours=1)
 HERE = Scope(GUILD)
@@ -18,7 +18,7 @@ WORK, DOG = "Ann works at the Blue Bakery", "Ann has a dog, Rex"
 
 
 def kept(tx: Tx, text: str, *said: tuple[str, str, str], audience: Audience = GUILD) -> Entry:
-    entry = archival.insert(tx, STAR, NewEntry(text, Origin(Scope(audience), Trust.APPROVED, ANN)), NOON)
+    entry = keep(tx, text, audience=audience)
     triples = [Triple(Entity(one, Kind.PERSON), how, Entity(other, Kind.THING)) for one, how, other in said]
     graph.put(tx, "drm_1", entry, triples, NOON)
     return entry

@@ -5,8 +5,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memory.knowledge import archival
-from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow
@@ -21,7 +19,7 @@ from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from memory.store.sqlite import Connection, connect
-from tests.memory.parts import ANN, GUILD, NOON, lay_tables
+from tests.memory.parts import ANN, GUILD, NOON, keep, lay_tables
 
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
 HALL, ATTIC = PlaceId("discord:hall"), PlaceId("discord:attic")
@@ -47,9 +45,7 @@ class World:
         return str(messages.add_said(self.tx, replace(said, **change)))
 
     def keep(self, text: str, agent: AgentId = STAR, person: PersonId = ANN, **change: Any) -> str:
-        audience, at = change.pop("audience", GUILD), change.pop("at", NOON)
-        new = NewEntry(text, Origin(Scope(audience), Trust.APPROVED, person=person), **change)
-        return archival.insert(self.tx, agent, new, at).id
+        return keep(self.tx, text, change.pop("at", NOON), agent, person=person, **change).id
 
     def block(self, text: str, owner: str = STAR, audience: Audience = GUILD, at: datetime = NOON) -> str:
         self._count += 1

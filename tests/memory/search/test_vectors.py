@@ -25,7 +25,7 @@ from memory.store.errors import Refused
 from memory.store.ids import AgentId, GuildId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, kept_of
+from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, keep, kept_of
 from tests.memory.search.vector_parts import (
     DIMENSION,
     MODEL,
@@ -36,7 +36,6 @@ from tests.memory.search.vector_parts import (
     embed,
     embed_all,
     held,
-    keep,
     nearest,
     question,
     say,

@@ -6,8 +6,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from memory.knowledge.archival import insert
-from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage
@@ -62,10 +60,6 @@ def say(
     return messages.add_heard(
         tx, NewMessage(place, person, "Ann", text, "discord", external, audience, Trust.APPROVED, at)
     )
-
-
-def keep(tx: Tx, text: str, audience: Audience = HALL.audience, agent: AgentId = STAR) -> Entry:
-    return insert(tx, agent, NewEntry(text, Origin(Scope(audience), Trust.APPROVED, ANN)), NOON)
 
 
 class Asking(NamedTuple):
