@@ -38,7 +38,6 @@ class Kind(StrEnum):
 
     TOOL = "tool_execution"
     EDIT = "memory_edit"
-    BATCH = "memory_batch"
     SOURCE = "data_source_action"
 
 

@@ -86,8 +86,10 @@ def _words(row: Row) -> str:
 
 def forget_entry(tx: Tx, entry: Entry, asking: PersonId | None, at: datetime) -> int:
     """Forget an entry and what was derived from it; returns how many visible messages were emptied."""
-    deleted = archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
-    return _forget_said(tx, deleted.entry, deleted.messages, asking, at)
+    whole = entries.read(tx, entry.agent, entry.id, Scope(entry.audience))
+    holding = derived_messages(tx, whole)
+    archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
+    return _forget_said(tx, whole, holding, asking, at)
 
 
 def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: PersonId | None, at: datetime) -> int:

@@ -1,7 +1,7 @@
 """Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
 
-An entry records the people and messages that its words came from, so that it can be forgotten completely; `delete`
-returns the other rows that hold its words. Nothing is merged across audiences. Here entries are created, reinforced,
+An entry records the people and messages that its words came from, so that it can be forgotten completely
+(`memory.erasure.retraction`). Nothing is merged across audiences. Here entries are created, reinforced,
 extended, cut into passages, retired and forgotten; `memory.knowledge.entries` has their records and reads them.
 """
 
@@ -14,14 +14,12 @@ from memory.knowledge.entries import (
     LIVING,
     MAX_TAGS,
     USUAL_IMPORTANCE,
-    DeletedEntry,
     Entry,
     NewEntry,
     Origin,
     checked,
     checked_content,
     columns_of,
-    derived_messages,
     family_of,
     passages_of,
     read,
@@ -137,22 +135,22 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     return store(tx, with_origin(longer, origin), origin.turn, now)
 
 
-def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: ChangedBy | None = None) -> DeletedEntry:
+def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: ChangedBy | None = None) -> Entry:
     """Delete an entry, its chunks, what it superseded and what was expanded from it, with index and use records.
 
     If an unattended turn deletes it (`by`), it is kept for a while, so that it can be restored. Raises `EntryNotFound`
     if the scope may use no entry of that label or id.
     """
     entry = read(tx, agent, label_or_id, scope)  # the whole entry, even for a passage's id
-    messages, family = derived_messages(tx, entry), family_of(tx, entry.id)
+    family = family_of(tx, entry.id)
     wholes = {each: entry_journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
     if by is None or not any(wholes.values()):
         remove(tx, family)
-        return DeletedEntry(entry, messages)
+        return entry
     _take_away(tx, family)
     for each, before in wholes.items():
         entry_journal.note(tx, by.turn, each, before, by.now)
-    return DeletedEntry(entry, messages)
+    return entry
 
 
 def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:

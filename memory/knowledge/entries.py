@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import regex
 from msgspec import Struct, field
@@ -77,13 +77,6 @@ class Entry(Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     last_seen: datetime | None
-
-
-class DeletedEntry(NamedTuple):
-    """A deleted entry, and the messages that also hold its words."""
-
-    entry: Entry
-    messages: list[MessageId]
 
 
 def _and_further(column: str, further: str) -> Callable[[Row], tuple[Any, ...]]:

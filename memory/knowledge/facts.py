@@ -395,22 +395,19 @@ def _reinforce(tx: Tx, found: Decision, said: Statement, source: Source, now: da
     """Record that a fact was repeated; after enough sessions it is shared with all agents."""
     if found.fact is None:
         raise ValueError("nothing is known that could be reinforced")
-    if add_source(tx, found.fact.id, said.text, source, now) >= PROMOTED_AT:
+    if add_source(tx, found.fact.id, said.text, source, now) >= PROMOTED_AT and not found.fact.shared:
         promote(tx, found.fact, now)
     return found.fact.id
 
 
-def promote(tx: Tx, fact: Fact, now: datetime) -> FactId:
-    """Share a fact with all agents, or confirm the shared one if it exists. Returns the shared fact."""
-    if fact.shared:
-        return fact.id
+def promote(tx: Tx, fact: Fact, now: datetime) -> None:
+    """Share a fact with all agents, or confirm the shared one that says the same."""
     for each in shared_in(tx, fact.audience):
         if each.trust <= fact.trust and relation(fact.text, each.text) is Relation.SAME:
             confirm(tx, each, fact.agent, now)
-            return each.id
+            return
     set_confirmed(tx, fact.id, [fact.agent], now)
     unshare(tx, victims(shared_in(tx, fact.audience), fact.id, SHARED))
-    return fact.id
 
 
 def confirm(tx: Tx, fact: Fact, agent: AgentId, now: datetime) -> bool:

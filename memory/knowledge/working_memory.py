@@ -79,7 +79,6 @@ class Entry(Struct, frozen=True):
     index_key: str | None
     audience: Audience
     trust: Trust
-    stored_at: datetime
     expires_at: datetime
 
 
@@ -292,7 +291,6 @@ def _entry(item: Item) -> Entry:
         index_key=detail.index,
         audience=item.audience,
         trust=item.trust,
-        stored_at=item.created_at,
         expires_at=item.valid_until,
     )
 

@@ -230,8 +230,8 @@ _MOST_READ, _MOST_SHOWN = 1_000, 120
 
 def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Message]]:
     """Recent messages to an agent, without quotes, by part, oldest first; only parts with something new."""
-    sql = f"""SELECT {COLUMNS} FROM messages WHERE batch_id IN (SELECT id FROM turns WHERE agent_id = ?)
-              AND role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND created_at >= ?
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL
+              AND EXISTS (SELECT 1 FROM turns t WHERE t.id = batch_id AND t.agent_id = ?) AND created_at >= ?
               ORDER BY id DESC LIMIT +?"""
     parts: dict[Part, list[Message]] = {}
     for message in map(to_message, rows.all(sql, (agent, now - REACH, _MOST_READ))):
