@@ -194,13 +194,10 @@ def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Splice[Content
 
 
 def add_text(loro: LoroDoc, target: Target, text: str) -> None:
-    _text(loro, target).push_str(require_storable(text))
-
-
-def add_line(loro: LoroDoc, target: Target, text: str) -> None:
     """Add to the end of a text, on a line of its own: forms and seeds may leave the last one without a line break."""
-    standing = _text(loro, target).to_string()
-    add_text(loro, target, f"\n{text}" if text and standing and not standing.endswith("\n") else text)
+    held, added = _text(loro, target), require_storable(text)
+    standing = held.to_string()
+    held.push_str(f"\n{added}" if added and standing and not standing.endswith("\n") else added)
 
 
 def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:

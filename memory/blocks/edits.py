@@ -184,14 +184,14 @@ def lines_now(shown: Sequence[str], now: Sequence[str], first: int, last: int) -
 # ------------------------------------------------------------------------------------------------------------ changing
 
 
-def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "", *, own_line: bool = False) -> Block:
-    """Append to a text (the block, a field or a section) or, with `own_line`, below its last line.
+def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "") -> Block:
+    """Append to a text (the block, a field or a section), below its last line, or an entry to a log.
 
     Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
     """
 
     def work(block: Block, document: BlockDocument) -> None:
-        document.change(addition(block, path or end_of(block), text, author.writer, author.now, own_line=own_line))
+        document.change(addition(block, path or end_of(block), text, author.writer, author.now))
 
     return edit_block(tx, author, label, Operation.APPEND, work)
 
@@ -202,16 +202,14 @@ def end_of(block: Block) -> str:
     return next((each.name for each in reversed(fields) if each.type is FieldType.TEXT and not each.read_only), "")
 
 
-def addition(
-    block: Block, path: str, text: str, by: Writer, at: datetime, *, own_line: bool = True
-) -> Callable[..., None]:
+def addition(block: Block, path: str, text: str, by: Writer, at: datetime) -> Callable[..., None]:
     """Adds to the end of a text, or an entry to a log. Raises as `append_block`."""
     target = changeable(block, path, by_system=by == SYSTEM)
     if isinstance(target.shape, LogSchema):
         fields, entry = target.shape.fields, text.strip()
         value = {fields[0].name: entry} if fields else entry
         return partial(containers.add_entry, target=target, value=value, at=at, by=by)
-    return partial(containers.add_line if own_line else containers.add_text, target=target, text=text)
+    return partial(containers.add_text, target=target, text=text)
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str, path: str = "") -> Block:

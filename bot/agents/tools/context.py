@@ -264,7 +264,7 @@ def _edit(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
     old, new = as_written(arguments.old_content), as_written(arguments.new_content)
     match arguments.operation:
         case "append":
-            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n", field, own_line=True)
+            return blocks.append_block(tx, author, label, f"{text.rstrip()}\n", field)
         case "replace":
             return blocks.replace_in_block(tx, author, label, old, new, field)
         case "write" if field:

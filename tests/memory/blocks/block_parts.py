@@ -53,5 +53,10 @@ def made(tx: Tx, block: NewBlock | None = None) -> Block:
     return create_block(tx, block or new(), SYSTEM, NOW)
 
 
+def below(standing: str, added: str) -> str:
+    """A text with another one appended, on a line of its own."""
+    return f"{standing}\n{added}" if added and standing and not standing.endswith("\n") else standing + added
+
+
 def row(tx: Tx, label: str = "notes") -> Block:
     return find_block(tx, ADA, label, IN_GUILD)

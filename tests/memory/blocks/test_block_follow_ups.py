@@ -169,9 +169,9 @@ def test_what_stood_there_comes_back_even_beyond_the_limit(tx: Tx) -> None:
     block(tx, "full", content=f"A {'x' * 90} Z")
     turn = begun(tx, taken(tx, 1, "shorten it to Bolt"))
     blocks.replace_in_block(tx, author(turn.id), "full", "x" * 90, "Bolt")
-    blocks.append_block(tx, author(begun(tx, taken(tx, 2)).id), "full", " and more")
+    blocks.append_block(tx, author(begun(tx, taken(tx, 2)).id), "full", "and more")
     delete(tx, 1)
-    assert stands(tx, "full") == f"A {'x' * 90} Z and more"
+    assert stands(tx, "full") == f"A {'x' * 90} Z\nand more"
 
 
 def test_twice_takes_back_once(tx: Tx) -> None:

@@ -88,7 +88,7 @@ def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> No
     replace_in_block(tx, author(MIA), "notes", " b", "")
     append_block(tx, author(MIA), "notes", "house b")
     done = undo(by_agent(tx, author(), "notes"), AGENT)
-    assert (content(tx), done.plan.lost) == ("a house b", ("tea",))
+    assert (content(tx), done.plan.lost) == ("a \nhouse b", ("tea",))
     write_block(tx, author(), "notes", "mine")
     write_block(tx, author(MIA), "notes", "zzz")
     with pytest.raises(Refused, match="nothing of yours is left to undo here: others have changed what your change 6"):
@@ -188,8 +188,8 @@ def test_one_writer_alone_walks_a_plain_stack(acts: list[tuple[str, str]]) -> No
             try:
                 if act == "edit":
                     if part:
-                        append_block(tx, who, "notes", part)
-                        back, forth, text = [*back, text], [], text + part
+                        append_block(tx, who, "notes", f"{part}\n")
+                        back, forth, text = [*back, text], [], f"{text}{part}\n"
                 elif act == "undo":
                     undo(edit, AGENT)
                     forth, text = [*forth, text], back.pop()
@@ -259,8 +259,8 @@ def test_a_revert_leaves_nothing_of_the_writer_and_loses_nothing_of_others(edits
 
 def test_what_others_wrote_does_not_run_into_the_line_before_what_goes(tx: Tx) -> None:
     block = made(tx, "Ana")
-    append_block(tx, author(JOB), "notes", "likes tea\n", own_line=True)
-    append_block(tx, author(MIA), "notes", "has a cat\n", own_line=True)
+    append_block(tx, author(JOB), "notes", "likes tea\n")
+    append_block(tx, author(MIA), "notes", "has a cat\n")
     revert(by_hand(tx, hand(), block), block_history(tx, block.id), JOB, 1)
     assert content(tx) == "Ana\nhas a cat\n"
 
@@ -294,8 +294,8 @@ def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> No
 
 
 def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
-    made(tx, "a", permission=Permission.APPEND)
-    append_block(tx, author(), "notes", "b")
+    made(tx, "a\n", permission=Permission.APPEND)
+    append_block(tx, author(), "notes", "b\n")
     with pytest.raises(BlockRefused, match="is append here: no overwrite"):
         roll_back(by_agent(tx, author(), "notes"), 1)
     with pytest.raises(BlockRefused, match="is append here: no overwrite"):
@@ -305,7 +305,7 @@ def test_an_agent_goes_back_only_as_far_as_it_may_overwrite(tx: Tx) -> None:
         undo(by_agent(tx, author(), "notes"), AGENT)
     with pytest.raises(ApprovalNeeded):
         undo(by_agent(tx, author(turn=TurnId(1)), "notes"), AGENT)
-    assert content(tx) == "ab"
+    assert content(tx) == "a\nb\n"
 
 
 def test_people_act_under_their_own_rights(tx: Tx) -> None:

@@ -40,6 +40,7 @@ from tests.memory.blocks.block_parts import (
     NOW,
     PERSON,
     author,
+    below,
     blocks_store,
     made,
     new,
@@ -141,7 +142,7 @@ def test_checkpoints_come_by_size_and_by_age(tx: Tx) -> None:
 def filled(tx: Tx, edits: int) -> Block:
     block = made(tx)
     for number in range(edits):
-        block = append_block(tx, author(), "notes", f"{number} ")
+        block = append_block(tx, author(), "notes", f"{number}\n")
     return block
 
 
@@ -153,7 +154,7 @@ def test_a_bad_checkpoint_is_quarantined_and_rebuilt_without_loss(tx: Tx) -> Non
     block = filled(tx, 7)
     assert tx.run(SET_CHECKPOINT, (b"noise", 6))
     assert verify_block(tx, block.id) == ["checkpoint 6 does not match its checksum"]
-    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 5 6 on"
+    assert append_block(tx, author(), "notes", "on").content == "0\n1\n2\n3\n4\n5\n6\non"
     (found,) = tx.all("SELECT kind, seq, reason, audience FROM memory_block_quarantine")
     assert tuple(found) == ("checkpoint", 6, "checkpoint 6 does not match its checksum", GUILD)
     assert verify_block(tx, block.id) == []
@@ -171,7 +172,7 @@ def test_text_of_a_lost_update_comes_back_from_the_row_as_a_change_by_the_system
         "changes 4 to 5 are lost",
     )
     assert [row["seq"] for row in tx.all("SELECT seq FROM memory_block_quarantine ORDER BY seq")] == [4, 5]
-    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 on"
+    assert append_block(tx, author(), "notes", "on").content == "0\n1\n2\n3\n4\non"
     changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
     assert [(change.writer, change.seq) for change in changes][3:] == [("system", 6), ("agent:agt_ada", 7)]
     assert verify_block(tx, block.id) == []
@@ -182,7 +183,7 @@ def test_an_update_row_that_vanished_is_noticed(tx: Tx) -> None:
     block = filled(tx, 5)
     tx.run("DELETE FROM memory_block_updates WHERE seq = 5")
     assert verify_block(tx, block.id) == ["update 5 is missing"]
-    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 on"
+    assert append_block(tx, author(), "notes", "on").content == "0\n1\n2\n3\n4\non"
 
 
 def test_after_a_lossy_repair_no_number_of_an_operation_is_given_twice(tx: Tx) -> None:
@@ -199,14 +200,14 @@ def test_when_nothing_is_sound_the_block_is_begun_anew_from_its_last_text(tx: Tx
     block = filled(tx, 2)
     assert tx.run(SET_UPDATE, (b"noise", 1))
     assert verify_block(tx, block.id) == ["update 1 does not match its checksum"]
-    assert append_block(tx, author(), "notes", "on").content == "0 1 on"
+    assert append_block(tx, author(), "notes", "on").content == "0\n1\non"
     assert verify_block(tx, block.id) == []
     (damage,) = damage_since(tx, NOW)
     assert damage.findings == (
         "no stored change could be read: it was begun anew from its last text, and its history is lost",
     )
     assert len(tx.all("SELECT 1 FROM memory_block_quarantine")) == 2
-    assert append_block(tx, author(), "notes", "!").content == "0 1 on!"
+    assert append_block(tx, author(), "notes", "!").content == "0\n1\non\n!"
 
 
 def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> None:
@@ -255,7 +256,7 @@ def apply(tx: Tx, model: str, edit: Edit) -> str:
     who = author(writer=WRITERS[writer])
     if kind == "append":
         append_block(tx, who, "notes", text)
-        return model + text
+        return below(model, text)
     start, end = sorted((one % (len(model) + 1), other % (len(model) + 1)))
     if kind == "write":
         whole = model[:start] + text + model[end:]
@@ -318,7 +319,7 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
     assert {row["table"] for row in rows} == {
         f"memory_block{rest}" for rest in ("s", "_updates", "_checkpoints", "_quarantine")
     }
-    assert "likes tea..." in [row.get("content") for row in rows]
+    assert "likes tea\n.\n.\n." in [row.get("content") for row in rows]
     assert kept_of("blocks").count(tx, MIA) == len(rows) == kept_of("blocks").erase(tx, MIA)
     assert kept_of("blocks").count(tx, MIA) == 0
     assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]

@@ -242,10 +242,10 @@ def test_labels_that_would_break_a_prompt_are_refused(tx: Tx, label: str) -> Non
 def test_edits_change_text_search_words_and_trust(tx: Tx) -> None:
     made(tx, new(content="likes tea"))
     assert replace_in_block(tx, author(), "notes", "tea", "coffee").content == "likes coffee"
-    block = append_block(tx, author(trust=Trust.STRANGER, now=NOW + timedelta(minutes=1)), "notes", " and cake")
+    block = append_block(tx, author(trust=Trust.STRANGER, now=NOW + timedelta(minutes=1)), "notes", "and cake")
     assert block == row(tx)
     assert (block.content, block.trust, block.updated_at) == (
-        "likes coffee and cake",
+        "likes coffee\nand cake",
         Trust.STRANGER,
         NOW + timedelta(minutes=1),
     )
@@ -256,7 +256,7 @@ def test_edits_change_text_search_words_and_trust(tx: Tx) -> None:
 
 def test_a_write_over_the_limit_is_refused_with_the_numbers_and_nothing_is_cut(tx: Tx) -> None:
     made(tx, new("persona", type=BlockType.CORE, content="x" * 1_990))
-    with pytest.raises(BlockTooLong, match="block persona is at 1,990 of 2,000 characters; this adds 45"):
+    with pytest.raises(BlockTooLong, match="block persona is at 1,990 of 2,000 characters; this adds 46"):
         append_block(tx, author(), "persona", "y" * 45)
     assert row(tx, "persona").content == "x" * 1_990
     tx.run("UPDATE memory_blocks SET char_limit = 10")
@@ -379,10 +379,10 @@ def test_a_template_of_another_label_or_owner_is_no_help(tx: Tx) -> None:
 
 def test_ensuring_makes_a_block_once_and_then_renews_only_profile_and_description(tx: Tx) -> None:
     first = ensure_block(tx, new(profile="Mia, member", content="begin"), NOW)
-    append_block(tx, author(), "notes", " more")
+    append_block(tx, author(), "notes", "more")
     again = ensure_block(tx, new(profile="Mia, moderator", description="People.", content="other", pinned=True), NOW)
     assert again.id == first.id
-    assert (again.profile, again.description, again.content) == ("Mia, moderator", "People.", "begin more")
+    assert (again.profile, again.description, again.content) == ("Mia, moderator", "People.", "begin\nmore")
     assert not again.pinned
     assert ensure_block(tx, new(audience=DM), NOW).id != first.id
 
@@ -444,8 +444,8 @@ def test_a_shared_block_is_seen_edited_as_far_as_allowed_and_lost_again(tx: Tx) 
     with pytest.raises(BlockRefused):
         append_block(tx, author(agent=BEA), "notes", "x")
     share_block(tx, block, BEA, Permission.APPEND, NOW)
-    append_block(tx, author(agent=BEA), "notes", " two")
-    assert row(tx).content == "one two"
+    append_block(tx, author(agent=BEA), "notes", "two")
+    assert row(tx).content == "one\ntwo"
     assert visible_blocks(tx, BEA, Scope(PUBLIC)) == []
     unshare_block(tx, block, BEA)
     with pytest.raises(Refused, match="is not shared with 'agt_bea'; it is shared with nobody"):

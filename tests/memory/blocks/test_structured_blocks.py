@@ -41,7 +41,20 @@ from memory.blocks.schemas import (
 from memory.people.audience import Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, BlockTooLong, Refused
-from tests.memory.blocks.block_parts import AGENT, IN_GUILD, JOB, MIA, NOW, PERSON, author, blocks_store, made, new, row
+from tests.memory.blocks.block_parts import (
+    AGENT,
+    IN_GUILD,
+    JOB,
+    MIA,
+    NOW,
+    PERSON,
+    author,
+    below,
+    blocks_store,
+    made,
+    new,
+    row,
+)
 
 MOOD = MapSchema(
     fields=(
@@ -395,7 +408,7 @@ def apply(tx: Tx, who: Author, model: dict[str, Any], act: Act) -> None:
     match what:
         case "append":
             append_block(tx, who, "notes", value, "mood")
-            model["mood"] += value
+            model["mood"] = below(model["mood"], value)
         case "count":
             add_item(tx, who, "notes", "talks", value)
             model["talks"] += value
