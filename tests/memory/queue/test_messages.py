@@ -29,31 +29,9 @@ from tests.memory.parts import (
 PLACE = HALL.id
 TURN = TurnId(77)
 
-HEARD = NewMessage(
-    place=PLACE,
-    person=ANN,
-    speaker="Ann",
-    text="My hamster is called Bolt",
-    source="discord",
-    external_id="900",
-    audience=GUILD,
-    trust=Trust.APPROVED,
-    at=NOON,
-)
-SAID = TurnRow(
-    turn=TURN,
-    sequence=0,
-    place=PLACE,
-    agent=STAR,
-    person=ANN,
-    speaker="Star",
-    role="assistant",
-    text="What a fine name, Bolt",
-    source="discord",
-    audience=GUILD,
-    trust=Trust.AGENT,
-    at=NOON,
-)
+HEARD = NewMessage(PLACE, ANN, "Ann", "My hamster is called Bolt", "discord", "900", GUILD, Trust.APPROVED, NOON)
+_BOLT = "What a fine name, Bolt"
+SAID = TurnRow(TURN, 0, PLACE, STAR, ANN, "Star", "assistant", _BOLT, "discord", GUILD, Trust.AGENT, NOON)
 
 
 def add_turn(tx: Tx) -> None:
