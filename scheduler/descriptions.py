@@ -37,7 +37,7 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
 
 
 def date_words(day: date) -> str:
-    """A date with its weekday: "Thu, Nov 26, 2026", "Do., 26.11.2026"."""
+    """A date: "Nov 26, 2026", "26.11.2026"."""
     return _dated(_words(language()), "date", day)
 
 

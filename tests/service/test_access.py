@@ -157,6 +157,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     await t.talk(t.ana, t.ana.direct, "hello", "Here I am.")
     await t.talk(t.ana, t.general, "<@bot> hello", "Here too.")
     (choice,) = await t.olga.autocomplete("owner people forget", "who", str(t.ana.id))
+    assert str(t.ana.id) not in choice.name
     assert await t.ana.autocomplete("owner people forget", "who", "") == []
     assert "is undone" in (await t.olga.command("owner people forget", {"who": choice.value})).text
     await told(t, t.ana)

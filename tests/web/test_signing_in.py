@@ -80,8 +80,10 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(s: Site)
     assert (await s.post("/logout")).status_code == 200
     async with client(s.address, cookies=stolen) as thief:
         assert (await thief.get("/")).status_code == 303
+    webkit = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15"
+    s.browser.headers["User-Agent"] = webkit
     await s.sign_in()
-    assert len(await s.call("dashboard.sessions")) == 1
+    assert [each["name"] for each in await s.call("dashboard.sessions")] == ["A browser on Linux"], "Safari is Apple's"
     await s.call("dashboard.sign-out", session="all")
     assert (await s.get("/")).status_code == 303
     registry = s.app.served.shared.constellations.registry

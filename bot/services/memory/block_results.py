@@ -9,11 +9,13 @@ from pydantic import Field
 
 from bot.services.names import is_shared
 from bot.services.results import Markup, Result, Row
+from memory.blocks import Block
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
 from memory.blocks.configured import TEMPLATES
 from memory.blocks.edits import LOG_DESCRIPTIONS
 from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult
+from memory.blocks.schemas import outline
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 
@@ -43,15 +45,18 @@ class BlockRow(Row):
     limit: int = Field(validation_alias="char_limit")
     permission: str
     description: str
+    purpose: str = Field(exclude=True)
+    """The same for people: not what a model is told of the block's fields."""
     changed_at: datetime = Field(validation_alias="updated_at")
-
-    @property
-    def purpose(self) -> str:
-        return _(_PURPOSES[self.description]) if self.description in _PURPOSES else self.description
 
     def line(self, markup: Markup) -> str:
         whose = f"{self.agent}, {self.readers}" if is_shared(self.audience) else self.agent
         return f"`{self.block}` ({markup.text(whose)}): {markup.text(self.purpose)}"
+
+
+def purpose_of(block: Block) -> str:
+    told = block.description.removesuffix(outline(block.schema)).removesuffix("; ")
+    return _(_PURPOSES[told]) if told in _PURPOSES else told
 
 
 def state_of(block: str, version: int) -> str:

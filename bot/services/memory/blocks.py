@@ -25,6 +25,7 @@ from bot.services.memory.block_results import (
     PartRow,
     ShownBlock,
     UndoResult,
+    purpose_of,
     state_of,
 )
 from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
@@ -289,7 +290,7 @@ def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
 def _row(rows: Rows, named: NamedBlock, caller: Caller) -> BlockRow:
     block = named.block
     names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
-    return BlockRow.from_record(block, **names, size=len(block.content))
+    return BlockRow.from_record(block, **names, purpose=purpose_of(block), size=len(block.content))
 
 
 def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:

@@ -281,6 +281,7 @@ def test_a_chat_outlives_the_service_and_sends_what_was_typed_meanwhile_once(tmp
             terminal.shows("(?s)The service is back.*I'll remember: your hat is red.*\n> typed meanwhile")
             left(terminal)
             assert said(tmp_path) == ["remember that my hat is red"]
+            assert str(tmp_path / "data") in (tmp_path / "service.log").read_text("utf-8"), "it says where its data is"
 
 
 def test_a_chat_that_is_left_while_the_service_is_gone_shows_what_was_not_sent(tmp_path: Path) -> None:

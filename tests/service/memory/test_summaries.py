@@ -1,6 +1,7 @@
 """`/summary` and `carina summary` over sockets: scoped, once after any death, and a night that is undone by command."""
 
 import json
+import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -105,6 +106,7 @@ async def test_summaries_are_shown_to_those_who_may_know_them(t: Live) -> None:
     assert f"{2 * len(SPANS)} made" in await ran(t, DAYS)
     edited = (await t.ana.command("summary constellation", None, t.general)).text
     assert "They spoke of the fence." in edited
+    assert not re.search(r"\d{4}-\d\d-\d\d", edited), "dates are in words"
     assert "They spoke of the secret." in (await t.ana.command("summary constellation")).text
     for place in (t.olga.direct, t.general):
         assert "secret" not in (await t.olga.command("summary constellation", None, place)).text
