@@ -12,17 +12,15 @@ from memory.store.clock import Clock
 class OfflineModel:
     """Answers by rules and from memory. `zone` names its clocks.
 
-    What it does not know or cannot do, though a language model would, the owner hears the reason of, once a day; who
-    else is there is told no more than that it cannot say more at the moment. The rules are loaded for the first answer:
-    beside a language model they are hardly ever asked.
+    What a language model would have known, the owner hears the reason of, once a day; others hear no more than that it
+    cannot say more now. The rules are loaded for the first answer: beside a language model they are hardly ever asked.
     """
 
     name = "offline"
     context_window = 1_000_000
 
     def __init__(self, clock: Clock, zone: str = "UTC") -> None:
-        self._clock = clock
-        self._zone = zone
+        self._clock, self._zone = clock, zone
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         rules = await asyncio.to_thread(importlib.import_module, "bot.models.offline.model")

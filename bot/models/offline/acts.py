@@ -1,7 +1,4 @@
-"""What a person may want, act by act: the calls it needs, and what is said of what came of them.
-
-A question is answered with what is found in memory and its source, or honestly that nothing was found.
-"""
+"""What a person may want, act by act: the calls it needs, and what is said of what came of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
@@ -16,9 +13,8 @@ from bot.models.offline.language import LONGEST, detect
 from bot.models.offline.turn import Context, FailedError, Lines, Record
 from sources.text import one_line
 
-_SHOWN, _LONG_TEXT, _LONGEST_ENTRY = 5, 300, 4_000
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS = 50, 30, 12, 40
-_LONGEST_LINE, _LONGEST_NAMED = 160, 100
+_SHOWN, _LONG_TEXT, _LONGEST_LINE = 5, 300, 160
 _STORED = {"domain": "archival_memory"}
 _SAID = {"domain": "constellation_messages", "author": "me"}
 """What somebody told one agent, or wanted forgotten, another knows too."""
@@ -91,7 +87,7 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
     """The statements in a record as they are shown and as they are read: of a message only what states something, of a
     long entry its sentences. A clause that cannot stand alone is shown with its sentence."""
     language = detect(record.text, context.language.code)
-    parser, text = Parser(language, context.turn.now), record.text[:_LONGEST_ENTRY]
+    parser, text = Parser(language, context.turn.now), record.text[:LONGEST]
     if record.kind == "message":
         texts = [] if text.strip() in context.turn.said else list(parser.statements(text))
     elif len(text) > _LONG_TEXT or record.kind == "block":
@@ -105,17 +101,18 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
 def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Context) -> list[FoundRecord]:
     """What the person said in conversation, without what they wanted forgotten afterwards."""
     for order in orders:
-        language, own = detect(order.text, context.language.code), order.role != "assistant"
-        fresh = order.text.strip() in context.turn.said
-        for intent in Parser(language, context.turn.now).parse(order.text) if own and not fresh else ():
-            what = Question(intent.text, language, plain=True)
+        language, mine = detect(order.text, context.language.code), order.role != "assistant"
+        mine = mine and order.text.strip() not in context.turn.said
+        for intent in Parser(language, context.turn.now).parse(order.text) if mine else ():
             if intent.act == "forget":
+                what = Question(intent.text, language, plain=True)
                 said = [one for one in said if one.record.order >= order.order or not names_all(what, one.fact)]
     return said
 
 
 def _ask(intent: Intent, context: Context) -> Lines:
-    """Entries that search finds first; then the newest, what the person said in conversation, and what others said."""
+    """The answer from memory with its source: from entries that search finds; then from the newest, from what the
+    person said in conversation, and from what others said; or honestly that nothing was found."""
     asked, question = intent.text, Question(intent.text, context.language)
     if not question.terms:
         return _unknown(context)
@@ -272,7 +269,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
         lines = [say("forget_others", speaker=context.name(meant[0]))]
     else:
         lines = [say("forget_unstored" if left else "forget_nothing", what=named)]
-    return Lines("\n".join([*lines, *([say("forget_left", count=len(left))] if left else ())]))
+    lines += [say("forget_left", count=len(left))] if left else []
+    return Lines("\n".join(lines))
 
 
 def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
@@ -316,12 +314,10 @@ def _keep(intent: Intent, context: Context) -> Lines:
 
 def _list(intent: Intent, context: Context) -> Lines:
     rows = _rows([intent.name], context, **({"days": intent.number} if intent.number else {}))
-    if not rows:  # the owner alone may hear all there is
-        return context.say(f"{intent.name}_{'none' if context.turn.request.owner else 'none_here'}")
-    lines = [context.language.say(f"{intent.name}_listed")]
-    for _, row in rows[:_MOST_ROWS]:
-        lines.append(f"- {' – '.join(filter(None, (one_line(row.text, _LONGEST_LINE), context.when(row))))}")
-    return Lines("\n".join(lines))
+    none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
+    shown = [(one_line(row.text, _LONGEST_LINE), context.when(row)) for _, row in rows[:_MOST_ROWS]]
+    lines = [f"- {' – '.join(filter(None, each))}" for each in shown]
+    return Lines("\n".join([context.language.say(f"{intent.name}_{'listed' if rows else none}"), *lines]))
 
 
 def _end(intent: Intent, context: Context) -> Lines:
@@ -332,20 +328,17 @@ def _end(intent: Intent, context: Context) -> Lines:
     parts = intent.text.casefold().split()
     fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
     if len(fitting) != 1:
-        named = context.language.say("quote", text=intent.text[:_LONGEST_NAMED])
-        return _say(STATEMENT, context) if intent.act == "done_perhaps" else context.say("not_found", text=named)
+        named = context.language.say("quote", text=intent.text[:_LONGEST_LINE])
+        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_found", named)
+        return _say(missing, context)
     tool, row = fitting[0]
     given = {"minutes": intent.number} if intent.number else {}
     ended = context.result("end", tool, operation=operation, which=row.id, **given)
-    steps = _steps(row.id, [each for _, each in rows])
-    more = context.language.say("and_steps", count=steps) if steps else ""
+    ids = {row.id}
+    for _ in rows:  # a step may have steps
+        ids |= {each.id for _, each in rows if each.under in ids}
+    more = context.language.say("and_steps", count=len(ids) - 1) if len(ids) > 1 else ""
     return context.timed(phrase, ended, more, count=intent.number)
-
-
-def _steps(task: str, rows: list[Record]) -> int:
-    """How many open steps go with a task."""
-    below = [row.id for row in rows if task and row.under == task]
-    return len(below) + sum(_steps(each, rows) for each in below)
 
 
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {

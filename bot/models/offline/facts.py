@@ -3,6 +3,7 @@
 Content words, associations and whose something is decide, and what sort of answer is wanted.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -157,8 +158,8 @@ def _all_owned(question: Question, fact: Fact) -> bool:
 
 def _names_value(question: Question, fact: Fact) -> bool:
     """Whether a question names what is said, and wants to know of whom ("who is Mia?", "who lives in Graz?")."""
-    told = question.own if fact.subject is None else question.required & fact.subject
-    return not told and _all_among(question, fact.value)
+    about = question.own if fact.subject is None else question.required & fact.subject
+    return not about and _all_among(question, fact.value)
 
 
 def _all_among(question: Question, stems: Iterable[str]) -> bool:
@@ -178,8 +179,9 @@ def fit(question: Question, fact: Fact) -> Fit | None:
     )
     if not matched or question.required - {term.stem for term in matched} or not owned:
         return None
-    subject = fact.subject or frozenset()
-    topical = [each for each in matched if among(each.stem, subject) or each.concepts & fact.subject_concepts]
+    topical = [
+        each for each in matched if among(each.stem, fact.subject or ()) or each.concepts & fact.subject_concepts
+    ]
     covered = len(matched) / len(terms)
     if fact.subject is None:  # of the speaker
         near = 2 * covered >= 1 and any(term.stem and not term.concepts for term in matched)
@@ -202,13 +204,10 @@ def names_all(question: Question, fact: Fact) -> bool:
 
 def misspelt(question: Question, fact: Fact) -> Fit | None:
     """How nearly a fact would answer if words of a question were spelt as they are in the fact."""
-    language, text = question.language, question.text.lower()
+    language, text = question.language, question.text
     for word in question.words:
-        slips = (
-            []
-            if language.among(language.stem(word), fact.stems)
-            else [each for each in fact.words if close(word, each)]
-        )
-        text = text.replace(word, slips[0]) if slips else text
-    spelt = fit(Question(text, language), fact) if text != question.text.lower() else None
+        known = language.among(language.stem(word), fact.stems)
+        near = next((each for each in fact.words if not known and close(word, each)), word)
+        text = re.sub(rf"(?i)(?<!\w){re.escape(word)}(?!\w)", near, text) if near != word else text
+    spelt = fit(Question(text, language), fact) if text != question.text else None
     return spelt._replace(full=False) if spelt else None

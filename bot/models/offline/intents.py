@@ -15,8 +15,7 @@ from memory.store.errors import StoreError
 from scheduler.dates import FoundTime, find_when
 from scheduler.triggers import DateTrigger, next_run
 
-_LONGEST_UNASKED = 300
-"""A statement that is kept without being asked is short; nobody's essay is mined."""
+_LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
 _MOST_SLIPS = 4  # words of a sentence in which a misspelt order is known again
 _SNOOZED = 10  # minutes, where none are said
 _TRAILING = " \t\n.!。！…"
@@ -86,8 +85,8 @@ class Parser(Struct, frozen=True):
             intent = self._one(text.strip())
             if intent.act in _WEAK and (spelt := self._spelt(text.strip())) != text.strip():
                 meant = self._one(spelt)
-                asked = meant.act if intent.act == "ask" else "ask"
-                intent = meant if meant.act not in _UNASKED and asked == "ask" else intent
+                taken = meant.act == "ask" if intent.act == "ask" else meant.act not in _UNASKED
+                intent = meant if taken else intent
             best = intent if intent != STATEMENT else best
             lead = self.language.begins("lead", text)
             if intent.act not in _WEAK or lead is None:
@@ -110,8 +109,7 @@ class Parser(Struct, frozen=True):
                 return Intent("say", name="forget_not")
             case Intent("remind") if meant := self.language.begins("meant", text):
                 return self._corrected(earlier, meant["what"])
-            case _:
-                return None
+        return None
 
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
         """A reminder at another time, which was said right after it: an hour alone is of the same day."""
@@ -193,7 +191,10 @@ class Parser(Struct, frozen=True):
                 said = what if act == "event" else " ".join(groups.values())
                 return self._timed(act, said, sentence)
             case "at":
-                return self._timer(rest, groups, sentence)
+                text = groups.get("for", "").strip(_ASKED) or self.language.say(rest)
+                when = self._time_alone(groups.get("when", "").replace("-", " "))
+                missing = Intent("unclear", sentence.strip(_ASKED), "remind_when")
+                return Intent("remind", text, when=when) if when else missing
             case "snooze":
                 later = self.moment(self._time_alone(groups.get("for", "")))
                 minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
@@ -210,10 +211,9 @@ class Parser(Struct, frozen=True):
         """Something to remember or to forget. A question is none ("do you remember where ...?")."""
         asks = sentence.rstrip().endswith(("?", "？")) and not self.language.search("polite", sentence)
         known = self.language.content_words(what)
-        if act == "remember" and asks:
-            return Intent("ask", sentence)
-        if act == "remember" and (self.is_question(what) or (known and self.language.begins("bare", what))):
-            return Intent("ask", what)
+        bare = self.is_question(what) or (known and self.language.begins("bare", what))
+        if act == "remember" and (asks or bare):
+            return Intent("ask", sentence if asks else what)
         return Intent(act, what) if known else Intent("say", name=f"{act}_what")
 
     def _sum(self, sentence: str) -> Intent | None:
@@ -256,12 +256,6 @@ class Parser(Struct, frozen=True):
             return None
         first, last = days or [today - relativedelta(days=6), today]
         return Intent("look_back", topic, when=first.isoformat(), other=last.isoformat())
-
-    def _timer(self, name: str, groups: dict[str, str], sentence: str) -> Intent:
-        text = groups.get("for", "").strip(_ASKED) or self.language.say(name)
-        when = self._time_alone(groups.get("when", "").replace("-", " "))
-        missing = Intent("unclear", sentence.strip(_ASKED), "remind_when")
-        return Intent("remind", text, when=when) if when else missing
 
     def _task(self, what: str) -> Intent:
         """A task, and until when it is to be done where that is said ("by friday")."""

@@ -18,12 +18,9 @@ from sources.text import one_line, without_call_behind
 
 LONGEST = 4_000  # characters of a message that are read; a longer one is too long for rules
 _FOLDER = Path(__file__).parent
-_FRAGMENT = r"\{\{(\w+)\}\}"
-_MOST_SENTENCES = 40
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
 _MOST_SEARCHED = 16  # words of a query that search looks at, the last perhaps cut off (memory/store/fulltext.py)
-_MOST_QUERIES, _MOST_WORDS = 8, 24
-_SHORTEST_CLOSE = 5  # letters of a word that may be misspelt; shorter ones are too near to others
+_MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 
 
 def uncalled(said: str, name: str) -> str:
@@ -34,16 +31,14 @@ def uncalled(said: str, name: str) -> str:
     return without_call_behind(re.sub(called, "", said, flags=re.IGNORECASE), f"@{re.escape(name)}")
 
 
-def close(one: str, other: str, shortest: int = _SHORTEST_CLOSE, *, wrong: bool = True) -> bool:
+def close(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
     """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one."""
     short, long = sorted((one, other), key=len)
     if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
-        return False
+        return False  # shorter words are too near to others
     at = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
     left, right = short[at:], long[at:]
-    if len(left) != len(right):
-        return left == right[1:]
-    return (wrong and left[1:] == right[1:]) or left == right[1::-1] + right[2:]
+    return left == right[1:] or (wrong and left[1:] == right[1:]) or left == right[1::-1] + right[2:]
 
 
 @functools.cache
@@ -126,7 +121,7 @@ class Language:
         for each in [found] if isinstance(found, str) else found:
             text, instead = (each, "") if isinstance(each, str) else each
             text = f"{{{{start}}}}(?:{text})" if section == "begin" else text
-            while fragment := re.search(_FRAGMENT, text):
+            while fragment := re.search(r"\{\{(\w+)\}\}", text):
                 text = text.replace(fragment[0], self._fragments[fragment[1]])
             compiled.append((re.compile(text.replace("\n", ""), re.IGNORECASE | re.DOTALL), instead))
         return tuple(compiled)
@@ -199,8 +194,7 @@ class Language:
         """The beginning of a message without control characters, with what is left out in typing put back."""
         part = text[: LONGEST + 1].replace("’", "'")
         if not part.isprintable():
-            kept = ("\n", "\u200d")
-            part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in kept else c for c in part)
+            part = "".join(" " if unicodedata.category(c)[0] == "C" and c not in "\n\u200d" else c for c in part)
         return self.replaced("spell", self.rewrite("address", part.strip()))
 
     def sentences(self, text: str) -> Iterator[str]:

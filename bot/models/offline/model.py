@@ -17,10 +17,10 @@ from bot.models.offline.language import LONGEST, Language, detect, language, spo
 from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 
+# Events that tell what became of a request; any other one is a timer's or another agent's.
 _DECISIONS = ("approved", "denied", "expired", "withdrawn", "used")
-"""Events that tell what became of a request; any other one is a timer's or another agent's."""
+# Calls that rules of a turn may demand and that we know how to make.
 _HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
-"""Calls that rules of a turn may demand and that we know how to make."""
 
 
 def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Call, ...]]:
@@ -78,19 +78,18 @@ def _said_today(turn: Turn) -> bool:
     messages, zone = turn.request.messages, turn.now.tzinfo
     heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
     reasons = {_reason(each, turn.request) for each in heard} - {""}
-    answers = [
-        each
-        for each in messages
-        if isinstance(each, AssistantMessage) or (isinstance(each, UserMessage) and each.answer)
-    ]
-    today = [each.text for each in answers if not each.at or each.at.astimezone(zone).date() == turn.now.date()]
-    return any(reason in text for reason in reasons for text in today)
+    for each in messages:
+        if isinstance(each, AssistantMessage) or (isinstance(each, UserMessage) and each.answer):
+            today = each.at is None or each.at.astimezone(zone).date() == turn.now.date()
+            if today and any(reason in each.text for reason in reasons):
+                return True
+    return False
 
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     """Every intent of what was heard, each with what it works with."""
-    spoken_before = (each for each in reversed(turn.before) if isinstance(each, UserMessage) and not each.answer)
-    newest = next(spoken_before, None)  # what the same person said last, where nobody else spoke since
+    # What the same person said last, where nobody else spoke since.
+    newest = next((each for each in reversed(turn.before) if isinstance(each, UserMessage) and not each.answer), None)
     same = newest and turn.heard and newest.speaker == turn.heard[0].speaker and not newest.overheard
     before = newest.said[:LONGEST] if newest and same else ""
     for number, message in enumerate(turn.heard):

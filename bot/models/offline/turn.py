@@ -1,7 +1,6 @@
 """A turn so far, and what one intent works with in it: its calls, their results, its language."""
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeAlias
@@ -9,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, UserMessage
+from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage
 from bot.models.offline.language import Language
 from scheduler.descriptions import moment_words, rule_words
 from scheduler.zones import zone_of
@@ -17,8 +16,8 @@ from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+# How places without a name of their own are told, by their kind (`sources.base.PlaceKind`).
 _PLACES = {"terminal": "at_terminal", "direct": "in_direct", "dashboard": "on_dashboard", "api": "over_api"}
-"""How places without a name of their own are told, by their kind (`sources.base.PlaceKind`)."""
 _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -93,7 +92,19 @@ class Turn:
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
         """`now` is on the clocks of who speaks."""
         self.request, self.now, self.zone = request, now, zone
-        self.heard, since = _unanswered(request.messages)
+        self.heard: list[UserMessage] = []
+        """What the speaker of the newest message said since the last answer; what others said is context."""
+        since = 0
+        for place, message in reversed(list(enumerate(request.messages))):
+            match message:
+                case AssistantMessage(calls=()) | UserMessage(answer=True):
+                    break
+                case UserMessage(overheard=False):
+                    if self.heard and message.speaker != self.heard[0].speaker:
+                        break
+                    if message.said.strip() or message.images:
+                        self.heard.insert(0, message)
+                        since = place
         self.before, window = request.messages[:since], request.messages[since:]
         self.tools = {tool.name for tool in (*request.tools, *request.named_tools)}
         self.results = {each.call_id: each for each in window if isinstance(each, ToolMessage)}
@@ -102,23 +113,6 @@ class Turn:
         """Texts of the turn itself, which are no memory."""
         self.gone: set[str] = set()
         """Entries that this turn deletes."""
-
-
-def _unanswered(messages: Sequence[Message]) -> tuple[list[UserMessage], int]:
-    """What the speaker of the newest message said since the last answer, and where that begins; others are context."""
-    heard: list[UserMessage] = []
-    since = 0
-    for place, message in reversed(list(enumerate(messages))):
-        match message:
-            case AssistantMessage(calls=()) | UserMessage(answer=True):
-                break
-            case UserMessage(overheard=False):
-                if heard and message.speaker != heard[0].speaker:
-                    break
-                if message.said.strip() or message.images:
-                    heard.insert(0, message)
-                    since = place
-    return heard, since
 
 
 class Context(Struct, frozen=True):
@@ -170,9 +164,6 @@ class Context(Struct, frozen=True):
         self.make(*calls)
         found = (hit for call in calls for hit in self.rows(call, "hits") if hit.text.strip() and not hit.perhaps)
         return list({hit.id: hit for hit in found}.values())
-
-    def say(self, phrase: str, **filled: object) -> Lines:
-        return Lines(self.language.say(phrase, **filled))
 
     def source(self, record: Record) -> str:
         """When and where something was said, as far as that is known."""
