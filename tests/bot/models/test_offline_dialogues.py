@@ -2,6 +2,8 @@
 
 import json
 import time
+import tomllib
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -137,131 +139,27 @@ def test_a_reminder_is_corrected_by_what_is_said_next() -> None:
 # -------------------------------------------------------------------------------------------------------- dialogues
 
 
-DENTIST = ("remember that my dentist is on Elm Street", "")
+DATA = tomllib.loads((Path(__file__).parent / "offline" / "dialogues.toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("turns", "stored"),
-    [
-        ([("who is Anna?", "I don't know that.")], []),
-        ([("who are you talking about?", "I don't know that.")], []),
-        ([("what can you do about my dentist?", "I don't know that.")], []),
-        ([("hi everyone, remember that my dentist is on Elm Street", "your dentist is on Elm Street")], None),
-        ([("so all my friends are in Graz", "That stays in our conversation")], []),
-        ([("I parked the car on level 3", ""), ("where did I park the car?", "you parked the car on level 3")], []),
-        ([("Tom wohnt in Graz", ""), ("wo wohnt Tom?", "Tom wohnt in Graz")], []),
-        (
-            [
-                ("トムはグラーツに住んでいます", "会話に残る"),
-                ("トムはどこに住んでいますか", "トムはグラーツに住んでいます"),
-            ],
-            [],
-        ),
-        ([("トムはグラーツに住んでいると覚えて", "")], ["トムはグラーツに住んでいる"]),
-        (
-            [
-                ("I'm allergic to peanuts. I'm a vegetarian.", ""),
-                ("what should I not eat?", "- you're allergic to peanuts ( … - you're a vegetarian ("),
-            ],
-            None,
-        ),
-        ([DENTIST, ("when is my dentist?", "I don't know exactly that. The nearest I remember:\n")], None),
-        (
-            [
-                DENTIST,
-                ("remember that my bank is on Oak Street", ""),
-                ("Ben: forget my dentist", "told by Ana"),
-                ("forget my bank on Elm Street", "nothing about"),
-            ],
-            ["my dentist is on Elm Street", "my bank is on Oak Street"],
-        ),
-        (
-            [
-                DENTIST,
-                ("Ben: where is my dentist?", "Ana told me: “my dentist is on Elm Street”"),
-                ("Ben: what do you know about me?", "(1 more here from other people.)"),
-            ],
-            None,
-        ),
-        (
-            [
-                ("I'm allergic to peanuts", ""),
-                ("remember that I'm allergic to peanuts", "I already knew that: you're allergic"),
-            ],
-            None,
-        ),
-        ([("Ich wohne in Lissabon", ""), ("ok", "Alles klar.")], None),
-        ([("Ich wohne in Lissabon", ""), ("@Carina", "Ich bin da. Was kann ich für dich tun?")], None),
-        ([("My name is Carl", ""), ("私の名前は田中です", ""), ("私の名前は？", "田中")], None),
-        (
-            [("hey Carina, could you please remember that my locker is number 12?", "")],
-            ["my locker is number 12"],
-        ),
-        ([("@Carina remember that my cat is Bolt", ""), ("hey Carina", "Hello!")], ["my cat is Bolt"]),
-        (
-            [
-                ("my sister's name is Mia", ""),
-                ("forget Mia", "Shall I forget this … - my sister's name is Mia\n\nIf you say yes, I also delete"),
-                ("no", "All right. Nothing was deleted."),
-                ("where is Mia?", "Mia"),
-                ("forget Mia", "Shall I forget this"),
-                ("yes", "Forgotten"),
-                ("forget", "What should I forget?"),
-            ],
-            [],
-        ),
-        (
-            [
-                ("the key is under the mat", ""),
-                ("remember that the key is under the old mat", ""),
-                ("forget the key", "Shall I forget this"),
-                ("sure?", ""),
-                ("forget the key", "Shall I forget this"),
-                ("Ben: yes", ""),
-                ("forget the key", "Shall I forget this"),
-                ("yes", "1 message of yours"),
-                ("where is the key?", "I don't know that."),
-            ],
-            [],
-        ),
-        (
-            [
-                ("my sister's name is Mia", ""),
-                ("remember that the key is under the mat", ""),
-                ("forget Mia. forget the key", "name is Mia … key is under the mat"),
-                ("yes", "about “Mia” … about “the key”"),
-            ],
-            [],
-        ),
-        (
-            [
-                ("Tom lives in Graz", ""),
-                ("Ben: forget Tom", ""),
-                ("where does Tom live?", "Tom lives in Graz"),
-            ],
-            [],
-        ),
-        (
-            [
-                ("my cat is 3 and my dog is 5", ""),
-                ("how old is my dog?", "You told me your dog is 5 ("),
-                ("how old is my cat?", "You told me your cat is 3 ("),
-            ],
-            ["my cat is 3 and my dog is 5"],
-        ),
-        ([("remember that " + "x" * 9000, "9014 characters; at most 4000")], []),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-def test_each_answer_says_what_belongs_to_it(turns: list[tuple[str, str]], stored: list[str] | None) -> None:
-    """Who speaks is named where it is not Ana; what an answer holds has its parts between "…"."""
+@pytest.mark.parametrize("dialogue", DATA["dialogues"], ids=lambda value: str(value)[:40])
+def test_each_answer_says_what_belongs_to_it(dialogue: list[Any]) -> None:
     talk = Talk()
-    for words, held in turns:
+    for turn in dialogue:
+        if isinstance(turn, dict):
+            assert talk.stored == turn["stored"]
+            break
+        words, held = turn
         text = words.removeprefix("Ben: ")
         said = talk.say(text, speaker="Ana" if text == words else "Ben")
         assert all(part in said for part in held.split(" … ")), said
         assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
-    assert stored is None or talk.stored == stored
+
+
+def test_what_is_too_long_is_told_so_and_not_kept() -> None:
+    talk = Talk()
+    assert "9014 characters; at most 4000" in talk.say("remember that " + "x" * 9000)
+    assert talk.stored == []
 
 
 def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
@@ -308,15 +206,7 @@ def test_a_yes_forgets_no_more_than_was_shown() -> None:
     assert talk.stored == ["the spare key is with Tom"]
 
 
-@pytest.mark.parametrize(
-    ("kept", "asked", "told"),
-    [
-        ("remember that my cat is called Minka", "what is Ana's cat called?", "Ana told me: “my cat is called Minka”"),
-        ("remember that my dentist is on Elm Street", "where is ana's dentist?", "on Elm Street”"),
-        ("merk dir, dass meine Katze Minka heißt", "wie heißt Anas Katze?", "Minka"),
-        ("私の猫の名前はタマだと覚えて", "Anaさんの猫の名前は何ですか？", "タマ"),
-    ],
-)
+@pytest.mark.parametrize(("kept", "asked", "told"), DATA["of_others"])
 def test_what_somebody_said_of_themselves_is_found_by_their_name(kept: str, asked: str, told: str) -> None:
     talk = Talk()
     talk.say(kept)
@@ -381,23 +271,11 @@ def test_what_was_only_overheard_is_not_done() -> None:
     assert answer.calls, "unlike what was said to the agent"
 
 
-@pytest.mark.parametrize(
-    ("said", "question", "answer"),
-    [
-        (
-            "the paint shop closes at 18:00",
-            "when does the paint shop close?",
-            "Ana said here: “the paint shop closes at 18:00”",
-        ),
-        ("my cat is called Bolt", "what is Ana's cat called?", "Ana said here: “my cat is called Bolt”"),
-        ("my cat is called Bolt", "what is my cat called?", UNKNOWN),
-        ("does the shop close at six?", "when does the shop close?", UNKNOWN),
-    ],
-)
+@pytest.mark.parametrize(("said", "question", "answer"), DATA["overheard"])
 def test_what_was_overheard_answers_a_question(said: str, question: str, answer: str) -> None:
     talk = Talk()
     talk.messages.append(UserMessage(said, said=said, at=NOW, speaker="Ana", overheard=True))
-    assert talk.say(question, speaker="Bo").startswith(answer)
+    assert talk.say(question, speaker="Bo").startswith(answer or UNKNOWN)
 
 
 def test_a_misspelt_word_finds_the_nearest_only() -> None:
@@ -407,26 +285,7 @@ def test_a_misspelt_word_finds_the_nearest_only() -> None:
     assert asked("my horse is in the stable", "where is my purse?").startswith(UNKNOWN)
 
 
-@pytest.mark.parametrize(
-    ("told", "order", "question", "stored", "left"),
-    [
-        (
-            "Tom lives in Graz",
-            "forget Tom",
-            "where does Tom live?",
-            "I have no note about “Tom”.",
-            "1 message of yours",
-        ),
-        (
-            "der Schlüssel liegt unter der Matte",
-            "vergiss den Schlüssel",
-            "wo ist der Schlüssel?",
-            "Zu „den Schlüssel“ habe ich keine Notiz.",
-            "1 Nachricht von dir",
-        ),
-        ("会議は金曜日の3時です", "会議を忘れて", "会議はいつ？", "「会議」についてのメモはありません", "1件"),
-    ],
-)
+@pytest.mark.parametrize(("told", "order", "question", "stored", "left"), DATA["only_said"])
 def test_what_was_only_said_is_not_told_after_it_was_to_be_forgotten(
     told: str, order: str, question: str, stored: str, left: str
 ) -> None:
