@@ -346,20 +346,22 @@ class Entry(Result, Generic[R]):
 
 
 class Listing(Result, Generic[R]):
-    """Several things and perhaps a line `more`; without any, `empty` is said."""
+    """Several things, perhaps under a `head`, or without any `empty`; then perhaps `more`."""
 
     mark: ClassVar[str] = "- "
     rows: tuple[R, ...]
     empty: str = Field(default="", exclude=True)
     more: str = Field(default="", exclude=True)
+    head: str = Field(default="", exclude=True)
 
     @classmethod
-    def of(cls, rows: Iterable[R], empty: str = "", more: str = "") -> Self:
-        return cls(rows=tuple(rows), empty=empty, more=more)
+    def of(cls, rows: Iterable[R], empty: str = "", more: str = "", head: str = "") -> Self:
+        return cls(rows=tuple(rows), empty=empty, more=more, head=head)
 
     def lines(self, markup: Markup) -> list[str]:
         told = [f"{self.mark}{row.line(markup)}" for row in self.rows]
-        return [*told, *filter(None, [self.more])] if told else [_(self.empty)]
+        shown = [*filter(None, [self.head]), *told] if told else [_(self.empty)]
+        return [*shown, *filter(None, [markup.text(self.more)])]
 
     def data(self) -> Any:
         return [row.model_dump(mode="json") for row in self.rows]

@@ -141,7 +141,7 @@ class ContextViews(Struct, frozen=True):
         ]
         total = number_text(sum(row.tokens for row in found))
         more = _("- about {total} tokens in total, before the conversation", total=total)
-        return Listing.of(found, _("There are no blocks here."), more)
+        return Listing.of(found, _("There are no blocks here."), more if found else "")
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads

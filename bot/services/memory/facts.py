@@ -240,21 +240,6 @@ class LearningRow(Row):
     phrase = "{text}{id}"
 
 
-class Learnings(Listing[LearningRow]):
-    left: tuple[str, ...] = Field(default=(), exclude=True)
-    """What of a review is not kept."""
-
-    def lines(self, markup: Markup) -> list[str]:
-        return [_("Kept:"), *super().lines(markup), *self._left(markup)]
-
-    def aside(self, markup: Markup) -> str:
-        return "\n".join(self._left(markup))
-
-    def _left(self, markup: Markup) -> list[str]:
-        left = [f"- {markup.text(one_line(each))}" for each in self.left]
-        return [_("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *left] if left else []
-
-
 class Projects(MemoryService, frozen=True):
     titles: ClassVar = {"project": "Manage what agents learn from projects"}
 
@@ -266,20 +251,23 @@ class Projects(MemoryService, frozen=True):
         return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects that you can see here."))
 
     @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
-    async def keep_review(self, caller: Caller, text: _Findings) -> Learnings:
+    async def keep_review(self, caller: Caller, text: _Findings) -> Listing[LearningRow]:
         kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, text))
-        return kept.model_copy(update={"left": projects.read_review(text).left})
+        if not (left := projects.read_review(text).left):
+            return kept
+        lines = _("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *(f"- {one_line(each)}" for each in left)
+        return kept.model_copy(update={"more": "\n".join(lines)})
 
     @operation("project.prefer", "Record a preference for projects", Action.KEEP, KEEPS)
-    async def keep_preference(self, caller: Caller, text: _Preference) -> Learnings:
+    async def keep_preference(self, caller: Caller, text: _Preference) -> Listing[LearningRow]:
         return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, text)])
 
     @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, KEEPS)
-    async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Learnings:
+    async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Listing[LearningRow]:
         return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, text, tech)])
 
     @operation("project.rate", "Rate your latest project", Action.KEEP, KEEPS)
-    async def rate(self, caller: Caller, arguments: Ratings) -> Learnings:
+    async def rate(self, caller: Caller, arguments: Ratings) -> Listing[LearningRow]:
         given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
         return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
 
@@ -293,11 +281,11 @@ class Projects(MemoryService, frozen=True):
         return _("Forgotten: {text}", text=found.text)
 
     @writes
-    def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Learnings:
+    def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Listing[LearningRow]:
         if caller.trust < Trust.APPROVED:
             raise Refused("Only approved people can teach agents about projects, so nothing was saved.")
         by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
-        return Learnings.of(map(LearningRow.of, keep(tx, by)), _("Nothing was saved."))
+        return Listing.of(map(LearningRow.of, keep(tx, by)), _("Nothing was saved."), head=_("Kept:"))
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:

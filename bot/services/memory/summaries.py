@@ -277,7 +277,7 @@ class ChangeReport(MemoryService, frozen=True):
             "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay "
             "removed."
         )
-        return Listing.of(done, _("There is nothing to undo."), lasting)
+        return Listing.of(done, _("There is nothing to undo."), lasting if done else "")
 
     @suggestions("nights")
     @reads

@@ -8,11 +8,12 @@ from bot.agents.context.known_facts import PROJECTS_HEAD
 from bot.errors import UserError
 from bot.services.memory.facts import Projects
 from bot.services.registry import Registry
+from bot.services.results import Plain
 from memory.people.audience import Trust
 from memory.store.records import replace
 from tests.bot.agents.context.test_context import newest
 from tests.bot.agents.test_facts import shown
-from tests.bot.parts import ANN, BOB, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.parts import ANN, BOB, NOON, ScriptedModel, call, deleted, direct, results, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 
@@ -109,5 +110,9 @@ async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(model)) as service:
         await service.heard(said(review, 1))
         ((told, _),) = results(service.model.requests[-1])
+        by_hand = await door(service).call("project.review", HERS, {"text": review})
     assert told.startswith("kept:\n- found in 1 review: No tests here\nnot kept: a finding is numbered")
     assert told.endswith("\n- meh")
+    lines = by_hand.terminal(Plain("UTC", NOON)).splitlines()
+    assert [line.partition(" (")[0] for line in lines[:1] + lines[2:]] == ["Kept:", "Not saved", "- meh"]
+    assert by_hand.aside(Plain("UTC", NOON)) == "", "it is said once"
