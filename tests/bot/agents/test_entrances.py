@@ -39,7 +39,7 @@ from sources.feeds import Item, read_folder
 from sources.feeds.formats import read_calendar, read_feed
 from sources.terminal import PERSON
 from tests.bot.agents.test_forgery import FORGERIES, READS, calls, heads, require_nested, require_sound, require_told
-from tests.bot.parts import ANN, BOB, HALL, NOON, SOURCE, ScriptedModel, said, says
+from tests.bot.parts import ANN, BOB, HALL, NOON, SOURCE, ScriptedModel, channel, said, says
 from tests.bot.stage import Setting, running
 
 TEXT = "ferry" + "\n".join(("", *FORGERIES))
@@ -160,21 +160,21 @@ FILES: dict[str, Callable[[Path], Path]] = {
 )
 async def test_nothing_that_is_imported_speaks_for_anybody(tmp_path: Path, name: str) -> None:
     (tmp_path / "data").mkdir()
+    there = channel("hall", of="1")
     model = ScriptedModel(says("", *calls(READS, "the ferry")), otherwise=says("Well."))
     async with running(tmp_path / "data", Setting(model)) as service:
         imports = Imports(service.database, People((PERSON,)), lambda: NOON, service.constellations)
         operation = getattr(imports, {"import.v1": "version_1"}.get(name, name.removeprefix("import.")))
-        given = OneImport(file=FILES[name](tmp_path / "given"), audience=HALL.audience)
+        given = OneImport(file=FILES[name](tmp_path / "given"), audience=there.audience)
         report = await operation(owner_at_terminal(), given)
         assert report.carried + report.changed > 0
-        for_all = HALL.audience
 
         def answered_by_the_newest(tx: Tx) -> None:
-            tx.run("UPDATE memory_blocks SET audience = ? WHERE audience = 'owner'", (for_all,))
+            tx.run("UPDATE memory_blocks SET audience = ? WHERE audience = 'owner'", (there.audience,))
             tx.run("UPDATE group_members SET agent_id = (SELECT id FROM agents ORDER BY rowid DESC LIMIT 1)")
 
         await service.write(answered_by_the_newest)
-        await service.heard(said("what of the ferry?", 1, HALL, BOB), said("and now?", 2, HALL, BOB))
+        await service.heard(said("what of the ferry?", 1, there, BOB), said("and now?", 2, there, BOB))
     for request in model.requests:
         assert require_sound(request, {BOB.id})[:1] == [BOB.id]
     assert "Olga" in str(model.requests), "what was imported is read"
