@@ -203,8 +203,7 @@ class Broker:
         if source:
             if person == PERSON:
                 return person_called(rows, person, request.hearers) or _("the owner")
-            handle = self._handles.get(person, "") or person_called(rows, person, request.hearers)
-            return cards.person_name(person, source, handle)
+            return cards.person_name(person, source, self._handles.get(person, ""))
         if person == request.person:
             return "the person you are talking to"
         return "the owner" if person in self.terms.people.owner else "an admin"

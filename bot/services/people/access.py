@@ -382,9 +382,8 @@ def _card(unknown: UnknownPerson, source: str) -> str:
     """Who asks, and from where. Names are foreign text: on one line, without markup."""
     stranger, markup = unknown.speaker, Markdown()
     wants = _("**{who}** wants to talk to me.", who=markup.text(stranger.name))
-    handle = f"`{stranger.username.replace('`', '')}`" if stranger.username else ""
-    account = person_name(stranger.id, source, handle)
-    account = _("Account: {account}", account=account if handle in account else f"{account} ({handle})")
+    account = _("Account: {account}", account=person_name(stranger.id, source))
+    account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
     shared = ", ".join(map(markup.text, unknown.servers[:_SERVERS])) or _("no server with me")
     where = _("Where: a direct message; shares {servers}", servers=shared)
     note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")

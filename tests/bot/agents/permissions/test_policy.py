@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions import policy
+from bot.agents.permissions.cards import person_name
 from bot.agents.permissions.policy import Action, Approver, Caution, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue.turns import Turn
@@ -136,3 +137,10 @@ def test_a_person_is_all_accounts_that_are_linked_and_the_owner_all_that_are_con
         assert people.selves(each)[0] == each
         assert set(people.selves(each)) == {bob, terminal, OWNER_ID}
     assert policy.rank_of(people, Approver(bob)) is Rank.PERSON, "a link gives no rights"
+
+
+def test_who_decided_is_named_by_handle_and_on_discord_by_a_mention() -> None:
+    eve = PersonId("bluesky:did:plc:eve")
+    assert person_name(eve, "discord", "@eve.example") == "@eve.example"
+    assert person_name(eve, "discord") == eve, "whose handle is not known"
+    assert person_name(ANN, "discord", "@ann") == "<@3>"
