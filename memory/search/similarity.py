@@ -3,7 +3,7 @@
 import importlib
 from collections.abc import Mapping, Sequence
 from math import log, sqrt
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -152,12 +152,9 @@ MOST_WORDS = 32
 SIMILAR = 0.45
 """The most that a word of the message itself counts: whether it is the same word is counted elsewhere."""
 
-Window: TypeAlias = Sequence[int]
-"""The numbers of rows that are read together."""
-
 
 def interact(
-    asked: Sequence[bytes], told: Mapping[int, bytes], windows: Mapping[int, Sequence[Window]]
+    asked: Sequence[bytes], told: Mapping[int, bytes], windows: Mapping[int, Sequence[Sequence[int]]]
 ) -> dict[int, tuple[float, ...]]:
     """For each row and each of its windows: the mean, over the question's words, of the nearest word in the window.
 
