@@ -196,9 +196,9 @@ def shown(trigger: Trigger, now: datetime, zone: str) -> str:
 def _iso(text: str, zone: tzinfo) -> DateTrigger:
     try:
         moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{_MORNING:02}:00")
-    except ValueError:
+        return DateTrigger(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
+    except (ValueError, OverflowError):  # also one that has no time in UTC
         raise Refused("The day or time {text} does not exist.", text=text) from None
-    return DateTrigger(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
 
 
 def _without(text: str, found: re.Match[str]) -> str:

@@ -188,7 +188,7 @@ class Parser(Struct, frozen=True):
             case "list":
                 return Intent(act, name=rest, number=next((int(each[4:]) for each in groups), 0))
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
-                said = what if act == "event" else " ".join(groups.values())
+                said = what if act == "event" else " ".join(groups.values()).strip()
                 return self._timed(act, said, sentence)
             case "at":
                 text = groups.get("for", "").strip(_ASKED) or self.language.say(rest)
@@ -229,9 +229,8 @@ class Parser(Struct, frozen=True):
             return Intent("ask", sentence)
         said = sentence.strip(_TRAILING)
         lasting = len(sentence) <= _LONGEST_UNASKED and not language.search("passing", sentence)
-        if lasting and any(
-            language.begins("lasting", language.rewrite("order", part)) for part in clauses(said, language)
-        ):
+        ordered = (language.rewrite("order", part) for part in clauses(said, language))
+        if lasting and any(language.begins("lasting", part) for part in ordered):
             return Intent("note", said)
         if found := language.begins("need", sentence):
             return Intent("say", found["what"].strip(_TRAILING), "offer_task")
@@ -246,11 +245,12 @@ class Parser(Struct, frozen=True):
                 days = days or [today + relativedelta(**change) for change in language.data["spans"][name]]
                 rest = f"{rest[: found.start()]} {rest[found.end() :]}"
         time = self._find_time(rest)
-        if time and time.dated and isinstance(time.trigger, DateTrigger):
-            rest, day = time.rest, time.trigger.when.astimezone(self.now.tzinfo).date()
-            while day > today:  # a day without a year is the last one
-                day -= relativedelta(years=1)
-            days = days or [day, day]
+        with suppress(OverflowError):  # a day that has no time here
+            if time and time.dated and isinstance(time.trigger, DateTrigger):
+                rest, day = time.rest, time.trigger.when.astimezone(self.now.tzinfo).date()
+                while day > today and str(day.year) not in sentence:  # without a year it is the last one
+                    day -= relativedelta(years=1)
+                days = days or [day, day]
         topic = " ".join(word for word in language.content_words(rest) if word not in language.words("filler"))
         if not days and topic:
             return None
