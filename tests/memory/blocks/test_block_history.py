@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import Author, Block, BlockType, Permission, append_block, replace_in_block, write_block
-from memory.blocks.changes import ChangeKind, Splice, Writer, person_writer
+from memory.blocks.changes import SYSTEM, ChangeKind, Splice, Writer, person_writer
 from memory.blocks.containers import make
 from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
@@ -93,6 +93,20 @@ def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> No
     write_block(tx, author(MIA), "notes", "zzz")
     with pytest.raises(Refused, match="nothing of yours is left to undo here: others have changed what your change 6"):
         undo(by_agent(tx, author(), "notes"), AGENT)
+
+
+def test_a_word_comes_back_behind_what_others_wrote_before_its_successor(tx: Tx) -> None:
+    made(tx, "a tea b")
+    replace_in_block(tx, author(), "notes", "tea", "coffee")
+    replace_in_block(tx, author(MIA), "notes", "coffee", "hot coffee")
+    assert undo(by_agent(tx, author(), "notes"), AGENT).block.content == "a hot tea b"
+
+
+def test_a_word_before_which_only_the_space_changed_stays_its_writers(tx: Tx) -> None:
+    block = made(tx, "Ana likes tea.")
+    write_block(tx, author(MIA), "notes", "Ana likes\ntea.")
+    blamed = [(each.text, each.change and each.change.writer) for each in blame(block_history(tx, block.id))]
+    assert blamed == [("Ana likes", SYSTEM), ("\n", MIA), ("tea.", SYSTEM)]
 
 
 def test_what_was_undone_is_done_again_beside_what_others_wrote_there(tx: Tx) -> None:
