@@ -102,6 +102,16 @@ def test_a_word_comes_back_behind_what_others_wrote_before_its_successor(tx: Tx)
     assert undo(by_agent(tx, author(), "notes"), AGENT).block.content == "a hot tea b"
 
 
+def test_of_the_same_words_that_were_removed_the_last_come_back(tx: Tx) -> None:
+    block = made(tx, "a b")
+    for who in (AGENT, MIA):
+        write_block(tx, author(who), "notes", "a tea b")
+        write_block(tx, author(JOB), "notes", "a b")
+    undo(by_agent(tx, author(JOB), "notes"), JOB)
+    blamed = [each.change and each.change.writer for each in blame(block_history(tx, block.id))]
+    assert (content(tx), blamed) == ("a tea b", [SYSTEM, MIA, SYSTEM])
+
+
 def test_a_word_before_which_only_the_space_changed_stays_its_writers(tx: Tx) -> None:
     block = made(tx, "Ana likes tea.")
     write_block(tx, author(MIA), "notes", "Ana likes\ntea.")
