@@ -121,23 +121,12 @@ def excluded_word(post: Post, filters: Filters) -> bool:
     return contains(post.words, filters.exclude_keywords)
 
 
-_OUT = frozenset(
-    {
-        *(
-            "stop",
-            "stop it",
-            "stop this",
-            "opt out",
-            "optout",
-            "opt me out",
-            "unsubscribe",
-            "leave me alone",
-            "go away",
-        ),
-        *("stop replying", "stop replying to me", "stop talking to me", "stop answering me", "do not reply to me"),
-        *("stopp", "hör auf", "aufhören", "abmelden", "lass mich in ruhe", "やめて", "やめてください", "停止"),
-    }
+_WANTS_OUT = (
+    "stop|stop it|stop this|opt out|optout|opt me out|unsubscribe|leave me alone|go away|"
+    "stop replying|stop replying to me|stop talking to me|stop answering me|do not reply to me|"
+    "stopp|hör auf|aufhören|abmelden|lass mich in ruhe|やめて|やめてください|停止"
 )
+_OUT = frozenset(_WANTS_OUT.split("|"))
 _IN = frozenset({"opt in", "optin", "opt me in"})
 _POLITE = frozenset({"please", "pls", "bitte", "now", "thanks"})
 

@@ -30,13 +30,16 @@ class KeptGaps:
     closed: dict[Span, str] = field(default_factory=dict)
     tries: int = 0
     pause: float = 0.05
+    may_read: bool = True
+    """Whether those that are due are told."""
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
         self.open.update(dict.fromkeys(spans, reason))
 
     async def due(self) -> Sequence[Gap]:
         now = datetime.now(UTC)
-        return [Gap(span, reason, self.tries, now, now) for span, reason in self.open.items()]
+        open_now = self.open.items() if self.may_read else ()
+        return [Gap(span, reason, self.tries, now, now) for span, reason in open_now]
 
     async def wait(self) -> float | None:
         return self.pause if self.open else None

@@ -8,14 +8,14 @@ from typing import Any
 import discord
 import pytest
 
-from memory.queue.gaps import Gap, Span
+from memory.queue.gaps import Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id
 from sources.discord.wiring import StoredMessage
 from tests.sources.running import Ear, KeptGaps, connected
 from tests.wire import until
-from tests.wire.discord import GuildChannel, Person
+from tests.wire.discord import GuildChannel, Message, Person
 from tests.wire.discord.server import DiscordServer
 
 
@@ -41,12 +41,23 @@ async def heard_before(ana: Person, general: GuildChannel) -> Ear:
     return ear
 
 
+async def one_missed(server: DiscordServer, ana: Person) -> tuple[GuildChannel, Ear, Message]:
+    """A channel in which one message was heard, and another not."""
+    general = channel(server)
+    return general, await heard_before(ana, general), await ana.say(general, "<@bot> missed")
+
+
+def gap_for(ear: Ear, missed: Message) -> Span:
+    """The gap in which a message is that counts as read."""
+    place = place_id(missed.channel.id)
+    after, ear.cursors[place] = ear.cursors[place], str(missed.id)
+    return Span(place, after, str(missed.id + 1))
+
+
 async def test_a_place_that_was_not_readable_once_is_read_although_somebody_spoke_there(
     server: DiscordServer, ana: Person
 ) -> None:
-    general = channel(server)
-    ear = await heard_before(ana, general)
-    await ana.say(general, "<@bot> missed")
+    general, ear, _ = await one_missed(server, ana)
     fault = server.faults.fail("GET", history(general), 503, times=3)
     ear.gaps.pause = 0.5
     async with connected(server, ear):
@@ -63,10 +74,8 @@ async def test_a_place_that_was_not_readable_once_is_read_although_somebody_spok
 async def test_a_place_that_cannot_be_read_for_good_is_given_up(
     server: DiscordServer, ana: Person, status: int, code: int
 ) -> None:
-    general = channel(server)
-    ear = await heard_before(ana, general)
+    general, ear, _ = await one_missed(server, ana)
     after = ear.cursors[place_id(general.id)]
-    await ana.say(general, "<@bot> missed")
     fault = server.faults.fail("GET", history(general), status, code=code)
     async with connected(server, ear):
         await server.until(lambda: fault.hits > 0, 10)
@@ -77,9 +86,7 @@ async def test_a_place_that_cannot_be_read_for_good_is_given_up(
 
 
 async def test_a_place_without_the_right_to_read_its_history_is_given_up(server: DiscordServer, ana: Person) -> None:
-    general = channel(server)
-    ear = await heard_before(ana, general)
-    await ana.say(general, "<@bot> missed")
+    general, ear, _ = await one_missed(server, ana)
     general.deny(server.bot, "read_message_history")
     async with connected(server, ear):
         await ana.say(general, "<@bot> live")
@@ -90,24 +97,15 @@ async def test_a_place_without_the_right_to_read_its_history_is_given_up(server:
 async def test_a_place_of_which_only_the_id_is_known_at_first_is_read_later(
     server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    general = channel(server)
-    ear = await heard_before(ana, general)
-    missed = await ana.say(general, "<@bot> missed")
-    span = Span(place_id(general.id), ear.cursors[place_id(general.id)], str(missed.id + 1))
-    ear.cursors[place_id(general.id)] = str(missed.id)
-    may_read = asyncio.Event()
-
-    class Later(KeptGaps):
-        async def due(self) -> Sequence[Gap]:
-            return await super().due() if may_read.is_set() else []
-
-    ear.gaps = Later(open={span: "503"})
+    general, ear, missed = await one_missed(server, ana)
+    span = gap_for(ear, missed)
+    ear.gaps = KeptGaps(open={span: "503"}, may_read=False)
     async with connected(server, ear):
         monkeypatch.setattr(discord.Client, "get_channel", lambda _client, _id: None)
         server.faults.fail("GET", f"/channels/{general.id}", 404, times=1)
         await ana.delete(missed)
         await ear.next(lambda heard: heard.kind is Kind.DELETE)
-        may_read.set()
+        ear.gaps.may_read = True
         await until(lambda: ear.gaps.tries or ear.gaps.closed)
     assert (ear.gaps.closed, [*ear.gaps.open]) == ({}, [span])
 
@@ -137,11 +135,6 @@ async def test_more_places_than_are_read_before_what_arrives_are_gaps_until_they
 ) -> None:
     monkeypatch.setattr("sources.discord.catch_up.MAX_FIRST", 2)
     asked: list[PlaceId] = []
-    may_read = asyncio.Event()
-
-    class Later(KeptGaps):
-        async def due(self) -> Sequence[Gap]:
-            return await super().due() if may_read.is_set() else []
 
     class Slow(Ear):
         async def recently_stored(self, place: PlaceId) -> Sequence[StoredMessage]:
@@ -149,7 +142,7 @@ async def test_more_places_than_are_read_before_what_arrives_are_gaps_until_they
             await asyncio.sleep(0.2)
             return await super().recently_stored(place)
 
-    ear, channels = Slow(gaps=Later()), [channel(server, f"room-{number}") for number in range(4)]
+    ear, channels = Slow(gaps=KeptGaps(may_read=False)), [channel(server, f"room-{number}") for number in range(4)]
     for each in channels:
         ear.cursors[place_id(each.id)] = str((await ana.say(each, "<@bot> before")).id)
     fresh = [channel(server, f"new-{number}") for number in range(2)]
@@ -161,7 +154,7 @@ async def test_more_places_than_are_read_before_what_arrives_are_gaps_until_they
         await ear.next(lambda heard: heard.text == "live")
         assert asked == [place_id(each.id) for each in reversed(fresh)], "the newest are read first"
         assert {span.place for span in ear.gaps.open} == {place_id(each.id) for each in channels}
-        may_read.set()
+        ear.gaps.may_read = True
         heard = await ear.wait(7, 20)
         await until(lambda: not ear.gaps.open)
     assert {one.text for one in heard} == {"live", *(each.name for each in (*channels, *fresh))}
@@ -234,12 +227,8 @@ async def test_what_is_read_while_nothing_is_taken_is_read_again(
     server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sources.discord.catch_up.AGAIN_SECONDS", 0.05)
-    general = channel(server)
-    ear = await heard_before(ana, general)
-    missed = await ana.say(general, "<@bot> missed")
-    span = Span(place_id(general.id), ear.cursors[place_id(general.id)], str(missed.id + 1))
-    ear.cursors[place_id(general.id)] = str(missed.id)
-    ear.gaps = KeptGaps(open={span: "503"}, pause=0.1)
+    _, ear, missed = await one_missed(server, ana)
+    ear.gaps = KeptGaps(open={gap_for(ear, missed): "503"}, pause=0.1)
     ear.paused = True
     async with connected(server, ear):
         assert await ear.gaps.due(), "it stays open"
@@ -266,10 +255,8 @@ async def test_an_odd_answer_of_discord_is_no_loss(
             await noted.wait()
             return found
 
-    general = channel(server)
-    ear = await heard_before(ana, general)
+    _, ear, _ = await one_missed(server, ana)
     ear.gaps = Asked()
-    await ana.say(general, "<@bot> missed")
     before, odd = discord.http.HTTPClient.logs_from, iter([True])
 
     def answer(*args: Any, **more: Any) -> Any:
