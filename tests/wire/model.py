@@ -62,7 +62,6 @@ class Answer:
     pace: float = 0
     finish: Finish | None = None
     tokens: Tokens | None = None
-    measured: bool = True  # some servers never report usage
     reasoning: str = ""
 
     @property
@@ -268,8 +267,7 @@ class Writer:
         if answer.calls:
             message["tool_calls"] = [self.call(i, call, call.text) for i, call in enumerate(answer.calls)]
         choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason, "logprobs": None}
-        body = self.head("chat.completion") | {"choices": [choice]}
-        return body | {"usage": usage_of(answer, self.request)} if answer.measured else body
+        return self.head("chat.completion") | {"choices": [choice], "usage": usage_of(answer, self.request)}
 
     def chunk(self, delta: Json, finish: Finish | None = None) -> Json:
         choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
@@ -290,7 +288,7 @@ class Writer:
         yield from self.content(answer)
         yield self.chunk({}, answer.finish_reason)
         options = self.request.body.get("stream_options") or {}
-        if answer.measured and options.get("include_usage"):
+        if options.get("include_usage"):
             usage = {"choices": [], "usage": usage_of(answer, self.request)}
             yield self.head("chat.completion.chunk") | usage
 
@@ -387,7 +385,6 @@ class ModelServer:
         self.base_url = ""
         self.default: Callable[[Request], Reply] = lambda r: Fail(400, message=f"no script for {r.last_user!r}")
         self.requests: list[Request] = []
-        self.unauthorized = 0
         self.pending: deque[Reply] = deque()
         self._arrived = asyncio.Condition()
         self._broken_rule: Exception | None = None
@@ -428,9 +425,7 @@ class ModelServer:
         return self.requests
 
     def _authorized(self, http: web.Request) -> bool:
-        granted = http.headers.get("Authorization") == f"Bearer {self.api_key}"
-        self.unauthorized += not granted
-        return granted
+        return http.headers.get("Authorization") == f"Bearer {self.api_key}"
 
     async def _list_models(self, http: web.Request) -> web.Response:
         if not self._authorized(http):
