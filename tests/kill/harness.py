@@ -138,18 +138,7 @@ class Case:
 
     def __post_init__(self) -> None:
         self.since = self.channel.id
-
-    @property
-    def server(self) -> DiscordServer:
-        return self.ground.server
-
-    @property
-    def model(self) -> ModelServer:
-        return self.ground.model
-
-    @property
-    def direct(self) -> Channel:
-        return self.ground.ana.direct
+        self.server, self.model, self.direct = self.ground.server, self.ground.model, self.ground.ana.direct
 
     async def say(self, text: str, channel: Channel | None = None) -> Message:
         self.said.append(message := await self.ground.ana.say(channel or self.channel, text))

@@ -70,7 +70,7 @@ def break_gateway(t: Live, fault: str) -> None:
             faults.forget_sessions()
             faults.reconnect()
         case ["op", "9"]:
-            faults.invalidate(resumable=False)
+            faults.invalidate()
         case _:
             faults.cut()
 

@@ -61,9 +61,7 @@ def attach(world: World, channel: Channel, body: Json, request: Request, *, kept
     for file in request.files:
         entry = described.get(file.field.removeprefix("files[").removesuffix("]"), {})
         name = entry.get("filename") or file.filename
-        attachment = store(world, channel, Upload(name, file.data))
-        attachment.description = entry.get("description")
-        attachments.append(attachment)
+        attachments.append(store(world, channel, Upload(name, file.data)))
     return attachments
 
 

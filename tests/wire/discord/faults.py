@@ -191,13 +191,12 @@ class Faults:
         """Op 7: ask every connection to come back."""
         self._each(lambda session: _send(session, {"op": 7, "d": None}))
 
-    def invalidate(self, *, resumable: bool = False) -> None:
-        """Op 9: declare every session invalid, for good or resumable."""
+    def invalidate(self) -> None:
+        """Op 9: declare every session invalid for good."""
 
         def tell(session: Session) -> None:
-            _send(session, {"op": 9, "d": resumable})
-            if not resumable:
-                del self._gateway.sessions[session.id]
+            _send(session, {"op": 9, "d": False})
+            del self._gateway.sessions[session.id]
 
         self._each(tell)
 

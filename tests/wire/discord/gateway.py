@@ -7,24 +7,20 @@ import base64
 import importlib
 import json
 import secrets
-import socket as socket_module
-import struct
 import zlib
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeVar
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from tests.wire.discord import message_payloads, payloads
+from tests.wire.discord import payloads
 from tests.wire.discord.messages import Json
-from tests.wire.discord.people import Member
 from tests.wire.discord.world import Event, World
 
 T = TypeVar("T")
 
-Handshake = Literal["good", "reset", "502", "silent", "op 7", "op 9"]
-"""How a new connection is met: as it should be; broken at once; refused over HTTP; without a HELLO; asked to reconnect
-instead of a HELLO; the IDENTIFY answered with an invalid session."""
+Handshake = Literal["good", "502", "silent"]
+"""How a new connection is met: as it should be; refused over HTTP; without a HELLO."""
 
 INTENT_MEMBERS, INTENT_PRESENCES, INTENT_CONTENT = 1 << 1, 1 << 8, 1 << 15
 _PRIVILEGED = {"members": INTENT_MEMBERS, "presences": INTENT_PRESENCES, "message_content": INTENT_CONTENT}
@@ -150,7 +146,6 @@ class Gateway:
         self.refuse_resume = False
         self.handshake: Handshake = "good"
         self.handshakes = 0
-        self.presences: list[Json] = []
         world.publish = self.publish
 
     @property
@@ -168,15 +163,12 @@ class Gateway:
             return payloads.guild_create(event.guild, all_members=everyone)
         if event.message is None or session.intents & INTENT_CONTENT:
             return event.data
-        return message_payloads.blanked(event.data, self.world.own_ids(), direct=event.guild is None)
+        return payloads.blanked(event.data, self.world.own_ids(), direct=event.guild is None)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One websocket from HELLO to its end."""
         self.handshakes += 1
         self.world.changes.notify()
-        if self.handshake == "reset":
-            _reset(request)
-            return web.Response(status=500)
         if self.handshake == "502":
             return web.Response(status=502, text="bad gateway")
         socket = web.WebSocketResponse(autoping=True, timeout=0.5)
@@ -185,9 +177,7 @@ class Gateway:
         connection = Connection(socket, request, compressor(kind) if kind else None)
         self.connections.add(connection)
         writer = asyncio.create_task(connection.write())
-        if self.handshake == "op 7":
-            connection.send({"op": 7, "d": None})
-        elif self.handshake != "silent":
+        if self.handshake != "silent":
             connection.send({"op": 10, "d": {"heartbeat_interval": 41250}})
         try:
             async for message in socket:
@@ -212,21 +202,16 @@ class Gateway:
         handlers: dict[int, Callable[[Connection, Json], None]] = {
             1: self._beat,
             2: self._identify,
-            3: self._presence,
             6: self._resume,
-            8: self._members,
         }
         if handler := handlers.get(packet["op"]):
             handler(connection, packet)
-        elif packet["op"] != 4:
+        elif packet["op"] not in (3, 4):  # presence and voice state are nobody's concern
             connection.close(4001)
         self.world.changes.notify()
 
     def _beat(self, connection: Connection, packet: Json) -> None:
         connection.send({"op": 11})
-
-    def _presence(self, connection: Connection, packet: Json) -> None:
-        self.presences.append(packet["d"])
 
     def _identify(self, connection: Connection, packet: Json) -> None:
         data = packet["d"]
@@ -234,9 +219,6 @@ class Gateway:
             connection.close(code)
             return
         self.identifies += 1
-        if self.handshake == "op 9":
-            connection.send({"op": 9, "d": False})
-            return
         session = Session(data.get("intents", 0))
         session.connection = connection
         self.sessions[session.id] = session
@@ -285,42 +267,6 @@ class Gateway:
             return
         self.resumes += 1
         session.resume(connection, data["seq"])
-
-    def _members(self, connection: Connection, packet: Json) -> None:
-        data = packet["d"]
-        guild = self.world.guilds.get(int(data["guild_id"]))
-        session = next((s for s in self.live if s.connection is connection), None)
-        if guild is None or session is None:
-            return
-        found = _search(list(guild.members.values()), data)
-        chunk: Json = {
-            "guild_id": str(guild.id),
-            "members": [payloads.member(member) for member in found],
-            "chunk_index": 0,
-            "chunk_count": 1,
-            "not_found": [],
-        }
-        if data.get("nonce"):
-            chunk["nonce"] = data["nonce"]
-        session.dispatch("GUILD_MEMBERS_CHUNK", chunk)
-
-
-def _reset(request: web.Request) -> None:
-    """Break the TCP connection with an RST instead of answering."""
-    if request.transport is not None:
-        raw = request.transport.get_extra_info("socket")
-        raw.setsockopt(socket_module.SOL_SOCKET, socket_module.SO_LINGER, struct.pack("ii", 1, 0))
-        request.transport.abort()
-
-
-def _search(members: list[Member], data: Json) -> list[Member]:
-    if data.get("user_ids"):
-        ids = data["user_ids"] if isinstance(data["user_ids"], list) else [data["user_ids"]]
-        wanted = {int(each) for each in ids}
-        return [member for member in members if member.user.id in wanted]
-    query = (data.get("query") or "").lower()
-    found = [m for m in members if m.user.username.lower().startswith(query)]
-    return found[: data.get("limit") or None]
 
 
 def application_flags(world: World) -> int:

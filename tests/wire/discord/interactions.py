@@ -12,7 +12,6 @@ from tests.wire.discord.calls import Request
 from tests.wire.discord.channels import Channel
 from tests.wire.discord.drafts import changed_draft, new_draft
 from tests.wire.discord.errors import refuse
-from tests.wire.discord.message_payloads import message as message_payload
 from tests.wire.discord.messages import (
     COMMAND_ANSWER,
     DEFAULT,
@@ -165,7 +164,7 @@ def _event(world: World, interaction: Interaction) -> Json:
         event |= {"guild_id": str(guild.id), "guild_locale": "en-US"}
         event["guild"] = {"id": str(guild.id), "locale": "en-US", "features": []}
     if interaction.source is not None:
-        event["message"] = message_payload(interaction.source, world.bot)
+        event["message"] = payloads.message(interaction.source, world.bot)
     return event
 
 
@@ -217,7 +216,7 @@ def _callback(world: World, interaction: Interaction, resource: Json) -> Json:
         about["response_message_loading"] = message.loading
         about["response_message_ephemeral"] = message.ephemeral
     if message is not None and resource["type"] in (4, 7):
-        resource["message"] = message_payload(message, world.bot)
+        resource["message"] = payloads.message(message, world.bot)
         return {"interaction": about, "resource": resource}
     return {"interaction": about}
 

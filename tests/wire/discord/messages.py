@@ -44,7 +44,6 @@ class Attachment:
     data: bytes
     url: str
     content_type: str | None = None
-    description: str | None = None
     delay: float = 0.0
     status: int = 200
     size: int = 0
@@ -59,7 +58,6 @@ class Webhook:
     name: str
     channel: Channel
     creator: User
-    application_id: int | None
 
 
 @dataclass

@@ -1,17 +1,18 @@
-"""People, guilds and channels as Discord writes them in JSON."""
+"""People, guilds, channels and messages as Discord writes them in JSON, and what of them needs the content intent."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.wire.discord.messages import Json
+from tests.wire.discord.messages import REPLY, THREAD_STARTER, Attachment, Json, Message
 from tests.wire.discord.people import Member, Role, User
 
 if TYPE_CHECKING:
     from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel, Overwrite, Thread
     from tests.wire.discord.guild import Guild
     from tests.wire.discord.messages import Webhook
+    from tests.wire.discord.world import World
 
 
 def user(user: User) -> Json:
@@ -209,9 +210,9 @@ def guild_create(of: Guild, *, all_members: bool) -> Json:
     }
 
 
-def webhook(webhook: Webhook, base_url: str) -> Json:
+def webhook(webhook: Webhook, world: World) -> Json:
     return {
-        "application_id": str(webhook.application_id) if webhook.application_id else None,
+        "application_id": str(world.application_id),
         "avatar": None,
         "channel_id": str(webhook.channel.id),
         "guild_id": str(webhook.channel.guild.id) if webhook.channel.guild else None,
@@ -220,5 +221,120 @@ def webhook(webhook: Webhook, base_url: str) -> Json:
         "type": 1,
         "user": user(webhook.creator),
         "token": webhook.token,
-        "url": f"{base_url}/webhooks/{webhook.id}/{webhook.token}",
+        "url": f"{world.rest_url}/webhooks/{webhook.id}/{webhook.token}",
     }
+
+
+# ------------------------------------------------------------------ messages
+
+
+def message(of: Message, viewer: User, *, nonce: bool = False) -> Json:
+    """The whole message; the nonce only where the sender gets it echoed."""
+    data = _basic(of)
+    data |= _reference(of)
+    if of.thread is not None:
+        data["thread"] = of.thread.payload()
+    if nonce and of.nonce is not None:
+        data["nonce"] = of.nonce
+    return data
+
+
+def dispatched(of: Message, viewer: User) -> Json:
+    """The message as MESSAGE_CREATE and MESSAGE_UPDATE carry it."""
+    data = message(of, viewer, nonce=of.edited is None and of.author is viewer)
+    data["channel_type"] = of.channel.kind
+    guild = of.channel.guild
+    if guild is None:
+        return data
+    data["guild_id"] = str(guild.id)
+    for mentioned in data["mentions"]:
+        if known := guild.members.get(int(mentioned["id"])):
+            mentioned["member"] = member(known, with_user=False)
+    if of.webhook is None and (known := guild.members.get(of.author.id)):
+        data["member"] = member(known, with_user=False)
+    return data
+
+
+def _basic(of: Message) -> Json:
+    data: Json = {
+        "type": of.kind,
+        "content": of.content,
+        "mentions": [user(each) for each in of.mentions],
+        "mention_roles": [str(role) for role in of.mention_roles],
+        "attachments": [attachment(a) for a in of.attachments],
+        "embeds": of.embeds,
+        "timestamp": of.created.isoformat(),
+        "edited_timestamp": of.edited.isoformat() if of.edited else None,
+        "flags": of.flags,
+        "components": of.components,
+        "id": str(of.id),
+        "channel_id": str(of.channel.id),
+        "author": user(of.author),
+        "pinned": False,
+        "mention_everyone": of.mention_everyone,
+        "tts": False,
+    }
+    if of.webhook is not None:
+        data["webhook_id"] = str(of.webhook.id)
+        data["author"] |= {"id": str(of.webhook.id), "discriminator": "0000", "bot": True}
+    if of.interaction is not None:
+        data["interaction_metadata"] = of.interaction
+        data["webhook_id"] = data["application_id"] = str(of.channel.world.application_id)
+    return data
+
+
+def _reference(of: Message) -> Json:
+    if of.points_to is not None:
+        return {"message_reference": {"type": 0, "channel_id": str(of.points_to.id), **_guild_id(of)}}
+    target = of.reply_to
+    if target is None:
+        return {}
+    data: Json = {
+        "message_reference": {
+            "type": 0,
+            "channel_id": str(target.channel.id),
+            "message_id": str(target.id),
+            **_guild_id(of),
+        }
+    }
+    if of.kind in (REPLY, THREAD_STARTER):
+        data["referenced_message"] = None if target.deleted else _basic(target)
+    return data
+
+
+def _guild_id(of: Message) -> dict[str, str]:
+    return {"guild_id": str(of.channel.guild.id)} if of.channel.guild else {}
+
+
+def attachment(of: Attachment) -> Json:
+    data: Json = {
+        "id": str(of.id),
+        "filename": of.filename,
+        "size": of.size,
+        "url": of.url,
+        "proxy_url": of.url,
+    }
+    if of.content_type:
+        data["content_type"] = of.content_type
+    return data
+
+
+def emoji(text: str) -> Json:
+    """An emoji as the path of a reaction names it: a character, or name:id."""
+    name, _, number = text.partition(":")
+    return {"id": number, "name": name} if number else {"id": None, "name": text}
+
+
+def blanked(data: Json, own: set[str], *, direct: bool) -> Json:
+    """The payload for a bot without the message content intent: empty unless it concerns the bot.
+
+    `own` holds the ids of the bot and of its webhooks.
+    """
+    result = dict(data)
+    if isinstance(nested := data.get("referenced_message"), dict):
+        result["referenced_message"] = blanked(nested, own, direct=direct)
+    mentioned = any(each["id"] in own for each in data["mentions"])
+    if not (direct or mentioned or data["author"]["id"] in own):
+        empty: dict[str, Any] = {"content": "", "embeds": [], "attachments": [], "components": []}
+        result |= empty
+    return result

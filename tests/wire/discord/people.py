@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -22,10 +21,6 @@ class User:
     @property
     def mention(self) -> str:
         return f"<@{self.id}>"
-
-    @property
-    def shown_name(self) -> str:
-        return self.global_name or self.username
 
 
 @dataclass(eq=False)
@@ -63,9 +58,6 @@ class Snowflakes:
     def __init__(self) -> None:
         self._last = 0
         self._away = timedelta()
-
-    def __iter__(self) -> Iterator[int]:
-        return self
 
     def move(self, away: timedelta) -> None:
         """Let what is made from here on be so far from now, as its id tells."""

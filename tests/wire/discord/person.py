@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.wire import PATIENCE
-from tests.wire.discord import interactions, posting, threads, using
+from tests.wire.discord import interactions, posting, using
 from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel, Thread
 from tests.wire.discord.drafts import store
 from tests.wire.discord.errors import refuse
@@ -95,12 +95,12 @@ class Person(User):
     async def thread(self, place: Message | GuildChannel, name: str, *, private: bool = False) -> Thread:
         """Open a thread on a message, or below a channel."""
         if isinstance(place, Message):
-            return threads.from_message(self.world, place, self, name)
-        return threads.without_message(self.world, place, self, name, private=private)
+            return posting.thread_on(self.world, place, self, name)
+        return posting.thread_below(self.world, place, self, name, private=private)
 
     async def post(self, forum: GuildChannel, title: str, content: str) -> tuple[Thread, Message]:
         draft = Draft(content=content.replace("<@bot>", self.world.bot.mention))
-        return threads.forum_post(self.world, forum, self, title, draft)
+        return posting.forum_post(self.world, forum, self, title, draft)
 
     async def command(
         self,
@@ -112,7 +112,7 @@ class Person(User):
     ) -> Answered:
         """Use a slash command ("memory show") and wait until its answer is there for good.
 
-        Options may be persons, roles, channels or uploads. Without a channel it is the direct one.
+        Options may be persons, roles or channels. Without a channel it is the direct one.
         """
         place = channel or self.direct
         await self._offered()

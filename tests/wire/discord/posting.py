@@ -1,4 +1,4 @@
-"""Making, changing and removing messages: one set of rules for the bot, its webhooks and persons."""
+"""Making, changing and removing messages and threads: one set of rules for the bot, its webhooks and persons."""
 
 from __future__ import annotations
 
@@ -6,14 +6,26 @@ import re
 from datetime import UTC, datetime
 from typing import Literal
 
-from tests.wire.discord import message_payloads, payloads
-from tests.wire.discord.channels import FORUM, Channel, DirectChannel, Thread, Typing
+from tests.wire.discord import payloads
+from tests.wire.discord.channels import (
+    FORUM,
+    PRIVATE_THREAD,
+    PUBLIC_THREAD,
+    Channel,
+    DirectChannel,
+    GuildChannel,
+    Thread,
+    Typing,
+)
 from tests.wire.discord.errors import invalid, refuse, too_long
 from tests.wire.discord.messages import (
     COMPONENTS_V2,
     DEFAULT,
+    HAS_THREAD,
     LOADING,
     REPLY,
+    THREAD_CREATED,
+    THREAD_STARTER,
     Draft,
     Json,
     LogEntry,
@@ -147,9 +159,6 @@ def edit(world: World, message: Message, draft: Draft) -> Message:
 
 def delete(world: World, message: Message) -> None:
     message.deleted = True
-    if message.only_for is not None:
-        world.changes.notify()
-        return
     note(message, "delete")
     data = {"id": str(message.id), "channel_id": str(message.channel.id)}
     guild = message.channel.guild
@@ -205,7 +214,7 @@ def _reaction_event(message: Message, user: User, emoji: str) -> Json:
         "user_id": str(user.id),
         "channel_id": str(message.channel.id),
         "message_id": str(message.id),
-        "emoji": message_payloads.emoji(emoji),
+        "emoji": payloads.emoji(emoji),
         "type": 0,
         "burst": False,
     }
@@ -252,3 +261,60 @@ def _join_by_talking(thread: Thread, message: Message) -> None:
     for user in (message.author, *message.mentions):
         if thread.parent.permissions_of(user):
             thread.add(user)
+
+
+# ------------------------------------------------------------------ threads, by the bot or by a person
+
+
+def thread_on(world: World, message: Message, author: User, name: str) -> Thread:
+    """A public thread hanging on a message; it has the message's id."""
+    parent = message.channel
+    if not isinstance(parent, GuildChannel):
+        raise refuse(50024)
+    require(parent, author, "create_public_threads")
+    if message.thread is not None:
+        raise refuse(160004)
+    thread = Thread(parent, message.id, PUBLIC_THREAD, name, author)
+    message.thread = thread
+    message.flags |= HAS_THREAD
+    _announce_thread(world, thread, author)
+    world.emit_message("MESSAGE_UPDATE", message)
+    starter = Draft(kind=THREAD_STARTER, reply_to=message)
+    publish(world, compose(world, thread, author, starter, from_bot=author is world.bot))
+    return thread
+
+
+def thread_below(world: World, parent: GuildChannel, author: User, name: str, *, private: bool) -> Thread:
+    """A thread below a text channel that hangs on no message."""
+    require(parent, author, "create_private_threads" if private else "create_public_threads")
+    if parent.kind == FORUM:
+        raise refuse(50024)
+    thread = Thread(parent, next(world.ids), PRIVATE_THREAD if private else PUBLIC_THREAD, name, author)
+    _announce_thread(world, thread, author)
+    if not private:
+        draft = Draft(content=name, kind=THREAD_CREATED)
+        note = compose(world, parent, author, draft, from_bot=author is world.bot)
+        note.points_to = thread
+        publish(world, note)
+    return thread
+
+
+def forum_post(world: World, forum: GuildChannel, author: User, name: str, draft: Draft) -> tuple[Thread, Message]:
+    """A post: a thread and its first message, both with the same id."""
+    require(forum, author, "send_messages")
+    if forum.kind != FORUM:
+        raise refuse(50024)
+    check_content(draft)
+    thread = Thread(forum, next(world.ids), PUBLIC_THREAD, name, author)
+    _announce_thread(world, thread, author)
+    message = compose(world, thread, author, draft, from_bot=author is world.bot)
+    message.id = thread.id
+    return thread, publish(world, message)
+
+
+def _announce_thread(world: World, thread: Thread, author: User) -> None:
+    thread.guild.threads.append(thread)
+    data = thread.payload() | {"newly_created": True}
+    if author is world.bot:
+        data["member"] = payloads.thread_member(thread, author)
+    world.emit("THREAD_CREATE", data, thread.guild, thread)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 
-from tests.wire.discord import interactions, message_payloads, payloads, posting, threads
+from tests.wire.discord import interactions, payloads, posting
 from tests.wire.discord.calls import NO_CONTENT, Answer, Reply, Request
-from tests.wire.discord.channels import Channel, GuildChannel, Thread
+from tests.wire.discord.channels import Channel, Thread
 from tests.wire.discord.drafts import changed_draft, new_draft
 from tests.wire.discord.errors import invalid, refuse
 from tests.wire.discord.gateway import application_flags
@@ -103,7 +103,7 @@ def thread_from_message(world: World, request: Request) -> Answer:
     parent = world.find_channel(request.id("channel_id"))
     posting.require(parent, world.bot)
     message = world.find_message(parent, request.id("message_id"))
-    return _created(world, threads.from_message(world, message, world.bot, request.body["name"]))
+    return _created(world, posting.thread_on(world, message, world.bot, request.body["name"]))
 
 
 def _created(world: World, made: Thread) -> Reply:
@@ -115,10 +115,10 @@ def _created(world: World, made: Thread) -> Reply:
 
 def shown(world: World, message: Message, *, nonce: bool = False) -> Json:
     """A message as the bot may see it."""
-    data = message_payloads.message(message, world.bot, nonce=nonce)
+    data = payloads.message(message, world.bot, nonce=nonce)
     if "message_content" in world.settings.granted_privileged:
         return data
-    return message_payloads.blanked(data, world.own_ids(), direct=message.channel.guild is None)
+    return payloads.blanked(data, world.own_ids(), direct=message.channel.guild is None)
 
 
 def _visible(world: World, request: Request) -> Channel:
@@ -193,18 +193,6 @@ def typing(world: World, request: Request) -> Answer:
 # ------------------------------------------------------------------ webhooks, which know no nonce
 
 
-def make(world: World, channel: GuildChannel, creator: User, name: str) -> Webhook:
-    """A new webhook in a channel, within Discord's limits."""
-    _check_name(name)
-    if len([hook for hook in world.webhooks.values() if hook.channel is channel]) >= 15:
-        raise refuse(30007)
-    application = world.application_id if creator is world.bot else None
-    hook = Webhook(next(world.ids), secrets.token_urlsafe(51), name, channel, creator, application)
-    world.webhooks[hook.id] = hook
-    _updated(world, channel)
-    return hook
-
-
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= 80:
         raise invalid("username", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 80 in length.")
@@ -213,29 +201,23 @@ def _check_name(name: str) -> None:
         raise invalid("username", "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{word}"')
 
 
-def _updated(world: World, channel: Channel) -> None:
-    assert channel.guild is not None
-    data = {"guild_id": str(channel.guild.id), "channel_id": str(channel.id)}
-    world.emit("WEBHOOKS_UPDATE", data, channel.guild, channel)
-
-
-def _payload(world: World, hook: Webhook) -> Json:
-    data = payloads.webhook(hook, world.rest_url)
-    if hook.application_id != world.application_id:
-        del data["token"], data["url"]
-    return data
-
-
 def create_webhook(world: World, request: Request) -> Answer:
     channel = world.find_guild_channel(request.id("channel_id"))
     posting.require(channel, world.bot, "manage_webhooks")
-    return _payload(world, make(world, channel, world.bot, request.body["name"]))
+    _check_name(name := request.body["name"])
+    if len([hook for hook in world.webhooks.values() if hook.channel is channel]) >= 15:
+        raise refuse(30007)
+    hook = Webhook(next(world.ids), secrets.token_urlsafe(51), name, channel, world.bot)
+    world.webhooks[hook.id] = hook
+    data = {"guild_id": str(channel.guild.id), "channel_id": str(channel.id)}
+    world.emit("WEBHOOKS_UPDATE", data, channel.guild, channel)
+    return payloads.webhook(hook, world)
 
 
 def webhooks_of(world: World, request: Request) -> Answer:
     channel = world.find_guild_channel(request.id("channel_id"))
     posting.require(channel, world.bot, "manage_webhooks")
-    return [_payload(world, hook) for hook in world.webhooks.values() if hook.channel is channel]
+    return [payloads.webhook(hook, world) for hook in world.webhooks.values() if hook.channel is channel]
 
 
 def _hook(world: World, request: Request) -> Webhook:
@@ -266,8 +248,7 @@ def execute_webhook(world: World, request: Request) -> Answer:
     draft = new_draft(world, place, request.body, request)
     posting.check_content(draft)
     draft.nonce = None
-    ours = hook.application_id == world.application_id
-    message = posting.compose(world, place, speaker, draft, from_bot=ours, webhook=hook)
+    message = posting.compose(world, place, speaker, draft, from_bot=True, webhook=hook)
     posting.publish(world, message)
     return shown(world, message) if request.query.get("wait") in ("true", "1", "True") else NO_CONTENT
 
@@ -356,7 +337,7 @@ def execute(world: World, request: Request) -> Answer:
         return execute_webhook(world, request)
     interaction = interactions.living(world, request.params["webhook_token"])
     message = interactions.follow_up(world, interaction, request)
-    return message_payloads.message(message, world.bot)
+    return payloads.message(message, world.bot)
 
 
 def edit_original(world: World, request: Request) -> Answer:
@@ -365,4 +346,4 @@ def edit_original(world: World, request: Request) -> Answer:
     if found is None or found.deleted:
         raise refuse(10008)
     posting.edit(world, found, changed_draft(world, found, request.body, request))
-    return message_payloads.message(found, world.bot)
+    return payloads.message(found, world.bot)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.wire.discord import interactions, message_payloads, payloads, permissions
+from tests.wire.discord import interactions, payloads, permissions
 from tests.wire.discord.channels import Channel
-from tests.wire.discord.drafts import store
 from tests.wire.discord.interactions import Modal
-from tests.wire.discord.messages import Json, Message, Upload, parts
+from tests.wire.discord.messages import Json, Message, parts
 from tests.wire.discord.people import Role, User
 from tests.wire.discord.world import World
 
@@ -66,7 +65,7 @@ def command_data(
     if any(option["type"] in (1, 2) for option in described.get("options", [])):
         raise Impossible(f"{path!r} is a group, not a command")
     resolved: dict[str, Json] = {}
-    filled = _fill(world, channel, described, options, focused, resolved)
+    filled = _fill(channel, described, options, focused, resolved)
     for step, kind in reversed(_kinds(command, below)):
         filled = [{"name": step, "type": kind, "options": filled}]
     data: Json = {"id": command["id"], "name": name, "type": 1, "options": filled}
@@ -92,7 +91,6 @@ def _kinds(command: Json, below: list[str]) -> list[tuple[str, int]]:
 
 
 def _fill(
-    world: World,
     channel: Channel,
     described: Json,
     options: Mapping[str, Any],
@@ -114,7 +112,7 @@ def _fill(
                 raise Impossible(f"{name!r} suggests nothing")
             entry |= {"value": value, "focused": True}
         else:
-            entry["value"] = _value(world, channel, option, value, resolved)
+            entry["value"] = _value(channel, option, value, resolved)
         filled.append(entry)
     return filled
 
@@ -122,18 +120,13 @@ def _fill(
 _PYTHON: dict[int, tuple[type, ...]] = {3: (str,), 4: (int,), 5: (bool,), 10: (int, float)}
 
 
-def _value(world: World, channel: Channel, option: Json, value: Any, resolved: dict[str, Json]) -> Any:
+def _value(channel: Channel, option: Json, value: Any, resolved: dict[str, Json]) -> Any:
     kind = option["type"]
     if kind in _PYTHON:
         if not isinstance(value, _PYTHON[kind]) or (kind != 5 and isinstance(value, bool)):
             raise Impossible(f"{option['name']!r} takes no {value!r}")
         _check_limits(option, value)
         return value
-    if isinstance(value, Upload):
-        attachment = store(world, channel, value)
-        entry = message_payloads.attachment(attachment) | {"ephemeral": True}
-        resolved.setdefault("attachments", {})[str(attachment.id)] = entry
-        return str(attachment.id)
     resolve(channel, value, resolved)
     return str(value.id)
 
@@ -171,7 +164,7 @@ def menu_data(world: World, user: User, channel: Channel, name: str, target: Mes
     if isinstance(target, Message):
         if not channel.permissions_of(user) or target.deleted:
             raise Impossible("this message is not to be seen")
-        resolved["messages"] = {str(target.id): message_payloads.message(target, world.bot)}
+        resolved["messages"] = {str(target.id): payloads.message(target, world.bot)}
     else:
         resolve(channel, target, resolved)
     kind, number = command["type"], command["id"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from tests.wire.discord import message_payloads
+from tests.wire.discord import payloads
 from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel
 from tests.wire.discord.errors import refuse
 from tests.wire.discord.guild import Guild
@@ -159,15 +159,13 @@ class World:
         """Tell the bot of a message made or changed."""
         guild = message.channel.guild
         if message.channel.permissions_of(self.bot) and message.only_for is None:
-            data = message_payloads.dispatched(message, self.bot)
+            data = payloads.dispatched(message, self.bot)
             self.publish(Event(name, data, guild, message))
         self.changes.notify()
 
     def own_ids(self) -> set[str]:
         """The ids under which the bot speaks."""
-        return {str(self.bot.id)} | {
-            str(hook.id) for hook in self.webhooks.values() if hook.application_id == self.application_id
-        }
+        return {str(number) for number in (self.bot.id, *self.webhooks)}
 
     def recall_nonce(self, author: User, channel: Channel, nonce: str) -> Message | None:
         """The message already made with this nonce, as long as the window lasts."""
