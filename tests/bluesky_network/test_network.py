@@ -12,8 +12,7 @@ import pytest
 from tests.bluesky_network.people import POSTS, Human, Refused
 from tests.bluesky_network.stage import Stage
 from tests.processes import START_SECONDS
-from tests.service.approvals.approvals import QUESTION
-from tests.service.live_service import NO_MERGING, live_service
+from tests.service.live_service import NO_MERGING, QUESTION, live_service
 from tests.wire.model import Answer, Call, Calls
 
 _DOT = base64.b64decode(

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.service.approvals.approvals import asking_service, started, unscripted
-from tests.service.live_service import NO_MERGING, Live, live_service
+from tests.service.live_service import NO_MERGING, Live, asking_service, live_service, started, unscripted
 
 IMPATIENT = "[model]\ntimeout_seconds = 4\nstall_seconds = 3\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import as_seen, refused, rows, started
-from tests.service.live_service import Live, live_service, until
-from tests.service.memory.test_privacy import holding
+from tests.service.live_service import Live, as_seen, live_service, refused, started, until
 from tests.wire.discord import Message, Person
 
 CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
@@ -39,10 +37,6 @@ async def heard_elsewhere(t: Live) -> None:
     await t.talk(t.olga, t.olga.direct, "are you there?", "Yes, Olga.")
 
 
-def stored(t: Live, word: str) -> list[str]:
-    return holding(t, word)
-
-
 async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> None:
     code = await told(t, t.ana)
     await t.ana.dm(f"hello? {SECRET} again")
@@ -50,7 +44,7 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     await heard_elsewhere(t)
     assert len(t.ana.direct.from_bot) == 1, "one message, however much they write"
     assert [request for request in t.model.requests if SECRET in json.dumps(request.body)] == []
-    assert stored(t, SECRET) == [], "nothing of what a stranger wrote is in any file"
+    assert t.holding(SECRET) == [], "nothing of what a stranger wrote is in any file"
     assert len(t.model.requests) == 1, "and no model was asked for her"
 
     listed = await t.olga.command("owner pair list")
@@ -67,7 +61,7 @@ async def test_a_stranger_is_told_a_code_once_and_is_let_in_by_it(t: Live) -> No
     assert (await t.olga.command("owner pair list")).text == "There are no pairing requests."
 
     await t.talk(t.ana, t.ana.direct, "hello", "Hello Ana.")
-    assert rows(t, "SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
+    assert t.rows("SELECT trust FROM messages WHERE role = 'user' AND content = 'hello'") == [(2,)]
     assert SECRET not in json.dumps([request.body for request in t.model.requests])
 
 
@@ -102,7 +96,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     await until(lambda: shown.text == f"✅ <@{bea.id}> may talk to me.", what="what was decided last")
     await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"})
     refused(await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"}), "have no open request")
-    said = rows(t, "SELECT content FROM outbox WHERE key GLOB 'pairing/*' ORDER BY id DESC LIMIT 1")
+    said = t.rows("SELECT content FROM outbox WHERE key GLOB 'pairing/*' ORDER BY id DESC LIMIT 1")
     await until(lambda: shown.text == f"The decision about <@{bea.id}> is undone.", what="that nothing is decided")
     assert said == [(shown.text,)]
     flat = await card_of(t, eve)
@@ -145,7 +139,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     await t.ana.say(t.general, f"<@bot> let me in, {SECRET}")
     await heard_elsewhere(t)
     assert (t.ana.direct.from_bot, t.general.from_bot) == ([], [])
-    assert stored(t, SECRET) == []
+    assert t.holding(SECRET) == []
     for name, given in (("help", None), ("search", {"text": "tea"}), ("my link start", None)):
         refused(await t.ana.command(name, given), "You are blocked here. Only `/privacy` works for you")
     refused(await t.ana.command("memory list", None, t.general), "You are blocked here")

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import QUESTION, final
 from tests.service.bluesky import Skies, skies
-from tests.service.live_service import NO_MERGING, live_service, until
+from tests.service.live_service import NO_MERGING, QUESTION, live_service, until
 from tests.wire.bluesky import BlueskyServer, Post
 from tests.wire.model import Answer, Call, Calls, Fail, Slow
 
@@ -374,7 +373,7 @@ async def test_what_a_stranger_on_bluesky_wants_is_asked_of_the_owner_on_discord
         card = await t.olga.direct.wait_for_bot(lambda m: QUESTION in m.text and "repost" in m.text)
         await t.olga.press(card, "Allow once")
         await until(lambda: any(key[0] == "app.bsky.feed.repost" for key in bot.records))
-        await final(t, card)
+        await t.final(card)
         last = await sky.wait_for_post(bot, 1)
         await t.service.stop()
 

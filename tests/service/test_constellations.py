@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.service.approvals.approvals import ASKS_FIRST, WAITS, final, keep
-from tests.service.live_service import Live, live_service
+from tests.service.live_service import ASKS_FIRST, WAITS, Live, keep, live_service
 from tests.wire.discord import GuildChannel
 from tests.wire.model import Answer, Calls, text_of
 
@@ -71,7 +70,7 @@ async def test_a_button_in_the_owners_messages_answers_the_constellation_that_as
         card = await t.olga.direct.wait_for_bot(lambda m: "The boat leaks." in m.text)
         await t.olga.press(card, "Allow once")
         await made.deck.wait_for_bot(lambda m: m.text == "It is kept now.")
-        assert "llowed once" in await final(t, card)
+        assert "llowed once" in await t.final(card)
         found = await made.run("search", "leaks", "--domain", "archival_memory", "--constellation", "boat")
         assert [hit["text"] for hit in found["hits"]] == ["The boat leaks."]
         assert (await made.run("search", "leaks", "--domain", "archival_memory"))["hits"] == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.service.approvals.approvals import refused, started
+from tests.service.live_service import refused, started
 from tests.wire.model import Answer, Call, Calls
 
 AGENTS = """

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import (
+from tests.service.live_service import (
     DONE,
+    Live,
     asking_service,
-    finished,
+    first_of,
     keep,
+    live_service,
+    one_day,
     refused,
-    rows,
     started,
-    times_kept,
-    waiting,
+    until,
 )
-from tests.service.live_service import Live, first_of, live_service, one_day, until
 from tests.wire.discord.using import Impossible
 from tests.wire.model import Answer, Calls
 
@@ -34,7 +34,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
     by_day = (await t.olga.command("admin cost", {"by": "day", "days": 2})).text
     assert re.search(r"- \w{3} \d+, \d{4}: 3 calls", by_day)
     (bill,) = await t.service.data("cost")
-    tokens = rows(t, "SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
+    tokens = t.rows("SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
     assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
     assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
     wrong = "'moon' is not available. Choose one of agent, model, purpose, day"
@@ -69,17 +69,17 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         assert "recall (operation='insert'), until <t:" in given.text
         t.model.script(Calls(keep(content)), Answer("At once."))
         assert (await t.ask(t.ana, here, "<@bot> keep this")).text == "At once."
-        assert times_kept(t, content) == 1
-        card = await waiting(t, t.ana, private, content, DONE)
+        assert t.times_kept(content) == 1
+        card = await t.waiting(t.ana, private, content, DONE)
         await t.olga.press(card, "Allow once")
-        await finished(t, card, private)
+        await t.finished(card, private)
 
         (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "")
         await t.olga.command("admin permits revoke", {"permit": choice.value})
-        card = await waiting(t, t.ana, here, content, "No.")
+        card = await t.waiting(t.ana, here, content, "No.")
         await t.olga.press(card, "Deny")
-        await finished(t, card, here, "No.")
-        record = rows(t, "SELECT event FROM permission_audit WHERE grant_id = ? ORDER BY id", choice.value)
+        await t.finished(card, here, "No.")
+        record = t.rows("SELECT event FROM permission_audit WHERE grant_id = ? ORDER BY id", choice.value)
         assert record == [("granted",), ("used",), ("revoked",)]
 
 
@@ -99,7 +99,7 @@ async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_mess
         content = "The heron is here."
         t.model.script(Calls(keep(content)), Answer("At once."))
         assert (await t.ask(t.ana, t.general, "<@bot> keep this")).text == "At once."
-        assert times_kept(t, content) == 1
+        assert t.times_kept(content) == 1
 
 
 FILE = '[[budgets.limits]]\nsubject = "person"\ntokens = 1000000\n'
@@ -145,9 +145,9 @@ async def test_a_crash_between_reserving_and_settling_leaves_no_reservation(tmp_
         async with t.service.dying(fault):
             await t.ana.say(t.general, "<@bot> hello")
         if fault != "turn.answer:after":
-            assert rows(t, "SELECT count(*) FROM budget_reservations") == [(1,)]
+            assert t.rows("SELECT count(*) FROM budget_reservations") == [(1,)]
         await t.service.start()
         await until(lambda: any(post.text == "Here." for post in t.general.from_bot), what="the answer")
         await t.service.stop()
-        assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
-        assert rows(t, "SELECT count(*) FROM model_usage") == [(1,)]
+        assert t.rows("SELECT count(*) FROM budget_reservations") == [(0,)]
+        assert t.rows("SELECT count(*) FROM model_usage") == [(1,)]

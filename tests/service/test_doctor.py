@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from tests.processes import START_SECONDS
-from tests.service.approvals.approvals import started
-from tests.service.live_service import NO_MERGING, Live, live_service
+from tests.service.live_service import NO_MERGING, Live, live_service, started
 from tests.wire.model import UNAUTHORIZED, Answer
 
 FULL = """

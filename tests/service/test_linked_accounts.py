@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import refused, rows
-from tests.service.live_service import Live, live_service
-from tests.service.memory.test_privacy import holding
+from tests.service.live_service import Live, live_service, refused
 from tests.service.test_access import CODE
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Call, Calls
@@ -56,9 +54,9 @@ async def test_linked_accounts_know_in_direct_messages_what_each_was_told(t: Liv
     assert not await found(t, anna, t.general), "never where others read"
     assert not await found(t, bea, bea.direct), "nor anybody else"
     assert not await found(t, t.olga, t.olga.direct), "nor the owner"
-    (entry,) = rows(t, "SELECT audience FROM archival_entries")
+    (entry,) = t.rows("SELECT audience FROM archival_entries")
     assert entry == (f"person:discord:{t.ana.id}",), "rows stay under the account that said them"
-    assert f"person:discord:{t.ana.id}" in str(rows(t, "SELECT within FROM places"))
+    assert f"person:discord:{t.ana.id}" in str(t.rows("SELECT within FROM places"))
     searched = await anna.command("search", {"text": SECRET})
     assert SECRET in searched.text
     assert SECRET not in (await bea.command("search", {"text": SECRET})).text
@@ -75,11 +73,11 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
             await linked(t.ana, anna)
             t.model.script(Answer("Hello Anna."))
             await t.ask(anna, anna.direct, "hello")  # her place knows of it now
-            assert "person:" in str(rows(t, "SELECT within FROM places"))
+            assert "person:" in str(t.rows("SELECT within FROM places"))
             doing(t.ana.command("my link remove"))
-        assert "person:" in str(rows(t, "SELECT within FROM places"))
+        assert "person:" in str(t.rows("SELECT within FROM places"))
         await t.service.start()
-        assert "person:" not in str(rows(t, "SELECT within FROM places"))
+        assert "person:" not in str(t.rows("SELECT within FROM places"))
         assert not await found(t, anna, anna.direct)
         assert SECRET not in (await anna.command("search", {"text": SECRET})).text
         refused(await t.ana.command("my link remove"), "not linked with another one")
@@ -129,7 +127,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     erased = await anna.press(question, "Yes, do it")
     assert erased.text.count("Erased on") == 2
     assert "LEFT" not in erased.text
-    assert (holding(t, SECRET), holding(t, "Gertrude")) == ([], [])
+    assert (t.holding(SECRET), t.holding("Gertrude")) == ([], [])
     assert "You have no linked accounts" in (await anna.command("my link list")).text
     assert (await t.service.data("privacy", "see", f"discord:{t.ana.id}"))["persons"] == [f"discord:{t.ana.id}"]
 
@@ -144,6 +142,6 @@ async def test_an_erasure_of_two_accounts_that_dies_is_ended_for_both(tmp_path: 
             await linked(t.ana, anna)
             question = (await anna.command("privacy erase")).shown
             doing(anna.press(question, "Yes, do it"))
-        assert holding(t, SECRET)
+        assert t.holding(SECRET)
         await t.service.start()
-        assert holding(t, SECRET) == []
+        assert t.holding(SECRET) == []

@@ -8,19 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.stage import KEY, Small
-from tests.service.approvals.approvals import (
+from tests.service.live_service import (
     LABELS,
+    NO_MERGING,
     WAITS,
-    card_of,
-    check_requests,
-    final,
-    finished,
+    Live,
+    first_of,
     labels,
-    record_of,
-    request_of,
-    status_of,
+    live_service,
+    until,
 )
-from tests.service.live_service import NO_MERGING, Live, files_holding, first_of, live_service, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Call, Calls
 
@@ -39,7 +36,7 @@ async def weather_town(folder: Path, small: Small) -> AsyncIterator[Live]:
         yield made
         process = small.process
         await made.service.stop()
-        check_requests(made)
+        made.check_requests()
         await until(lambda: not alive(process), what="the server's end")
 
 
@@ -56,7 +53,7 @@ async def waiting(t: Live, *then: str) -> Message:
     """Ana asks for the weather; gives the card."""
     t.model.script(Calls(Call("weather_forecast", {"town": "Linz"})), Answer(WAITS), *map(Answer, then))
     assert (await t.ask(t.ana, t.general, "<@bot> how is the weather?")).text == WAITS
-    return await card_of(t, "Linz")
+    return await t.card_of("Linz")
 
 
 @pytest.fixture
@@ -73,19 +70,19 @@ async def test_a_yes_on_the_card_leads_to_one_call_and_the_answer(tmp_path: Path
         assert "goes to the MCP server weather" in card.text
         assert small.called == []
         await t.olga.press(card, "Allow once")
-        await finished(t, card, t.general, DONE)
+        await t.finished(card, t.general, DONE)
         assert [call["arguments"] for call in small.called] == [{"town": "Linz"}]
         assert small.called[0]["secret"] == KEY
-        request = request_of(t, "Linz")
-        assert status_of(t, request) == "used"
-        assert record_of(t, request) == ["asked", "answered", "used"]
+        request = t.request_of("Linz")
+        assert t.status_of(request) == "used"
+        assert t.record_of(request) == ["asked", "answered", "used"]
         assert "the MCP server weather" in t.model.requests[-1].results[-1]
 
         assert (await t.service.data("status"))["mcp"] == {"weather": "connected, 1 tool"}
         shown = await t.olga.command("admin status", {})
         assert "MCP server weather: connected, 1 tool" in shown.text
         assert KEY not in t.service.text
-        assert files_holding(t.service.home, KEY) == []
+        assert t.holding(KEY) == []
 
 
 @pytest.mark.parametrize(
@@ -109,10 +106,10 @@ async def test_killed_between_the_yes_and_the_answer_it_runs_at_most_once(
             doing(t.olga.press(card, "Allow once"))
         await until(lambda: not alive(process), what="the server's end")
         await t.service.start()
-        await finished(t, card, t.general, DONE)
+        await t.finished(card, t.general, DONE)
         assert len(small.called) == calls
         assert told in t.model.requests[-1].results[-1]
-        assert "Allowed once" in await final(t, card)
+        assert "Allowed once" in await t.final(card)
 
 
 async def test_one_that_cannot_be_started_stops_nothing_and_is_reported(tmp_path: Path, small: Small) -> None:

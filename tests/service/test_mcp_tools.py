@@ -13,8 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
 from tests.processes import ROOT
-from tests.service.approvals.approvals import rows, started
-from tests.service.live_service import NO_MERGING, Live, live_service
+from tests.service.live_service import NO_MERGING, Live, live_service, started
 from tests.wire.model import Answer, Slow
 
 GROUPS = """\
@@ -107,7 +106,7 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
                 "route_to_group was not called. The arguments group and group_id mean the same and differ.",
                 False,
             )
-        spoken = rows(t, "SELECT place_id, role, content FROM messages WHERE content LIKE '%tea%' ORDER BY id")
+        spoken = t.rows("SELECT place_id, role, content FROM messages WHERE content LIKE '%tea%' ORDER BY id")
         assert spoken == [
             ("terminal:local", "user", "Where is tea?"),
             ("terminal:local", "assistant", "The tea is in the tin."),
@@ -163,4 +162,4 @@ async def test_killed_as_the_answer_is_handed_over_nothing_is_lost(tmp_path: Pat
         await t.service.start()
         out = await t.service.said("chat", "--once", "Thanks")
         assert ("It is in the tin." in out) is (fault == "group_request.take:before")
-        assert rows(t, "SELECT count(*) FROM messages WHERE content = 'It is in the tin.'") == [(1,)]
+        assert t.rows("SELECT count(*) FROM messages WHERE content = 'It is in the tin.'") == [(1,)]

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import rows, started
-from tests.service.live_service import Live, first_of, until
+from tests.service.live_service import Live, first_of, started, until
 from tests.wire.model import Answer, Call, Calls, Request
 
 TOML = """\
@@ -33,7 +32,7 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         await t.service.said("jobs", "run", JOB)
         await t.model.wait_for(1)
         await until(
-            lambda: rows(t, "SELECT 1 FROM jobs WHERE id GLOB 'patrol:*' AND last_detail LIKE '[\"nothing to say\"%'"),
+            lambda: t.rows("SELECT 1 FROM jobs WHERE id GLOB 'patrol:*' AND last_detail LIKE '[\"nothing to say\"%'"),
             what="the patrol is over",
         )
         assert t.olga.direct.from_bot == []
@@ -61,11 +60,11 @@ async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_the
         await t.service.said("jobs", "run", JOB)
         card = await t.olga.direct.wait_for_bot()
         assert "asks for your approval" in card.text
-        assert rows(t, "SELECT count(*) FROM archival_entries") == [(0,)]
+        assert t.rows("SELECT count(*) FROM archival_entries") == [(0,)]
         await t.olga.press(card, "Allow once")
         said = await t.olga.direct.wait_for_bot(after=card)
         assert said.text == "I wrote down that the stove was on."
-        assert rows(t, "SELECT audience FROM archival_entries") == [("owner",)]
+        assert t.rows("SELECT audience FROM archival_entries") == [("owner",)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ async def test_a_death_loses_and_repeats_nothing(tmp_path: Path, fault: str) -> 
         said = await t.olga.direct.wait_for_bot()
         assert said.text == FIRE
         done = "SELECT 1 FROM outbox WHERE status NOT IN ('sent', 'withdrawn')"
-        await until(lambda: rows(t, done) == [], what="everything is sent")
-        assert rows(t, "SELECT status FROM turns") == [("done",)]
-        assert rows(t, "SELECT key FROM items WHERE kind = 'working'") == [("patrol/heartbeat/stove",)]
+        await until(lambda: t.rows(done) == [], what="everything is sent")
+        assert t.rows("SELECT status FROM turns") == [("done",)]
+        assert t.rows("SELECT key FROM items WHERE kind = 'working'") == [("patrol/heartbeat/stove",)]
         assert [each.text for each in t.olga.direct.from_bot] == [FIRE]

@@ -11,8 +11,7 @@ import pytest
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.context.recovery import HEAD, TOKENS
 from tests.processes import START_SECONDS
-from tests.service.approvals.approvals import started
-from tests.service.live_service import Live, answered_within, live_service, until
+from tests.service.live_service import Live, answered_within, live_service, started, until
 from tests.service.program import STOP_SECONDS
 from tests.wire.model import Answer, Hang, Slow
 

@@ -1,17 +1,13 @@
 """Reminders over Discord's sockets: said once where they were set, with buttons that work after a restart."""
 
-import asyncio
 import copy
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memory.people.audience import Trust
-from tests.service.approvals.approvals import rows, started
-from tests.service.live_service import Live, first_of
-from tests.wire import PATIENCE
+from tests.service.live_service import Live, first_of, started, until
 
 CALL = "⏰ call mum"
 TRUSTED = {
@@ -22,18 +18,8 @@ TRUSTED = {
 }
 
 
-async def eventually(fits: Callable[[], bool], what: str, within: float = PATIENCE) -> None:
-    """Wait until something is so that nothing tells."""
-    try:
-        async with asyncio.timeout(within):
-            while not fits():
-                await asyncio.sleep(0.05)
-    except TimeoutError:
-        raise AssertionError(f"{what} within {within} s") from None
-
-
 def statuses(t: Live) -> list[str]:
-    return [status for (status,) in rows(t, "SELECT status FROM reminders")]
+    return [status for (status,) in t.rows("SELECT status FROM reminders")]
 
 
 async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_restart(tmp_path: Path) -> None:
@@ -47,7 +33,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         await t.service.restart(kill=True)
         put_off = await t.ana.select(said, "Snooze", "1 hour")
         assert "I will remind you again on" in put_off.shown.text
-        ((later,),) = rows(t, "SELECT id FROM jobs WHERE id GLOB '*:later'")
+        ((later,),) = t.rows("SELECT id FROM jobs WHERE id GLOB '*:later'")
         await t.service.said("jobs", "run", later)
         again = await t.ana.direct.wait_for_bot(lambda m: m.text == CALL, after=said)
 
@@ -58,10 +44,10 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         again.components = before
         done = await t.ana.press(again, "Done")
         assert "Done: call mum" in done.text
-        await eventually(lambda: t.ana.direct.from_bot[-1].text == f"✓ {CALL}", "what was said shows that it is done")
+        await until(lambda: t.ana.direct.from_bot[-1].text == f"✓ {CALL}", what="what was said shows that it is done")
         assert t.ana.direct.from_bot[-1].buttons == []
         assert statuses(t) == ["done"]
-        assert rows(t, "SELECT id FROM jobs WHERE kind GLOB 'reminder*' AND status = 'active'") == []
+        assert t.rows("SELECT id FROM jobs WHERE kind GLOB 'reminder*' AND status = 'active'") == []
         assert t.general.from_bot == [], "nothing of it is ever said in a channel"
 
 
@@ -87,7 +73,7 @@ async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_say
                 await person.command(command, {**words, **({"when": "in 1 hour"} if "text" in words else {})})
             await person.command("events add", {"title": "tea", "when": "in 2 hours"})
             trusted[person] = [
-                {trust for who, trust in rows(t, TRUSTED[table]) if who == f"discord:{person.id}"} for table in TRUSTED
+                {trust for who, trust in t.rows(TRUSTED[table]) if who == f"discord:{person.id}"} for table in TRUSTED
             ]
         assert trusted[t.ana] == [{Trust.STRANGER}] * 4
         assert trusted[t.olga] == [{Trust.OWNER}] * 4
@@ -106,6 +92,6 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
         (name,) = [path.name for path in (t.service.home / "backups").iterdir()]
         out = await t.service.said("backup", "restore", name, "--yes")
         assert "Repeated 1 requested erasure." in out
-        assert rows(t, "SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
-        assert rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
-        assert len(rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1
+        assert t.rows("SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
+        assert t.rows("SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
+        assert len(t.rows("SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1

@@ -41,15 +41,8 @@ async def test_it_shows_what_is_theirs_and_nothing_else(s: Site) -> None:
     await s.call_as(BOB, "archival.add", "public", text="The park opens at bobwort")
     alice = await s.sign_in_as(ALICE)
     page = (await alice.get("/me")).text
-    for words in (
-        "Call alicewort",
-        "I like alicewort",
-        "under alicewort",
-        "Water alicewort",
-        "Paint alicewort",
-        "Meet alicewort",
-    ):
-        assert words in page
+    for words in ("Call", "I like", "under", "Water", "Paint", "Meet"):
+        assert f"{words} alicewort" in page
     exported = await alice.post("/me/export", person=BOB)
     assert exported.headers["content-disposition"].startswith("attachment")
     assert "alicewort" in exported.text

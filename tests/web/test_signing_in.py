@@ -323,14 +323,14 @@ async def test_only_the_browser_that_began_can_come_back_and_once(tmp_path: Path
         to = (await owner.get("/login/discord")).headers["location"]
         await other.get("/login/discord")
         back = discord.agrees(to, OWNER)
-        wrongs: tuple[dict[str, str], ...] = (
+        code, state = {"code": back["code"]}, {"state": back["state"]}
+        for wrong in 3 * (
             back,
-            {"code": back["code"]},
-            {"state": back["state"]},
+            code,
+            state,
             {"error": "access_denied"},
-            {},
-        )
-        for wrong in (*wrongs, *wrongs, *wrongs):  # as often as any page of the web can send somebody there
+            dict[str, str](),
+        ):  # as often as any page of the web can send somebody there
             assert (await other.get("/login/discord/back", params=wrong)).status_code == 403
             assert (await other.get("/login?code=wrong")).status_code in (403, 429)
         assert discord.calls == 0

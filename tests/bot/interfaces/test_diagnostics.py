@@ -36,42 +36,29 @@ SOUND: dict[str, Any] = ServiceStatus(
     constellation="home", not_configured={}, models=(), embedding="", mcp={}, agents={}, ready={"discord": True},
     fronts={"discord": "connected as carina, 40 ms", "dashboard": "http://127.0.0.1:8480"},
 ).model_dump(mode="json")  # fmt: skip
+PROBLEM, DOUBT, GOOD = State.PROBLEM, State.DOUBT, State.GOOD
+FEW = "2 people must approve, but only 1 can get the request"
 Usage = namedtuple("Usage", "total used free")
 
 
 def test_a_sound_service() -> None:
-    assert examine_service(SOUND) == [Finding("service", State.GOOD, "running, with no failed messages")]
+    assert examine_service(SOUND) == [Finding("service", GOOD, "running, with no failed messages")]
 
 
 @pytest.mark.parametrize(
     ("more", "about", "state", "words"),
     [
-        (
-            {"halted": "2026-11-22T12:00:00Z"},
-            "service",
-            State.DOUBT,
-            "everything is halted since 2026-11-22 12:00 UTC",
-        ),
-        ({"unstored": "It takes no writes."}, "database", State.PROBLEM, "It takes no writes"),
-        (
-            {"unfollowed": 2},
-            "memory",
-            State.PROBLEM,
-            "parts of edited or deleted messages that could not be removed: 2",
-        ),
-        ({"dead": 2}, "inbox", State.DOUBT, "failed messages: 2"),
-        (
-            {"failed": 1, "unknown": 2},
-            "outbox",
-            State.DOUBT,
-            "answers that were not delivered, or may not have been: 3",
-        ),
-        ({"gaps": ["discord:1: given up"]}, "missed messages", State.DOUBT, "discord:1: given up"),
-        ({"damage": ["block persona"]}, "memory", State.PROBLEM, "block persona"),
+        ({"halted": "2026-11-22T12:00:00Z"}, "service", DOUBT, "everything is halted since 2026-11-22 12:00 UTC"),
+        ({"unstored": "It takes no writes."}, "database", PROBLEM, "It takes no writes"),
+        ({"unfollowed": 2}, "memory", PROBLEM, "parts of edited or deleted messages that could not be removed: 2"),
+        ({"dead": 2}, "inbox", DOUBT, "failed messages: 2"),
+        ({"failed": 1, "unknown": 2}, "outbox", DOUBT, "answers that were not delivered, or may not have been: 3"),
+        ({"gaps": ["discord:1: given up"]}, "missed messages", DOUBT, "discord:1: given up"),
+        ({"damage": ["block persona"]}, "memory", PROBLEM, "block persona"),
         (
             {"fronts": {"discord": "nicht verbunden"}, "ready": {"discord": False}},
             "service on discord",
-            State.DOUBT,
+            DOUBT,
             "nicht verbunden",
         ),
     ],
@@ -89,7 +76,7 @@ async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path, monkeypat
         own = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url, "EMBEDDING_API_KEY": "k"}
         async with asyncio.timeout(15):
             found = await examine_embedder(load_config(own, tmp_path), str)
-    assert (found.state, found.words) == (State.PROBLEM, "openai:small did not answer within 1 s")
+    assert (found.state, found.words) == (PROBLEM, "openai:small did not answer within 1 s")
 
 
 ADMINS = '[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
@@ -100,16 +87,8 @@ ROLES = '[discord.admins.roles]\n1234567890123456 = ["2234567890123456"]\n'
     ("toml", "connected", "found"),
     [
         ("[approvals]\nquorum = 3\n" + ADMINS, True, None),
-        (
-            "[approvals]\nquorum = 2\n" + ADMINS,
-            False,
-            (State.PROBLEM, "2 people must approve, but only 1 can get the request"),
-        ),
-        (
-            "[approvals]\nquorum = 2\n" + ROLES,
-            True,
-            (State.DOUBT, "2 people must approve, but only 1 can get the request"),
-        ),
+        ("[approvals]\nquorum = 2\n" + ADMINS, False, (PROBLEM, FEW)),
+        ("[approvals]\nquorum = 2\n" + ROLES, True, (DOUBT, FEW)),
         ('[approvals]\nquorum = 2\nchannel = "1234567890123456"\n' + ROLES, True, None),
         (ROLES, True, None),
     ],
@@ -124,24 +103,22 @@ def test_whether_enough_people_hear_of_what_is_asked(
     assert all(found and found[1] in each.words and each.remedy for each in findings)
 
 
-@pytest.mark.parametrize(
-    ("free", "state"), [(99_000_000, State.PROBLEM), (999_000_000, State.DOUBT), (1_000_000_000, State.GOOD)]
-)
+@pytest.mark.parametrize(("free", "state"), [(99_000_000, PROBLEM), (999_000_000, DOUBT), (1_000_000_000, GOOD)])
 def test_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, state: State) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(10**12, 0, free))
     *_, disk = examine_folder(DataFolder(tmp_path / "not" / "yet" / "there"))
     assert (disk.about, disk.state) == ("disk", state)
-    assert bool(disk.remedy) is (state is not State.GOOD)
+    assert bool(disk.remedy) is (state is not GOOD)
 
 
 def test_files_that_cannot_be_opened_and_a_missing_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, vectors = examine_databases(2, ["a is older", "b is damaged"])
     assert [first.words, second.words] == ["a is older", "b is damaged"]
-    assert {first.state, second.state} == {State.PROBLEM}
+    assert {first.state, second.state} == {PROBLEM}
     assert vectors.about == "sqlite-vec"
     monkeypatch.setattr("bot.interfaces.diagnostics.distances", Distances("", "", "no wheel for this machine"))
     *_, vectors = examine_databases(0, [])
-    assert (vectors.state, "no wheel for this machine" in vectors.words) == (State.DOUBT, True)
+    assert (vectors.state, "no wheel for this machine" in vectors.words) == (DOUBT, True)
 
 
 async def test_why_nobody_answers_is_said_in_the_readers_language(tmp_path: Path) -> None:
@@ -167,9 +144,9 @@ async def test_backups(tmp_path: Path) -> None:
         pass
     assert examine_backups(folder, NOON).words == "there is none yet"
     backups.create(folder.path, NOON)
-    assert examine_backups(folder, NOON + timedelta(days=2)).state is State.GOOD
+    assert examine_backups(folder, NOON + timedelta(days=2)).state is GOOD
     old = examine_backups(folder, NOON + timedelta(days=4))
-    assert (old.state, old.words) == (State.DOUBT, f"the newest is from {NOON:%Y-%m-%d %H:%M} UTC")
+    assert (old.state, old.words) == (DOUBT, f"the newest is from {NOON:%Y-%m-%d %H:%M} UTC")
 
 
 def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> None:
@@ -182,7 +159,7 @@ def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> N
     (where / "sessions.md").write_text("x" * 8_001)
     (where / "memory_rules.md").write_text("Nothing about dogs.")
     good, *doubts = examine_directives(folder)
-    assert (good.about, good.state) == ("directives", State.GOOD)
+    assert (good.about, good.state) == ("directives", GOOD)
     assert good.words.startswith(f"of {where}: sessions.md, memory-rules.md; built in: ")
     assert {"lessons.md", "entities.md"} <= set(good.words.partition("built in: ")[2].split(", "))
     words = {each.words.split()[0]: each.words for each in doubts}
@@ -191,5 +168,5 @@ def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> N
     assert "is empty, so the built-in text is used" in words["entities.md"]
     assert "8,001 characters, of which the first 8,000 are used" in words["sessions.md"]
     assert "not used" in words["memory_rules.md"]
-    assert {each.state for each in doubts} == {State.DOUBT}
+    assert {each.state for each in doubts} == {DOUBT}
     assert all(each.remedy for each in doubts)

@@ -4,29 +4,19 @@ import json
 
 import pytest
 
-from tests.service.approvals.approvals import (
+from tests.service.live_service import (
     DONE,
     LABELS,
     WAITS,
+    Live,
     as_seen,
-    asks,
-    card_of,
     carry,
     decided,
-    finished,
     keep,
     labels,
-    leaked,
-    record_of,
     refused,
-    request_of,
-    rows,
     said_in,
-    status_of,
-    times_kept,
-    waiting,
 )
-from tests.service.live_service import Live
 from tests.wire.model import Answer, Calls
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -38,8 +28,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     t, content = asking, "The plover has eggs."
     channel = t.guild.text_channel("approve")
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request = request_of(t, content)
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request = t.request_of(content)
     (choice,) = await t.olga.autocomplete("permits approve", "request", "")
     assert (choice.value, choice.name) == (str(request), "recall: the agent's rules require approval for recall")
     assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "reca")] == [str(request)]
@@ -51,21 +41,21 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     answered = await t.olga.command("permits approve", {"request": choice.value}, channel)
     assert answered.ephemeral
     assert decided(t.olga, "Allowed once").match(answered.text)
-    await finished(t, card, channel)
-    assert times_kept(t, content) == 1
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
     assert await t.olga.autocomplete("permits approve", "request", "") == []
-    assert record_of(t, request) == ["asked", "refused", "answered", "used"]
-    assert leaked(t, "plover") == []
+    assert t.record_of(request) == ["asked", "refused", "answered", "used"]
+    assert t.leaked("plover") == []
 
 
 async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     t, content = asking, "The tern is on the pier."
     channel = t.guild.text_channel("grants")
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request = str(request_of(t, content))
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request = str(t.request_of(content))
     assert "- recall: " in (await t.olga.command("permits list")).text
     await t.olga.command("permits approve", {"request": request, "length": "hour"})
-    await finished(t, card, channel)
+    await t.finished(card, channel)
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")
     assert "Carina: recall (operation='insert'), until " in listed.shown.text  # what the tool says it is bound to
@@ -75,7 +65,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
 
     t.model.script(Calls(keep(content)), Answer("At once."))
     assert (await t.ask(t.ana, channel, "<@bot> again")).text == "At once."
-    assert times_kept(t, content) == 2
+    assert t.times_kept(content) == 2
 
     (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "recall")
     assert await t.ana.autocomplete("admin permits revoke", "permit", "", t.ana.direct) == []
@@ -88,10 +78,10 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     nothing = "Nothing is waiting for you.\nThere are no lasting permissions."
     assert (await t.olga.command("permits list")).text == nothing
 
-    card = await waiting(t, t.ana, channel, content, "No.")
-    assert times_kept(t, content) == 2, "it waits again"
+    card = await t.waiting(t.ana, channel, content, "No.")
+    assert t.times_kept(content) == 2, "it waits again"
     await t.olga.press(card, "Deny")
-    await finished(t, card, channel, "No.")
+    await t.finished(card, channel, "No.")
 
 
 # -------------------------------------------------------------------------------------------------------- details
@@ -100,9 +90,9 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
 async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
     t, content = asking, "The egret is\u202e ``` @everyone\u200b there."
     channel = t.guild.text_channel("details")
-    asks(t, content, "No.")
+    t.asks(content, "No.")
     await t.ask(t.ana, channel, "<@bot> keep this for me")
-    (request,) = rows(t, "SELECT max(id) FROM permission_requests")[0]
+    (request,) = t.rows("SELECT max(id) FROM permission_requests")[0]
     card = await t.olga.direct.wait_for_bot(lambda m: any(str(request) in each["custom_id"] for each in m.buttons))
     details = await t.olga.press(card, "Details")
     assert details.ephemeral
@@ -110,18 +100,18 @@ async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
         assert "egret is\\u202e \\u0060\\u0060\\u0060 @everyone\\u200b there" in text
         assert text.count("```") == 2
     assert "It is waiting for an answer." in details.text
-    assert status_of(t, request) == "waiting"
+    assert t.status_of(request) == "waiting"
     before = as_seen(card)
     await t.olga.press(card, "Deny")
-    await finished(t, card, channel, "No.")
+    await t.finished(card, channel, "No.")
     assert decided(t.olga, "Denied").search((await t.olga.press(before, "Details")).text)
 
 
 async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(asking: Live) -> None:
     t, content = asking, " ".join(f"Sentence {n} about the bittern." for n in range(120))
     channel = t.guild.text_channel("long")
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request = request_of(t, content)
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request = t.request_of(content)
     details = await t.olga.press(card, "Details")
     assert details.message is not None
     assert details.ephemeral
@@ -132,10 +122,10 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
         assert "Sentence 119" not in message.text
     assert "The file contains all of it." in card.text
     await t.olga.press(card, "Allow once")
-    await finished(t, card, channel)
+    await t.finished(card, channel)
     assert len(card.attachments) == 1
-    assert times_kept(t, content) == 1
-    assert leaked(t, "bittern") == []
+    assert t.times_kept(content) == 1
+    assert t.leaked("bittern") == []
 
 
 # ------------------------------------------------------------------------------------------------ direct messages
@@ -144,22 +134,22 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
 async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(asking: Live) -> None:
     t, content = asking, "Bea hides a wallaby."
     bea = t.member("Bea")
-    card = await waiting(t, bea, bea.direct, content, DONE)
+    card = await t.waiting(bea, bea.direct, content, DONE)
     assert labels(card) == LABELS
     assert "not shown to anyone else" in card.text
     shown = [card.text, (await t.olga.press(card, "Details")).text, (await t.olga.command("permits list")).text]
     shown += [choice.name for choice in await t.olga.autocomplete("permits approve", "request", "")]
     assert "(hidden, because they come from" in shown[1]
-    request = str(request_of(t, content))
+    request = str(t.request_of(content))
     refused(
         await t.olga.command("permits approve", {"request": request, "length": "always"}),
         "only be allowed once at a time",
     )
     shown.append((await t.olga.press(card, "Allow once")).text)
-    await finished(t, card, bea.direct)
+    await t.finished(card, bea.direct)
     shown += [entry.content for entry in t.olga.direct.log]
     assert not [text for text in shown if "wallaby" in text]
-    assert times_kept(t, content) == 1
+    assert t.times_kept(content) == 1
     assert said_in(bea.direct) == [WAITS, DONE]
 
 
@@ -173,7 +163,7 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     before = [message.id for message in t.olga.direct.from_bot]
     await cleo.dm("tell them about the emu")
     await cleo.direct.wait_for_bot(lambda m: m.text == WAITS)
-    card, request = await card_of(t, words, cleo.direct), request_of(t, words)
+    card, request = await t.card_of(words, cleo.direct), t.request_of(words)
     assert labels(card) == LABELS
     assert words in card.text
     assert channel.name in card.text
@@ -183,19 +173,19 @@ async def test_carrying_words_from_a_dm_asks_who_said_them_and_for_a_stranger_th
     assert [message.id for message in t.olga.direct.from_bot] == before, "the owner is not asked for these words"
 
     assert decided(cleo, "Allowed once").match((await cleo.press(card, "Allow once")).text)
-    await finished(t, card, cleo.direct, "Olga too.")
-    second = await card_of(t, words)
+    await t.finished(card, cleo.direct, "Olga too.")
+    second = await t.card_of(words)
     assert labels(second) == LABELS
     assert await cleo.autocomplete("permits approve", "request", "") == [], "what she has answered asks her no more"
     refused(
-        await cleo.command("permits approve", {"request": str(request_of(t, words))}),
+        await cleo.command("permits approve", {"request": str(t.request_of(words))}),
         "no such request for you to answer",
     )
     assert said_in(channel) == ["Hello."]
     await t.olga.press(second, "Allow once")
-    await finished(t, second, cleo.direct)
+    await t.finished(second, cleo.direct)
     await channel.wait_for_bot(lambda m: m.text == words)
     assert said_in(channel) == ["Hello.", words]
     assert not [entry for entry in t.olga.direct.log if "emu" in entry.content]
-    assert record_of(t, request) == ["asked", "refused", "answered"]
-    assert record_of(t, request_of(t, words)) == ["asked", "refused", "answered", "used"]
+    assert t.record_of(request) == ["asked", "refused", "answered"]
+    assert t.record_of(t.request_of(words)) == ["asked", "refused", "answered", "used"]

@@ -7,23 +7,17 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions.broker import MOST_WAITING
-from tests.service.approvals.approvals import (
+from tests.service.live_service import (
     DONE,
     QUESTION,
     WAITS,
+    Live,
+    answered_within,
     asking_service,
     decided,
-    expired,
-    final,
-    finished,
     keep,
-    request_of,
-    rows,
     said_in,
-    times_kept,
-    waiting,
 )
-from tests.service.live_service import Live, answered_within
 from tests.wire.discord import Channel, Message
 from tests.wire.model import Answer, Calls, Reply, Request
 
@@ -34,21 +28,21 @@ CROWDS, EACH = 5, 24
 async def test_a_card_from_before_a_kill_works_after_it(tmp_path: Path) -> None:
     async with asking_service(tmp_path) as t:
         content = "The dodo is back."
-        card = await waiting(t, t.ana, t.general, content)
+        card = await t.waiting(t.ana, t.general, content)
         asked = next(message for message in t.general.messages if message.author is t.ana)
         await t.service.restart(kill=True)
         await t.olga.say(t.general, "this and that")
         t.model.script(Answer(DONE))
         assert decided(t.olga, "Allowed once").match((await t.olga.press(card, "Allow once")).text)
-        assert (await finished(t, card, t.general)).reply_to is asked
-        assert times_kept(t, content) == 1
+        assert (await t.finished(card, t.general)).reply_to is asked
+        assert t.times_kept(content) == 1
         assert said_in(t.general) == [WAITS, DONE]
 
 
 async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(tmp_path: Path) -> None:
     async with asking_service(tmp_path) as t:
         content = "The auk is back."
-        card = await waiting(t, t.ana, t.general, content)
+        card = await t.waiting(t.ana, t.general, content)
         t.model.default = lambda _: Answer(DONE)
         path = f"/channels/{t.olga.direct.id}/messages/{card.id}"
         t.server.faults.hang("PATCH", path, times=99)
@@ -57,9 +51,9 @@ async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(
         await t.service.kill()
         t.server.faults.clear()
         await t.service.start()
-        await finished(t, card, t.general)
+        await t.finished(card, t.general)
         assert decided(t.olga, "Allowed once").search(card.text)
-        assert times_kept(t, content) == 1
+        assert t.times_kept(content) == 1
         assert said_in(t.general) == [WAITS, DONE]
 
 
@@ -69,12 +63,12 @@ async def test_a_decision_is_carried_out_after_a_kill_that_came_right_behind_it(
 async def test_what_ends_while_nobody_runs_is_told_at_the_next_start(tmp_path: Path) -> None:
     async with asking_service(tmp_path, toml=SOON_OVER) as t:
         content = "The gull is late."
-        card = await waiting(t, t.ana, t.general, content, "Nobody answered in time.")
+        card = await t.waiting(t.ana, t.general, content, "Nobody answered in time.")
         await t.service.kill()
-        await expired(t, request_of(t, content))
+        await t.expired(t.request_of(content))
         await t.service.start()
-        await finished(t, card, t.general, "Nobody answered in time.")
-        assert "Expired without an answer" in await final(t, card)
+        await t.finished(card, t.general, "Nobody answered in time.")
+        assert "Expired without an answer" in await t.final(card)
         assert said_in(t.general) == [WAITS, "Nobody answered in time."]
 
 
@@ -91,7 +85,7 @@ async def test_a_hundred_at_once_are_bounded_and_none_is_lost(tmp_path: Path) ->
         for channel in channels:
             await channel.wait_for_bot(lambda m: m.text == WAITS, timeout=60)
         asked = [
-            content for (content,) in rows(t, "SELECT json_extract(arguments, '$.content') FROM permission_requests")
+            content for (content,) in t.rows("SELECT json_extract(arguments, '$.content') FROM permission_requests")
         ]
         assert len(asked) == len(set(asked)) == CROWDS * MOST_WAITING
         cards = await all_cards(t, len(asked))
@@ -107,9 +101,9 @@ async def test_a_hundred_at_once_are_bounded_and_none_is_lost(tmp_path: Path) ->
         for channel in channels:
             await t.server.until(functools.partial(all_told, channel), 120, channel.name)
         for card in cards:
-            await final(t, card)
-        assert [times_kept(t, content) for content in asked] == [1] * len(asked)
-        assert rows(t, "SELECT DISTINCT status FROM permission_requests") == [("used",)]
+            await t.final(card)
+        assert [t.times_kept(content) for content in asked] == [1] * len(asked)
+        assert t.rows("SELECT DISTINCT status FROM permission_requests") == [("used",)]
         assert len(t.olga.direct.from_bot) == len(cards)
 
 

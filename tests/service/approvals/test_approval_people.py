@@ -8,29 +8,19 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.service.approvals.approvals import (
+from tests.service.live_service import (
     DONE,
     LABELS,
     WAITS,
+    Live,
     asking_service,
-    asks,
-    card_of,
     carry,
     decided,
-    final,
-    finished,
     labels,
-    leaked,
-    record_of,
     refused,
-    request_of,
-    rows,
-    status_of,
-    times_kept,
     unscripted,
-    waiting,
+    until,
 )
-from tests.service.live_service import Live, until
 from tests.wire.discord import Guild, GuildChannel, Message, Person, Role
 from tests.wire.model import Answer, Calls
 
@@ -56,9 +46,9 @@ class Administered:
         """Somebody asks for something that waits; gives the card in the office, and the channel."""
         t = self.live
         channel = t.guild.text_channel("asked")
-        asks(t, content, *then)
+        t.asks(content, *then)
         assert (await t.ask(t.ana, channel, "<@bot> keep this for me")).text == WAITS
-        return await card_of(t, content, self.office), channel
+        return await t.card_of(content, self.office), channel
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -106,19 +96,19 @@ async def test_two_admins_in_the_same_moment_one_decides_and_the_other_is_told_w
     assert decided(who, "Allowed once").match(first.text)
     assert decided(who, "Allowed once").search(late.text)
     assert late.ephemeral
-    await finished(t, card, channel)
+    await t.finished(card, channel)
     assert decided(who, "Allowed once").search(card.text)
-    assert times_kept(t, content) == 1
-    asked, answered, *later = record_of(t, request_of(t, content))
+    assert t.times_kept(content) == 1
+    asked, answered, *later = t.record_of(t.request_of(content))
     assert (asked, answered, sorted(later)) == ("asked", "answered", ["refused", "used"]), "it is used at once"
-    assert leaked(t, "kiwi") == [home.office]
+    assert t.leaked("kiwi") == [home.office]
     assert len(t.olga.direct.log) == owner_before, "she is asked in the office and not a second time elsewhere"
 
 
 async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administered) -> None:
     t, content = home.live, "The weka is here."
     card, channel = await home.asked(content, DONE)
-    request, there = request_of(t, content), home.elsewhere.text_channel("there")
+    request, there = t.request_of(content), home.elsewhere.text_channel("there")
     home.elsewhere.change(home.rex, roles=[home.elsewhere.role("keepers")])
     for place in (there, home.rex.direct):
         for command in ("approve", "deny"):
@@ -129,13 +119,13 @@ async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administere
         assert await home.rex.autocomplete("permits approve", "request", "", place) == []
         refused(await home.rex.command("admin permits revoke", {"permit": "1"}, home.rex.direct), "Only an admin may")
         assert "recall" not in (await home.rex.command("permits list", channel=place)).text
-    assert status_of(t, request) == "waiting"
+    assert t.status_of(request) == "waiting"
     assert [choice.value for choice in await home.rex.autocomplete("permits approve", "request", "", channel)] == [
         str(request)
     ]
     answered = await home.rex.command("permits approve", {"request": str(request)}, channel)
     assert decided(home.rex, "Allowed once").match(answered.text)
-    await finished(t, card, channel)
+    await t.finished(card, channel)
 
 
 async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Administered) -> None:
@@ -146,13 +136,13 @@ async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Admi
     card = await home.office.wait_for_bot(lambda m: m.text == first.text)
     assert labels(card) == LABELS
     await home.rex.press(card, "Allow once")
-    await finished(t, card, channel)
+    await t.finished(card, channel)
     await home.eve.delete(card)
     other, elsewhere = await home.asked("The moho is missed.", "Eve said no.")
     await home.eve.press(other, "Deny")
-    await finished(t, other, elsewhere, "Eve said no.")
-    assert [m for m in home.office.from_bot if str(request_of(t, content)) in m.text] == []
-    assert times_kept(t, content) == 1
+    await t.finished(other, elsewhere, "Eve said no.")
+    assert [m for m in home.office.from_bot if str(t.request_of(content)) in m.text] == []
+    assert t.times_kept(content) == 1
 
 
 # ------------------------------------------------------------------------------------- places that take no message
@@ -163,19 +153,19 @@ async def test_when_the_owner_takes_no_dms_either_the_terminal_asks(home: Admini
     home.office.deny(t.server.bot, "send_messages")
     t.olga.accepts_dms = False
     channel = t.guild.text_channel("closed-too")
-    asks(t, content, DONE)
+    t.asks(content, DONE)
     assert (await t.ask(t.ana, channel, "<@bot> keep this for me")).text == WAITS
-    request = request_of(t, content)
-    await until(lambda: record_of(t, request) == ["asked", "passed on", "passed on"], what="the terminal's turn")
+    request = t.request_of(content)
+    await until(lambda: t.record_of(request) == ["asked", "passed on", "passed on"], what="the terminal's turn")
     home.office.allow(t.server.bot, "send_messages")
     t.olga.accepts_dms = True
     sql = "SELECT content FROM outbox WHERE place_id = 'terminal:local' AND key = ?"
-    ((card,),) = rows(t, sql, f"card/{request}/terminal:local")
+    ((card,),) = t.rows(sql, f"card/{request}/terminal:local")
     assert content in card
     await t.olga.command("permits approve", {"request": str(request)})
     await channel.wait_for_bot(lambda m: m.text == DONE)
-    assert times_kept(t, content) == 1
-    assert status_of(t, request) == "used"
+    assert t.times_kept(content) == 1
+    assert t.status_of(request) == "used"
 
 
 async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) -> None:
@@ -188,9 +178,9 @@ async def test_a_person_who_takes_no_dms_is_no_way_around(home: Administered) ->
     await fay.say(den, "<@bot> tell them about the wombat")
     await den.wait_for_bot(lambda m: m.text == "I could not ask you.")
     fay.accepts_dms = True
-    assert status_of(t, request_of(t, words)) == "expired"
+    assert t.status_of(t.request_of(words)) == "expired"
     assert "nobody could be asked" in t.model.requests[-1].last_user
-    assert leaked(t, "wombat") == []
+    assert t.leaked("wombat") == []
 
 
 # -------------------------------------------------------------------------------- more than one yes, and no channel
@@ -208,22 +198,22 @@ async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Pa
         eve, gil = people
         gil.accepts_dms = False  # whom it does not reach holds nobody up
         content, channel = "The weka is bold.", t.guild.text_channel("hall")
-        card = await waiting(t, t.ana, channel, content, DONE)
-        copy = await card_of(t, content, eve.direct)
-        request = request_of(t, content)
+        card = await t.waiting(t.ana, channel, content, DONE)
+        copy = await t.card_of(content, eve.direct)
+        request = t.request_of(content)
         assert content in copy.text
         assert "2 people must approve it." in copy.text
-        await until(lambda: record_of(t, request) == ["asked", "not reached"], what="the admin without direct messages")
-        assert status_of(t, request) == "waiting"
+        await until(lambda: t.record_of(request) == ["asked", "not reached"], what="the admin without direct messages")
+        assert t.status_of(request) == "waiting"
         await eve.press(copy, "Allow once")
         both = (card, copy)
         await t.server.until(lambda: all("more people need to" in each.text for each in both), 20, "one yes on both")
         again = await eve.press(copy, "Allow once")
         refused(again, "You have already answered this; more people need to.")
         await t.olga.press(card, "Allow once")
-        await finished(t, card, channel)
-        outcome = await final(t, copy)
+        await t.finished(card, channel)
+        outcome = await t.final(copy)
         assert outcome.startswith("✅ **Allowed once by ")
         assert all(f"<@{each.id}>" in outcome for each in (eve, t.olga))
         assert len([m for m in t.olga.direct.from_bot if m.id >= card.id and "`recall`" in m.text]) == 1
-        assert times_kept(t, content) == 1
+        assert t.times_kept(content) == 1

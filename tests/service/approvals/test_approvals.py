@@ -5,29 +5,22 @@ import re
 
 import pytest
 
-from tests.service.approvals.approvals import (
+from tests.service.live_service import (
+    ANSWER_SECONDS,
     DONE,
     LABELS,
     WAITS,
+    Live,
     answer,
+    answered_within,
     as_seen,
     decided,
-    final,
-    finished,
     forge,
     keep,
     labels,
-    leaked,
-    record_of,
     refused,
-    request_of,
-    rows,
     said_in,
-    status_of,
-    times_kept,
-    waiting,
 )
-from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
 from tests.wire.model import Answer, Calls
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -36,12 +29,12 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> None:
     t, content = asking, "The quagga is in the barn."
     channel, bea = t.guild.text_channel("whole"), t.member("Bea")
-    card = await waiting(t, bea, channel, content, DONE)
+    card = await t.waiting(bea, channel, content, DONE)
     said = next(message for message in channel.messages if message.author is bea)
-    request = request_of(t, content)
+    request = t.request_of(content)
     assert labels(card) == LABELS
     assert f'"content": "{content}"' in card.text
-    assert times_kept(t, content) == 0
+    assert t.times_kept(content) == 0
 
     await t.ana.say(channel, "what a day")
     pressed = await t.olga.press(card, "Allow once")
@@ -49,12 +42,12 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert decided(t.olga, "Allowed once").fullmatch(pressed.text.rstrip("."))
     answer = await channel.wait_for_bot(lambda m: m.text == DONE)
     assert answer.reply_to is said
-    assert decided(t.olga, "Allowed once").search(await final(t, card))
-    assert times_kept(t, content) == 1
-    assert status_of(t, request) == "used"
-    assert record_of(t, request) == ["asked", "answered", "used"]
+    assert decided(t.olga, "Allowed once").search(await t.final(card))
+    assert t.times_kept(content) == 1
+    assert t.status_of(request) == "used"
+    assert t.record_of(request) == ["asked", "answered", "used"]
     assert [message.text for message in channel.from_bot] == [WAITS, DONE]
-    assert leaked(t, "quagga") == []
+    assert t.leaked("quagga") == []
     assert f"waits for approval {request}" in t.model.requests[-2].results[-1]
     told = rf"Request {request} .*: Allowed once by the owner, \d{{4}}-\d\d-\d\d \d\d:\d\d UTC\. The call is made now"
     assert re.search(told, t.model.requests[-1].last_user), "agents cannot read Discord's times"
@@ -64,13 +57,13 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
 async def test_what_is_allowed_for_longer_by_the_menu_is_not_asked_again(asking: Live) -> None:
     t, content = asking, "The okapi is back."
     channel, bea = t.guild.text_channel("longer"), t.member("Bea")
-    card = await waiting(t, bea, channel, content, DONE)
+    card = await t.waiting(bea, channel, content, DONE)
     pressed = await answer(t.olga, card, "For 1 hour")
     assert decided(t.olga, "Allowed for 1 hour").fullmatch(pressed.text.rstrip("."))
-    await finished(t, card, channel)
+    await t.finished(card, channel)
     t.model.script(Calls(keep(content)), Answer("Kept once more."))
     assert (await t.ask(bea, channel, "<@bot> and again")).text == "Kept once more."
-    assert times_kept(t, content) == 2
+    assert t.times_kept(content) == 2
     (granted,) = await t.olga.autocomplete("admin permits revoke", "permit", "")
     assert "recall" in granted.name
     assert not (await t.olga.command("admin permits revoke", {"permit": granted.value})).failed
@@ -80,8 +73,8 @@ async def test_what_is_allowed_for_longer_by_the_menu_is_not_asked_again(asking:
 async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdict: str) -> None:
     t, content = asking, f"The narwhal is out ({verdict})."
     channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request, before = request_of(t, content), [m.id for m in channel.messages]
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request, before = t.request_of(content), [m.id for m in channel.messages]
     shown = as_seen(card, channel)
     pressed = await answer(mallory, shown, verdict)
     assert pressed.ephemeral
@@ -89,12 +82,12 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
         "no such request for you to answer" if verdict == "Details" else "You cannot answer this request"
     ) in pressed.text
     assert "narwhal" not in pressed.text
-    assert status_of(t, request) == "waiting"
-    assert record_of(t, request) == ["asked"] + ["refused"] * (verdict != "Details")
+    assert t.status_of(request) == "waiting"
+    assert t.record_of(request) == ["asked"] + ["refused"] * (verdict != "Details")
     assert [m.id for m in channel.messages] == before
     await t.olga.press(card, "Allow once")
-    await finished(t, card, channel)
-    assert times_kept(t, content) == 1
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
 
 
 @pytest.mark.parametrize(
@@ -111,36 +104,36 @@ async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdi
 async def test_a_made_up_button_does_nothing(asking: Live, custom_id: str, said: str | None) -> None:
     t, content = asking, f"The okapi is shy ({custom_id})."
     channel = t.guild.text_channel("forged")
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request = request_of(t, content)
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request = t.request_of(content)
     with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
         forged = await t.olga.press(card, forge(card, "Details", custom_id.format(request)))
     assert forged.failed == (said is None)
     if said is not None:
         refused(forged, said)
-    assert status_of(t, request) == "waiting"
-    assert record_of(t, request) == ["asked"]
+    assert t.status_of(request) == "waiting"
+    assert t.record_of(request) == ["asked"]
     await t.olga.press(card, "Allow once")
-    await finished(t, card, channel)
-    assert times_kept(t, content) == 1
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
 
 
 async def test_pressed_twice_in_the_same_moment_it_runs_once(asking: Live) -> None:
     t, content = asking, "The heron is grey."
     channel = t.guild.text_channel("twice")
-    card = await waiting(t, t.ana, channel, content, DONE)
+    card = await t.waiting(t.ana, channel, content, DONE)
     told = await asyncio.gather(*(t.olga.press(card, "Allow once") for _ in range(5)))
     assert sorted("already been decided" in each.text for each in told) == [False] + [True] * 4
     assert all(decided(t.olga, "Allowed once").search(each.text) for each in told)
-    await finished(t, card, channel)
-    assert times_kept(t, content) == 1
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
     assert said_in(channel) == [WAITS, DONE]
 
 
 async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live) -> None:
     t, content = asking, "The whimbrel hides." + " It hides well." * 100
     bea, channel = t.member("Bea erased"), t.guild.text_channel("erased")
-    card = await waiting(t, bea, channel, content)
+    card = await t.waiting(bea, channel, content)
     before = as_seen(card)
     assert len(card.attachments) == 1
     asked = await bea.command("privacy erase", channel=channel)
@@ -148,27 +141,27 @@ async def test_who_is_erased_leaves_no_card_and_nothing_to_allow(asking: Live) -
     assert (await bea.press(asked.message, "Yes, do it")).text.startswith("Erased")
     await t.server.until(lambda: card.deleted, what="the card's end")
     refused(await t.olga.press(before, "Allow once"), "This request was withdrawn")
-    assert times_kept(t, content) == 0
-    assert rows(t, "SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
+    assert t.times_kept(content) == 0
+    assert t.rows("SELECT 1 FROM outbox WHERE instr(content || detail, 'whimbrel')") == []
 
 
 async def test_what_is_taken_back_leaves_no_file_with_it(asking: Live) -> None:
     t, content = asking, "The godwit is far." + " Very far." * 150
     channel = t.guild.text_channel("file")
-    card = await waiting(t, t.ana, channel, content)
+    card = await t.waiting(t.ana, channel, content)
     before = as_seen(card)
     assert len(card.attachments) == 1
     await t.ana.delete(next(message for message in channel.messages if message.author is t.ana))
     await t.server.until(lambda: card.deleted, what="the card's end")
     refused(await t.olga.press(before, "Allow once"), "This request was withdrawn")
-    assert times_kept(t, content) == 0
+    assert t.times_kept(content) == 0
 
 
 async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next_one_works(asking: Live) -> None:
     t, content = asking, "The lynx is near."
     channel = t.guild.text_channel("late")
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request = request_of(t, content)
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request = t.request_of(content)
     with answered_within(t, 1.0):
         t.server.faults.hold_events()
         lost = await t.olga.press(card, "Allow once")
@@ -176,59 +169,59 @@ async def test_a_press_that_comes_too_late_for_discord_does_nothing_and_the_next
         t.server.faults.release_events()
         await t.service.logged("interaction_too_late")
     assert t.server.requests_to("POST", "/interactions/*/callback")[-1].status == 404
-    assert status_of(t, request) == "waiting"
-    assert record_of(t, request) == ["asked"]
+    assert t.status_of(request) == "waiting"
+    assert t.record_of(request) == ["asked"]
     assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
-    await finished(t, card, channel)
-    assert times_kept(t, content) == 1
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
 
 
 @pytest.mark.parametrize("applied", [False, True])
 async def test_a_press_that_breaks_on_the_wire_does_nothing_and_the_next_one_works(asking: Live, applied: bool) -> None:
     t, content = asking, f"The puma is near ({applied})."
     channel, faults = t.guild.text_channel("broken"), t.server.faults
-    card = await waiting(t, t.ana, channel, content, DONE)
-    request, path = request_of(t, content), "/interactions/*/callback"
+    card = await t.waiting(t.ana, channel, content, DONE)
+    request, path = t.request_of(content), "/interactions/*/callback"
     rule = faults.cut_after_applying("POST", path) if applied else faults.cut_before_applying("POST", path)
     before = len(t.service.logged_events("interaction_unanswered"))
     pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
     await t.service.logged("interaction_unanswered", count=before + 1)
     pressing.cancel()
     assert rule.hits == 1
-    assert status_of(t, request) == "waiting"
-    assert record_of(t, request) == ["asked"]
+    assert t.status_of(request) == "waiting"
+    assert t.record_of(request) == ["asked"]
     assert (await t.olga.press(card, "Allow once")).text.startswith("Allowed once")
-    await finished(t, card, channel)
-    assert times_kept(t, content) == 1
+    await t.finished(card, channel)
+    assert t.times_kept(content) == 1
 
 
 async def test_a_decision_stands_though_who_made_it_cannot_be_told(asking: Live) -> None:
     t, content = asking, "The ocelot is near."
     channel = t.guild.text_channel("untold")
-    card = await waiting(t, t.ana, channel, content, DONE)
+    card = await t.waiting(t.ana, channel, content, DONE)
     t.server.faults.cut_before_applying("POST", f"/webhooks/{t.server.application_id}/*")
     before = len(t.service.logged_events("interaction_unanswered"))
     pressing = asyncio.create_task(t.olga.press(card, "Allow once", timeout=60))
     await t.service.logged("interaction_unanswered", count=before + 1)
     pressing.cancel()
-    await finished(t, card, channel)
+    await t.finished(card, channel)
     assert decided(t.olga, "Allowed once").search(card.text)
-    assert times_kept(t, content) == 1
+    assert t.times_kept(content) == 1
     assert said_in(channel) == [WAITS, DONE]
 
 
 async def test_a_card_is_edited_at_last_when_discord_fails_at_it(asking: Live) -> None:
     t, content = asking, "The crane is back."
     channel = t.guild.text_channel("failing")
-    card = await waiting(t, t.ana, channel, content, DONE)
+    card = await t.waiting(t.ana, channel, content, DONE)
     path = f"/channels/{t.olga.direct.id}/messages/{card.id}"
     broken = [t.server.faults.fail("PATCH", path, 502), t.server.faults.fail("PATCH", path, 503, times=99)]
     await t.olga.press(card, "Allow once")
     await channel.wait_for_bot(lambda m: m.text == DONE)
-    assert times_kept(t, content) == 1
+    assert t.times_kept(content) == 1
     await t.server.until(lambda: all(rule.hits for rule in broken))
     assert labels(card) == LABELS, "the decision stands before the card says so"
     t.server.faults.clear()
-    assert decided(t.olga, "Allowed once").search(await final(t, card))
-    assert times_kept(t, content) == 1
+    assert decided(t.olga, "Allowed once").search(await t.final(card))
+    assert t.times_kept(content) == 1
     assert said_in(channel) == [WAITS, DONE]

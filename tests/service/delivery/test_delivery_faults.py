@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import rows
 from tests.service.live_service import Live, live_service, until
 from tests.wire.discord import Channel
 from tests.wire.model import Answer, Held, Slow
@@ -76,7 +75,7 @@ async def test_answers_wait_in_the_outbox_while_discord_is_down_however_often_th
 
     def tried_again() -> bool:
         sql = "SELECT content, next_attempt_at FROM outbox WHERE status = 'pending' AND next_attempt_at IS NOT NULL"
-        tries.update(rows(t, sql))
+        tries.update(t.rows(sql))
         return all(len([each for each in tries if each[0] == said]) > 1 for said in ("for Annie", "for Olga"))
 
     await until(tried_again, what="two tries of each answer")

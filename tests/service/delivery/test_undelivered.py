@@ -6,8 +6,7 @@ import pytest
 
 from bot.runtime.turn_retries import GIVEN_UP
 from tests.kill.lives import changed
-from tests.service.approvals.approvals import refused
-from tests.service.live_service import NO_MERGING, Live, live_service
+from tests.service.live_service import NO_MERGING, Live, live_service, refused
 from tests.wire.discord import GuildChannel
 from tests.wire.model import Answer, Slow
 

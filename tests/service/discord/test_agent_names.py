@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from tests.service.approvals.approvals import refused, rows, started
-from tests.service.live_service import Live, files_holding, until
+from tests.service.live_service import Live, files_holding, refused, started, until
 from tests.wire.model import Answer, Request
 
 FILE = """
@@ -59,7 +58,7 @@ async def test_one_is_talked_to_by_name_and_answers_under_its_own_name_and_pictu
         await t.service.stop()
         said = [(body["username"], body.get("avatar_url")) for body in bodies(t)]
         assert said == [("Star", None), *[("Moon", "https://pictures.example/moon.png")] * 2]
-        assert rows(t, "SELECT count(*) FROM inbox WHERE status = 'done'") == [(3,)]
+        assert t.rows("SELECT count(*) FROM inbox WHERE status = 'done'") == [(3,)]
         (hook,) = t.server.world.webhooks.values()
         assert files_holding(tmp_path, hook.token) == []
 

@@ -6,25 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.service.approvals.approvals import (
-    DONE,
-    as_seen,
-    asking_service,
-    finished,
-    record_of,
-    refused,
-    request_of,
-    started,
-    status_of,
-    times_kept,
-    waiting,
-)
 from tests.service.live_service import (
     DISCORDS_SECONDS,
+    DONE,
     NO_MERGING,
     Live,
     answered_within,
-    files_holding,
+    as_seen,
+    asking_service,
+    refused,
+    started,
     until,
 )
 from tests.wire.discord import Answered, Channel, Impossible, Person
@@ -52,11 +43,6 @@ ALONE = {
 """Commands that would end the tour of all of them."""
 
 
-def files_with(t: Live, *words: str) -> list[str]:
-    """The files of the data folder in which any of these words stands."""
-    return files_holding(t.service.home, *words)
-
-
 async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path) -> None:
     eves: list[Person] = []
 
@@ -67,17 +53,17 @@ async def test_who_is_shut_out_decides_nothing_by_a_button_either(tmp_path: Path
     async with asking_service(tmp_path, discord=settle) as t:
         (eve,), content = eves, "The kiwi is asleep."
         channel = t.guild.text_channel("hall")
-        card = await waiting(t, t.ana, channel, content, DONE)
-        request = request_of(t, content)
+        card = await t.waiting(t.ana, channel, content, DONE)
+        request = t.request_of(content)
         await t.olga.command("owner people deny", {"person": eve})
         for verdict in ("Allow once", "Deny", "Details"):
             refused(await eve.press(as_seen(card, channel), verdict), "You are blocked here.")
-        assert status_of(t, request) == "waiting"
-        assert record_of(t, request) == ["asked"]
+        assert t.status_of(request) == "waiting"
+        assert t.record_of(request) == ["asked"]
         await t.olga.command("owner people forget", {"who": f"discord:{eve.id}"})
         assert (await eve.press(as_seen(card, channel), "Allow once")).text.startswith("Allowed once")
-        await finished(t, card, channel)
-        assert times_kept(t, content) == 1
+        await t.finished(card, channel)
+        assert t.times_kept(content) == 1
 
 
 @pytest.mark.parametrize("who", ["opted out", "a stranger"])
@@ -101,7 +87,7 @@ async def test_who_is_not_heard_is_not_kept_by_a_command_either(tmp_path: Path, 
         assert "Quiet hours: none" in (await zed.command("my quiet", channel=place)).text, "to look keeps nothing"
         assert opened.modal is not None
         refused(await zed.submit_modal(opened, {"text": "zebras live here"}, place), words)
-        assert files_with(t, "zebras") == []
+        assert t.holding("zebras") == []
         assert place.from_bot == []
         assert t.model.requests == []
         if who == "opted out":
@@ -132,7 +118,7 @@ async def test_a_secret_that_somebody_says_is_stored_shown_and_sent_nowhere(t: L
     said = await olga.command("chat agent", {"name": "Carina", "text": f"it is {key}"}, t.general)
     assert said.text == "**To Carina:** it is [secret]"
     await t.general.wait_for_bot(lambda m: m.text == "I see.")
-    assert files_with(t, token, key) == []
+    assert t.holding(token, key) == []
     assert [line for line in t.service.lines if token in line or key in line] == []
     assert [sent.path for sent in t.server.requests if token in str(sent.body) or key in str(sent.body)] == []
     assert [asked for asked in t.model.requests if token in str(asked.body) or key in str(asked.body)] == []
@@ -153,7 +139,7 @@ async def test_a_secret_on_the_command_line_is_stored_nowhere(tmp_path: Path, ru
         ):
             await t.service.said(*command)
         assert "keep [secret] for me" in await t.service.said("archival", "show", "kept")
-        assert files_with(t, token, key) == []
+        assert t.holding(token, key) == []
 
 
 # ------------------------------------------------------------------------------------------------ whatever is typed

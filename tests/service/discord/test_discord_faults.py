@@ -6,8 +6,7 @@ from typing import cast
 
 import pytest
 
-from tests.service.approvals.approvals import rows, started
-from tests.service.live_service import Live, live_service, until
+from tests.service.live_service import Live, live_service, started, until
 from tests.wire import PATIENCE
 from tests.wire.discord.gateway import Handshake
 from tests.wire.model import Answer, Held
@@ -137,7 +136,7 @@ async def test_it_stops_in_order_while_discord_is_down(tmp_path: Path) -> None:
         await t.server.faults.refuse_rest()
         t.server.faults.cut()
         down.set()
-        await until(lambda: rows(t, "SELECT 1 FROM outbox WHERE content = 'an answer'"), what="the answer, unsent")
+        await until(lambda: t.rows("SELECT 1 FROM outbox WHERE content = 'an answer'"), what="the answer, unsent")
         await t.service.stop()
         await t.server.faults.accept_rest()
         await t.server.faults.accept_gateway()

@@ -5,8 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from tests.service.approvals.approvals import rows, started
-from tests.service.live_service import Live, live_service, until
+from tests.service.live_service import Live, live_service, started, until
 from tests.wire.discord import GuildChannel, Message, Person
 from tests.wire.model import Answer, Request, Slow, text_of
 
@@ -101,12 +100,12 @@ async def test_a_mention_is_answered_although_its_place_was_not_readable_at_the_
         await t.service.start()
         await until(lambda: fault.hits == 1)
         await t.ask(t.olga, t.general, "<@bot> hello")
-        (gap,) = rows(
-            t, "SELECT place_id, reason, tries FROM gaps WHERE closed_at IS NULL AND place_id NOT LIKE '%user%'"
+        (gap,) = t.rows(
+            "SELECT place_id, reason, tries FROM gaps WHERE closed_at IS NULL AND place_id NOT LIKE '%user%'"
         )
         assert (gap[0], "503" in gap[1], gap[2]) == (f"discord:{t.general.id}", True, 0)
         await answered(t, missed)
-        await until(lambda: not rows(t, "SELECT 1 FROM gaps"), what="the gap to be read")
+        await until(lambda: not t.rows("SELECT 1 FROM gaps"), what="the gap to be read")
 
 
 async def test_a_gap_outlives_the_death_of_the_service(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import itertools
 
 import pytest
 
-from tests.service.approvals.approvals import rows
 from tests.service.live_service import Live, until
 from tests.wire.discord import Message, Upload
 from tests.wire.model import Answer, Held, Request, Slow, text_of
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 def after_hearing(t: Live, words: str, answer: str) -> Held:
     """An answer that the model gives once the program has heard somebody say that, which nobody said before."""
-    return Held(lambda: rows(t, "SELECT 1 FROM messages WHERE instr(content, ?)", words), Answer(answer))
+    return Held(lambda: t.rows("SELECT 1 FROM messages WHERE instr(content, ?)", words), Answer(answer))
 
 
 async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted: Live) -> None:

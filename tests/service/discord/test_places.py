@@ -1,10 +1,11 @@
-"""How a channel is heard, who answers there, and pausing a source: by command, lasting, with its origin."""
+"""How a channel is heard, who answers there and under which name: by command and by configuration."""
 
 from pathlib import Path
 
-from tests.service.approvals.approvals import refused, rows, started
-from tests.service.live_service import Live, until
-from tests.service.memory.test_privacy import holding
+import pytest
+
+from tests.service.live_service import Live, live_service, may_wake_somebody, refused, started, until
+from tests.wire.discord import Channel, Message
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer
 
@@ -49,12 +50,12 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     await t.ana.say(side, f"<@bot> do you hear {SECRET}?")
     await through(t)
     assert len(side.from_bot) == 2
-    assert holding(t, SECRET) == []
+    assert t.holding(SECRET) == []
     back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
     assert "**mention**" in back.text
     await t.service.restart(kill=True)
     await t.talk(t.ana, side, "<@bot> hello", "Here.")
-    assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
+    assert t.holding(SECRET) == [], "what was said while it was off is not read after a restart either"
     refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
     refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
 
@@ -100,13 +101,13 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     await t.service.said("chat", "--once", "hello from the terminal")
     assert "cannot be paused" in await t.service.refused("source", "pause", "terminal")
     assert t.general.from_bot == []
-    assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
+    assert not t.rows("SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
     t.model.script(Answer("Now I do."), Answer("Now I do."))
     assert "I read and answer Discord again" in await t.service.said("source", "resume", "discord")
     await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
     heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
-    await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
-    assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
+    await until(lambda: len(t.rows(heard)) == 2, what="both messages to be read back")
+    assert [text for (text,) in t.rows(heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
     refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")
 
 
@@ -142,3 +143,55 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await until(lambda: "**offline** answers here (by default)" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
+
+
+shared = pytest.mark.asyncio(loop_scope="module")
+
+
+async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> None:
+    async with started(tmp_path, "merge_seconds = 0\nauto_thread = true", scripted=False) as t:
+        said = await t.ana.say(t.general, "<@bot> remember that my bike is blue")
+        await until(lambda: t.guild.threads and answers(t.guild.threads[0]))
+        (thread,) = t.guild.threads
+        assert "blue" in answers(thread)[0].text
+        assert answers(t.general) == []
+        assert said.thread is thread
+        assert "blue" in (await t.ask(t.ana, thread, "which color is my bike?")).text
+
+
+async def test_a_channel_of_the_owner_may_use_what_the_owner_said_in_private(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        den = t.guild.text_channel("den", private=True, members=[t.olga])
+        t.configure(f"merge_seconds = 0\nowner_places = [{den.id}]")
+        await t.service.start()
+        await t.ask(t.olga, t.olga.direct, "remember that my safe is under the stairs")
+        assert "stairs" in (await t.ask(t.olga, den, "<@bot> where is my safe?")).text
+        assert "stairs" not in (await t.ask(t.olga, t.general, "<@bot> where is my safe?")).text
+
+
+@pytest.mark.parametrize("length", [20, 4_500, 30_000])
+@shared
+async def test_agents_speak_under_their_names_through_a_webhook(named: Live, length: int) -> None:
+    channel = named.guild.text_channel(f"names-{length}")
+    text = f"@everyone {named.olga.mention} " + "word " * (length // 5) + "end"
+    named.model.script(Answer(text), Answer("again"))
+    said = await named.ana.say(channel, "<@bot> hello")
+    await channel.wait_for_bot(lambda m: "end" in m.text or bool(m.attachments), after=said)
+    answer = await named.ask(named.ana, channel, "and?", reply_to=answers(channel)[0], ping=False)
+    assert answer.text == "again"
+    spoken = answers(channel)
+    assert {message.author_name for message in spoken} == {"Vega"}
+    assert all(message.webhook is not None and message.webhook.channel is channel for message in spoken)
+    assert not any(message.mention_everyone or message.mentions for message in spoken)
+    if length < 10_000:
+        assert " ".join(message.content for message in spoken[:-1]).split() == text.split()
+    else:
+        assert spoken[1].attachments[0].data.decode() == text
+    hooks = [request for request in named.server.requests if request.path.startswith("/webhooks/")]
+    assert hooks
+    assert not any(map(may_wake_somebody, hooks))
+
+
+def answers(channel: Channel) -> list[Message]:
+    """What the bot said there, without notices of the platform."""
+    return [message for message in channel.from_bot if message.text or message.attachments]

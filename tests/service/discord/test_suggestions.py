@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import started
-from tests.service.live_service import NO_MERGING, Live
+from tests.service.live_service import NO_MERGING, Live, started
 from tests.wire.discord import Person
 
 TOML = """
@@ -80,7 +79,7 @@ async def test_entries_are_found_by_what_they_are_about(offline_archive: Live) -
     assert found.ephemeral
     said, entry, how = found.text.splitlines()
     assert said == "> The boat lies at the north pier."
-    assert entry.startswith("-# entry boat, <t:")
+    assert entry.startswith("-# stored entry boat, <t:")
     assert how == "-# Searched by words only."
     assert "Nothing was found." in (await t.ana.command("memory archival search", {"text": "boat"})).text
 

@@ -6,9 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.service.approvals.approvals import keep, refused, rows, started
-from tests.service.live_service import Live, live_service
-from tests.service.memory.test_privacy import holding
+from tests.service.live_service import Live, keep, live_service, refused, started
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Calls
 
@@ -19,7 +17,7 @@ async def kept(t: Live, person: Person, channel: Channel, content: str) -> str:
     """The agent keeps something there; gives the entry's id."""
     t.model.script(Calls(keep(content)), Answer("Kept."))
     await t.ask(person, channel, f"<@bot> keep this: {content}")
-    ((found,),) = rows(t, "SELECT id FROM archival_entries WHERE content = ?", content)
+    ((found,),) = t.rows("SELECT id FROM archival_entries WHERE content = ?", content)
     return str(found)
 
 
@@ -41,8 +39,8 @@ async def test_entries_are_listed_shown_and_forgotten_as_far_as_one_may(t: Live)
     assert SECRET in (await t.ana.command("memory archival show", {"entry": choice.value})).text
     refused(await bea.command("memory archival delete", {"entry": shared}, t.general), "You cannot have this forgotten")
     assert "Forgotten" in (await t.ana.command("memory archival delete", {"entry": secret})).text
-    assert holding(t, SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
-    assert not rows(t, "SELECT 1 FROM archival_entries WHERE id = ?", secret)
+    assert t.holding(SECRET) in ([], ["carina.db-wal"])  # pages that were replaced stand in the log for a while
+    assert not t.rows("SELECT 1 FROM archival_entries WHERE id = ?", secret)
     assert "Forgotten" in (await t.olga.command("memory archival delete", {"entry": shared})).text
 
 
@@ -52,7 +50,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(t: Live) -> None:
     done = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "llama"}, t.general)
     assert "as llama" in done.shown.text
     audience = f"person:discord:{t.ana.id}"
-    assert rows(t, "SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
+    assert t.rows("SELECT label, audience, trust FROM archival_entries") == [("llama", audience, 1)]
     opened = await t.ana.command("memory archival add", None, t.general)
     again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "llama"}, t.general)
     refused(again, "cannot be stored")
@@ -110,7 +108,7 @@ CAKE, QUETZAL = "loves apple cake", "loves the Quetzalcoatl"
 
 
 def number(t: Live, text: str) -> str:
-    found = {fact: identifier for identifier, fact in rows(t, "SELECT id, fact FROM facts WHERE superseded_by IS NULL")}
+    found = {fact: identifier for identifier, fact in t.rows("SELECT id, fact FROM facts WHERE superseded_by IS NULL")}
     return str(found[text])
 
 
@@ -136,7 +134,7 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
     assert gone.text == "Forgotten: loves cherry pie"
     assert "Kept" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
-    assert rows(t, "SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
+    assert t.rows("SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
         (f"person:discord:{t.ana.id}",)
     ]
     refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")

@@ -1,9 +1,13 @@
-"""`/memory` over real sockets: looking, looking back, going back, the form, and who may."""
+"""`/memory` over real sockets: looking, looking back and going back, forms, and what is kept of changes."""
+
+import itertools
+from pathlib import Path
 
 import pytest
 
-from tests.service.live_service import Live
+from tests.service.live_service import Live, started
 from tests.wire.discord import Answered, Channel, Person
+from tests.wire.model import Answer, Call, Calls
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -113,3 +117,113 @@ async def test_a_form_that_is_refused_gives_back_what_was_written(offline_servic
     late = await t.olga.submit_modal(open_form, {"text": "one\n" + "y" * 600})
     assert "of 2,000 characters; this adds" in late.text
     assert f"This is what you wrote:\none\n{'y' * 600}" in late.text
+
+
+TOML = """
+[[agents]]
+name = "Carina"
+[[agents.blocks]]
+label = "garden"
+audience = "public"
+description = "Beds and weather."
+schema = { type = "composite", sections = [
+    { name = "notes", schema = { type = "text" } },
+    { name = "harvest", schema = { type = "list", fields = [{ name = "what" }] } },
+    { name = "sky", schema = { type = "map", fields = [
+        { name = "rain", type = "number" }, { name = "signs", type = "list", default = ["first"] },
+        { name = "seen", type = "timestamp", read_only = true }] } },
+] }
+[[agents.blocks]]
+label = "manual"
+type = "working"
+audience = "public"
+description = "How everything works."
+"""
+
+
+async def opened(t: Live, field: str) -> Answered:
+    return await t.olga.command("memory edit", {"label": "garden", "field": field}, t.general)
+
+
+async def shown(t: Live) -> str:
+    return (await t.olga.command("memory show", {"label": "garden"}, t.general)).text
+
+
+async def test_fields_are_written_each_by_itself(tmp_path: Path) -> None:
+    async with started(tmp_path, toml=TOML, scripted=False) as t:
+        named = await t.olga.autocomplete("memory edit", "field", "", t.general, options={"label": "garden"})
+        assert [each.value for each in named] == ["notes", "harvest", "sky.rain", "sky.signs"]
+        assert (
+            "Updated harvest. Block garden is now"
+            in (
+                await t.olga.submit_modal(await opened(t, "harvest"), {"text": '{"what": "plums"}\n{"what": "pears"}'})
+            ).text
+        )
+        assert "## harvest\n1. what: plums\n2. what: pears\n" in await shown(t)
+        form = await opened(t, "sky.signs")
+        assert (
+            "Updated sky.signs. Block garden is now"
+            in (await t.olga.submit_modal(form, {"text": "gulls\nwind\n"})).text
+        )
+        form = await opened(t, "sky.rain")
+        assert "at version" in (await t.olga.submit_modal(form, {"text": "12.5"})).text
+        found = await shown(t)
+        assert all(each in found for each in ("gulls", "wind", "12.5"))
+        again = await opened(t, "sky.signs")
+        assert again.modal is not None
+        assert "gulls\\nwind" in str(again.modal)
+        wrong = await t.olga.submit_modal(await opened(t, "sky.rain"), {"text": "much"})
+        assert "rain" in wrong.text
+        assert "12.5" in await shown(t)
+
+
+async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
+    async with started(tmp_path, toml=TOML, scripted=False) as t:
+        for field, words in (("", "name a field"), ("sky.seen", "read-only"), ("x", "x")):
+            said = await opened(t, field)
+            assert (said.modal, words in said.text) == (None, True), said.text
+        await t.service.said("memory", "edit", "manual", "--text", "word " * 900)
+        said = await t.olga.command("memory edit", {"label": "manual"}, t.general)
+        assert said.modal is None
+        assert "A form can hold 4,000 characters, but this has 4,500: name one `field` of it" in said.text
+        assert "ask the agent for the change" in said.text
+        assert "use a terminal" in said.text
+        said = await t.ana.command("memory edit", {"label": "garden", "field": "notes"}, t.general)
+        assert (said.modal, "not about you" in said.text) == (None, True)
+
+
+def checkpoints(t: Live, label: str) -> list[int]:
+    """The versions of which whole copies of the block of that label are kept."""
+    sql = """SELECT c.up_to_seq FROM memory_block_checkpoints c JOIN memory_blocks b ON b.id = c.block_id
+             WHERE b.label = ? AND b.next_seq > 2 ORDER BY c.up_to_seq"""
+    return [row[0] for row in t.rows(sql, label)]
+
+
+async def noted(t: Live, times: int) -> None:
+    """The agent writes in a block, one turn after the other."""
+    for number in range(times):
+        change = {"operation": "append", "label": "scratchpad", "content": f"{number}\n"}
+        t.model.script(Calls(Call("context", change)), Answer(f"Noted {number}."))
+        assert (await t.ask(t.ana, t.general, "<@bot> note it")).text == f"Noted {number}."
+
+
+async def test_agents_and_the_system_keep_to_it(tmp_path: Path) -> None:
+    toml = "[memory]\ncheckpoint_updates = 3\ncheckpoints_kept = 2\nhistory_changes = 10"
+    async with started(tmp_path, toml=toml) as t:
+        await noted(t, 15)
+        written, logged = checkpoints(t, "scratchpad"), checkpoints(t, "tool_execution_log")
+        archives = t.rows("SELECT b.label FROM memory_block_archives a JOIN memory_blocks b ON b.id = a.block_id")
+    assert [later - earlier for earlier, later in itertools.pairwise(written)] == [3]
+    assert [later - earlier for earlier, later in itertools.pairwise(logged)] == [3]
+    assert ("scratchpad",) in archives
+
+
+async def test_changes_that_are_too_old_go_for_good(tmp_path: Path) -> None:
+    async with started(tmp_path, toml="[memory]\ncheckpoint_updates = 1\nhistory_days = 1e-9") as t:
+        for number in range(3):
+            await edited(t.olga, t.general, "persona", f"My name is Carina, and {number}.")
+        history = (await memory(t.olga, "history", t.general, label="persona")).text
+        await t.service.stop()
+        assert "to 4 (what was before is not kept)" in history
+        await t.service.said("memory", "edit", "persona", "--text", "Carina.")
+        assert checkpoints(t, "persona")[-1] == 5, "the command line keeps to it without a service"

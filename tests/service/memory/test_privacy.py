@@ -5,19 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import rows
-from tests.service.live_service import Live, files_holding, first_of, live_service, until
+from tests.service.live_service import Live, first_of, live_service, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
 
 WORD = "Quetzalcoatl"
 KEEP = Call("recall", {"operation": "insert", "content": f"Ana's llama is {WORD}"})
-
-
-def holding(t: Live, word: str = WORD) -> list[str]:
-    """The files of the data folder with that word in their bytes, whatever its case."""
-    assert (t.service.home / "global.db").is_file()
-    return files_holding(t.service.home, word)
 
 
 async def lived(t: Live) -> None:
@@ -26,7 +19,7 @@ async def lived(t: Live) -> None:
     await t.ask(t.ana, t.general, f"<@bot> my llama is called {WORD}")
     await t.ask(t.ana, t.ana.direct, f"my secret is {WORD}")
     await t.ask(t.olga, t.general, "<@bot> the tortoise sleeps")
-    assert holding(t)
+    assert t.holding(WORD)
 
 
 async def asked_to_erase(person: Person, channel: Channel) -> Message:
@@ -48,13 +41,13 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     assert (f"my secret is {WORD}" in data, "tortoise" in data) == (True, False)
 
     question = await asked_to_erase(t.ana, t.general)
-    assert holding(t)
+    assert t.holding(WORD)
     answered = await t.ana.press(question, "Yes, do it")
     assert "and found none" in answered.shown.text
     assert WORD not in answered.text
-    assert holding(t) == []
-    assert holding(t, WORD[:6]) == []
-    assert holding(t, "the tortoise sleeps")
+    assert t.holding(WORD) == []
+    assert t.holding(WORD[:6]) == []
+    assert t.holding("the tortoise sleeps")
 
     assert "Opted out" in (await t.ana.command("privacy optout", None, t.general)).text
     await t.service.restart()
@@ -63,7 +56,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     await t.talk(t.olga, t.general, "<@bot> good morning", "Good morning.")
     (request,) = t.model.requests[asks:]
     assert WORD not in json.dumps(request.body)
-    assert holding(t) == []
+    assert t.holding(WORD) == []
     t.model.script(Answer("There you are."))
     assert "Resumed" in (await t.ana.command("privacy resume", None, t.general)).text
     assert (await t.ask(t.ana, t.general, "<@bot> hello again")).text == "There you are."
@@ -75,7 +68,7 @@ async def test_who_answers_somebody_that_opted_out_quotes_nothing_of_them(t: Liv
     await t.talk(t.olga, t.general, "<@bot> what is it called?", "I do not know.", reply_to=hers)
     (request,) = t.model.requests
     assert WORD not in json.dumps(request.body)
-    assert holding(t) == []
+    assert t.holding(WORD) == []
 
 
 FAULTS = ("privacy.erase:after", "privacy.receipt:before", "privacy.begin:after", "privacy.identities:before")
@@ -88,7 +81,7 @@ async def test_an_erasure_that_dies_half_way_is_ended_at_the_next_start(tmp_path
             await lived(t)
             doing(t.ana.press(await asked_to_erase(t.ana, t.general), "Yes, do it"))
         await t.service.start()
-        assert holding(t) == []
+        assert t.holding(WORD) == []
         (receipt,) = (await t.service.data("privacy", "see", f"discord:{t.ana.id}"))["erasures"]
         assert receipt["done_at"]
         assert receipt["stores"][0]["before"]["archival"] == 1
@@ -106,14 +99,14 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(t: 
     assert "Opted out" in await t.service.said("privacy", "optout", ana)
     await run("jobs", "run", "sleeptime")
     called = "SELECT 1 FROM jobs WHERE last_detail = 'no turn was needed'"
-    await until(lambda: rows(t, called), what="a word of hers in what a job says")
+    await until(lambda: t.rows(called), what="a word of hers in what a job says")
     assert "and found none" in await t.service.said("privacy", "erase", ana, "--yes")
-    assert holding(t) == []
+    assert t.holding(WORD) == []
     await t.service.stop()
 
     assert "Opted out since" in await t.service.said("privacy", "see", ana)
     assert (await t.service.data("privacy", "erase", f"discord:{t.olga.id}", "--yes"))["left"] == []
-    assert holding(t, "the tortoise sleeps") == []
+    assert t.holding("the tortoise sleeps") == []
     assert "Resumed" in await t.service.said("privacy", "resume", ana)
     await t.service.start()
     await t.talk(t.ana, t.general, "<@bot> hello", "Hello Ana.")

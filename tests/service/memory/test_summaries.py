@@ -2,15 +2,12 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import refused, rows, started
-from tests.service.live_service import Live, first_of, one_day, until
+from tests.service.live_service import Live, first_of, one_day, refused, started, until
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 AGENTS = """
@@ -66,14 +63,6 @@ async def t(tmp_path: Path) -> AsyncIterator[Live]:
         yield made
 
 
-def edit(t: Live, *statements: str) -> None:
-    """Change what the program, which is not running, has stored: as if time had passed."""
-    (path,) = t.service.home.glob("constellations/*/carina.db")
-    with closing(sqlite3.connect(path)) as raw, raw:
-        for sql in statements:
-            raw.execute(sql)
-
-
 LAST_WEEK = "UPDATE messages SET created_at = strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-7 days')"
 SPANS = ["day", "week"]
 """What is told in short of what was said seven days ago: both are over, whatever day and hour it is now."""
@@ -85,7 +74,7 @@ DAYS, AGENTS_JOB = "summary.constellation", "summary.agents"
 
 def job(t: Live, identifier: str) -> tuple[object, object]:
     """When a job ran last, and what came of it."""
-    found = {row[0]: row[1:] for row in rows(t, "SELECT id, last_run_at, last_detail FROM jobs")}
+    found = {row[0]: row[1:] for row in t.rows("SELECT id, last_run_at, last_detail FROM jobs")}
     return found[identifier][0], found[identifier][1]
 
 
@@ -101,7 +90,8 @@ async def test_summaries_are_shown_to_those_who_may_know_them(t: Live) -> None:
     await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
     await t.ask(t.ana, t.ana.direct, f"my secret is {SECRET}")
     await t.service.stop()
-    edit(t, LAST_WEEK, IDLE)
+    t.change(LAST_WEEK)
+    t.change(IDLE)
     await t.service.start()
     assert f"{2 * len(SPANS)} made" in await ran(t, DAYS)
     edited = (await t.ana.command("summary constellation", None, t.general)).text
@@ -123,10 +113,10 @@ async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
     """Something is said and due to be told; the service dies at its job, and runs it at the next start."""
     await t.ask(t.ana, t.general, "<@bot> the fence is broken", within=45)
     await t.service.stop()
-    edit(t, due)
+    t.change(due)
     async with t.service.dying(fault):
         await t.service.run("jobs", "run", name)
-    edit(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
+    t.change("UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
     await t.service.start()
     await until(lambda: job(t, name)[0], 30, what="the job")
 
@@ -134,13 +124,13 @@ async def dies_and_goes_on(t: Live, due: str, name: str, fault: str) -> None:
 @pytest.mark.parametrize("fault", first_of(1, "summaries.day:after", "summaries.day:before", "summaries.model:after"))
 async def test_a_death_while_a_day_is_told_loses_and_repeats_nothing(t: Live, fault: str) -> None:
     await dies_and_goes_on(t, LAST_WEEK, DAYS, fault)
-    told = rows(t, "SELECT kind, text FROM items WHERE kind IN ('day', 'week') ORDER BY kind")
+    told = t.rows("SELECT kind, text FROM items WHERE kind IN ('day', 'week') ORDER BY kind")
     assert told == [(span, "They spoke of the fence.") for span in SPANS]
-    asked = rows(t, "SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
+    asked = t.rows("SELECT count(*) FROM model_usage WHERE agent_id = '_constellation_'")
     assert asked == [(2 if fault == "summaries.day:before" else 1,)], "a week of one day is that day's words"
 
 
 @pytest.mark.parametrize("fault", first_of(1, "summaries.agent:after", "summaries.agent:before"))
 async def test_a_death_while_an_agent_is_told_loses_and_repeats_nothing(t: Live, fault: str) -> None:
     await dies_and_goes_on(t, IDLE, AGENTS_JOB, fault)
-    assert rows(t, "SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]
+    assert t.rows("SELECT text FROM items WHERE kind = 'agent'") == [("They spoke of the fence.",)]

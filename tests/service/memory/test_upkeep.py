@@ -1,16 +1,12 @@
 """`/dream` on Discord and `carina dream` beside a running service: what was tidied is told to whom it may be."""
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import rows, started
-from tests.service.live_service import Live, first_of
+from tests.service.live_service import Live, first_of, started, until
 from tests.service.memory.test_archive import kept
-from tests.service.test_schedule import eventually
 from tests.wire.model import Answer, Call, Calls, Reply, Request
 
 ALONE = ("My llama, Quetzalcoatl, sleeps", "My llama Quetzalcoatl sleeps")
@@ -37,14 +33,14 @@ async def test_a_death_in_a_run_changes_nothing_or_all_and_the_next_one_goes_on(
         assert code != 0
     await t.service.start()
     standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL ORDER BY n"
-    left = [row[0] for row in rows(t, standing)]
+    left = [row[0] for row in t.rows(standing)]
     assert left == ([NEAR[1]] if fault == "dreams.store:after" else list(NEAR))
     await t.service.said("dream", "run")
-    assert rows(t, standing) == [(NEAR[1],)]
-    assert rows(t, "SELECT count(*) FROM budget_reservations") == [(0,)]
-    assert rows(t, "SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
+    assert t.rows(standing) == [(NEAR[1],)]
+    assert t.rows("SELECT count(*) FROM budget_reservations") == [(0,)]
+    assert t.rows("SELECT count(*) FROM dream_runs WHERE outcome = 'done'") == [(1,)]
     retired = "SELECT count(*) FROM archival_entries WHERE superseded_by IN (SELECT id FROM archival_entries)"
-    assert rows(t, retired) == [(2,)]
+    assert t.rows(retired) == [(2,)]
 
 
 NOTE = "Tom the stork is back and Ana feeds him."
@@ -67,12 +63,12 @@ async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_
             # It is written out beside the turn that saved it: the service may die before that turn has answered.
             said = await t.ana.say(t.general, f"<@bot> {NOTE}")
         standing = "SELECT content FROM archival_entries ORDER BY n"
-        assert rows(t, standing) == [(NOTE,), (FED,)][: 2 if fault == "expansion.keep:after" else 1]
-        change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")
+        assert t.rows(standing) == [(NOTE,), (FED,)][: 2 if fault == "expansion.keep:after" else 1]
+        t.change("UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")
         await t.service.start()
         over = "SELECT status, last_detail FROM jobs WHERE kind = 'expand'"
-        await eventually(lambda: rows(t, over) == [("done", "1 entry created")], "it is written out")
-        assert rows(t, standing) == [(NOTE,), (FED,)]
+        await until(lambda: t.rows(over) == [("done", "1 entry created")], what="it is written out")
+        assert t.rows(standing) == [(NOTE,), (FED,)]
         assert (await t.general.wait_for_bot(after=said)).text == "Saved."
         assert len(t.general.from_bot) == 1
         text = (await t.ana.command("memory archival list", None, t.general)).text
@@ -88,18 +84,18 @@ async def test_what_is_sensitive_is_asked_for_by_a_card_that_works_after_a_resta
         t.model.script(Answer("Noted."))
         answer = await t.ask(t.olga, t.olga.direct, "I always take my pills at eight")
         await t.service.said("dream", "run")
-        ((job,),) = rows(t, "SELECT id FROM jobs WHERE kind = 'preference'")
+        ((job,),) = t.rows("SELECT id FROM jobs WHERE kind = 'preference'")
         await t.service.run("jobs", "run", job)
         card = await t.olga.direct.wait_for_bot(after=answer)
         assert words in card.text
         assert [button["label"] for button in card.buttons] == ["Use it", "Forget it"]
         await t.service.restart(kill=True)
         standing = "SELECT content FROM archival_entries WHERE archived_at IS NULL"
-        assert rows(t, standing) == []
+        assert t.rows(standing) == []
         pressed = await t.olga.press(card, "Use it")
         assert f"I will use it from now on: {words}" in pressed.text
-        assert rows(t, standing) == [(words,)]
-        await eventually(lambda: t.olga.direct.from_bot[-1].buttons == [], "the card has no buttons any more")
+        assert t.rows(standing) == [(words,)]
+        await until(lambda: t.olga.direct.from_bot[-1].buttons == [], what="the card has no buttons any more")
         assert t.olga.direct.from_bot[-1].text.startswith("✓ I will use it from now on")
         assert t.general.from_bot == []
 
@@ -123,17 +119,10 @@ async def test_a_death_in_other_upkeep_is_made_good_by_the_next_run(
     t.model.default = lambda request: Answer("{}" if "quoted" in request.system else "Hello.")
     await t.ask(t.olga, t.olga.direct, "hello")
     await t.service.stop()
-    change(t, statement)
+    t.change(statement)
     async with t.service.dying(f"{point}:{side}"):
         await t.service.run("jobs", "run", job)
-    assert rows(t, left) == [(done[side == "after"],)]
-    change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
+    assert t.rows(left) == [(done[side == "after"],)]
+    t.change("UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")  # its lease is over
     await t.service.start()
-    await eventually(lambda: rows(t, left) == [(done[1],)], f"{job} is done")
-
-
-def change(t: Live, statement: str) -> None:
-    """Change what the program, which is not running, has stored."""
-    (path,) = t.service.home.glob("constellations/*/carina.db")
-    with closing(sqlite3.connect(path)) as raw, raw:
-        raw.execute(statement)
+    await until(lambda: t.rows(left) == [(done[1],)], what=f"{job} is done")

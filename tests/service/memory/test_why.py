@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals.approvals import change, rows, started
-from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within, started
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 def entry_with(t: Live, content: str) -> str:
-    return str(rows(t, "SELECT id FROM archival_entries WHERE content = ?", content)[0][0])
+    return str(t.rows("SELECT id FROM archival_entries WHERE content = ?", content)[0][0])
 
 
 async def answered(t: Live, person: Person, channel: Channel, content: str, word: str) -> tuple[Message, Message]:
@@ -68,7 +67,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert "It was changed after you opened the form, so I left it." in late.text
     entry = entry_with(t, "Ana keeps a quagga in the shed.")
     assert "only in our direct messages" in (await t.ana.press(shown, "Only in DMs")).text
-    assert rows(t, "SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
+    assert t.rows("SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
     for_olga = await t.olga.menu(MENU, answer)
     assert "Ana keeps" not in for_olga.text
     assert "Tools used: search." in for_olga.text
@@ -77,7 +76,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
     assert "It may already be forgotten." in (await t.ana.press(shown, "Forget")).text
     assert "1 memory that is forgotten now." in (await t.ana.menu(MENU, answer)).text
-    assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
+    assert t.rows("SELECT id FROM archival_entries WHERE id = ?", entry) == []
 
 
 async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(scripted: Live) -> None:
@@ -93,7 +92,7 @@ async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(
     answer = await t.ask(t.ana, channel, "<@bot> what of it?")
     shown = (await t.ana.menu(MENU, answer)).shown
     long = entry_with(t, kept[1].strip())
-    change(t, "UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
+    t.change("UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
     refused = await t.ana.press((await t.ana.select(shown, PICK, f"entry:{long}")).shown, "Correct")
     assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
     chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, kept[0])}")
@@ -142,4 +141,4 @@ async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path
         entry_with(t, "Ana keeps an auk.")
         assert "Ana keeps an auk." in (await t.ana.command("why", channel=t.general)).text
         assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
-        assert rows(t, "SELECT id FROM archival_entries") == []
+        assert t.rows("SELECT id FROM archival_entries") == []
