@@ -84,7 +84,7 @@ class Budgets(Section):
     """Budgets, and what happens as they run out."""
 
     limits: tuple[Budget, ...] = ()
-    cheaper_model: str = ""
+    cheaper_model: Annotated[str, or_nothing(check_model)] = ""
     when_spent: Literal["offline", "refuse"] = "offline"
 
 

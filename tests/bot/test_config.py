@@ -161,6 +161,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('[discord.deny]\nguilds = ["x"]\n', 'discord.deny.guilds[1]: found "x"; expected a Discord ID'),
         ("[discord]\nauto_thread = {}\n", "discord.auto_thread: found a table; expected true or false"),
         ('[model]\ndefault = "opnai:x"\n', 'model.default: found "opnai:x"; expected "offline" or "provider:model"'),
+        ('[budgets]\ncheaper_model = "opnai:x"\n', '(did you mean "openai"?)'),
         ('[model]\ndefault = "openai:"\n', 'model.default: found "openai:"; expected "offline" or'),
         (
             '[model]\nfallback = ["groq:x"]\n',

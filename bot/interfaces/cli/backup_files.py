@@ -21,10 +21,9 @@ from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
 from memory.store.errors import DatabaseOutdated, StoreError
 from memory.store.folder import DataFolder
-from texts import _, error_text, gettext_noop, ngettext
+from texts import _, error_text, ngettext
 
 _ASK = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=3_600.0)
-_QUESTION = gettext_noop("Replace all current data with the backup {name}?")
 
 _Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
 _Replica = Annotated[bool, Param("Restore what Litestream copied last")]
@@ -92,7 +91,7 @@ class BackupFiles(Struct, frozen=True):
             none = _("There is no backup {name!r} in {where}. `carina backup list` lists them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
         if not from_replica:
-            caller.confirm(_(_QUESTION, name=name))
+            caller.confirm(_("Replace all current data with the backup {name}?", name=name))
         with hold(folder, alone):
             again, newer = backups.restore(folder.path, backup)
             left = await _erase_again(folder)

@@ -74,8 +74,9 @@ class Installation(Struct, frozen=True):
         await holder.data("restart")
         for _look in range(_LOOKS):
             await asyncio.sleep(_LOOK_SECONDS)
-            if (started := await _started(folder)) not in ("", before):
-                return report(_("The service restarted at {started}."), started=from_text(started))
+            status, _told = await _status(holder_of(folder))
+            if status is not None and status["started"] != before:
+                return report(_("The service restarted at {started}."), started=from_text(status["started"]))
         raise UserError(
             "The service did not come back within {seconds} seconds. Check its log.",
             seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
@@ -105,14 +106,3 @@ async def _status(holder: Holder | None) -> tuple[dict[str, Any] | None, list[Fi
     except UserError as error:
         return None, [Finding("service", State.PROBLEM, error_text(error))]
     return status, examine_service(status)
-
-
-async def _started(folder: DataFolder) -> str:
-    """When the service was started; empty while it does not answer."""
-    holder = holder_of(folder)
-    if holder is None:
-        return ""
-    try:
-        return str((await holder.data("status"))["started"])
-    except UserError:
-        return ""

@@ -62,9 +62,6 @@ def local_registry(config: Config, by: str) -> Registry:
     return Registry([made], guard, Clocks(utc_now, zone_of, lambda _person: ""))
 
 
-BEGINNING = "init"
-"""Makes the configuration that all else reads."""
-
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
 
 
@@ -74,7 +71,7 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
     `by` is the class that does it without a service; if it is empty, the services are opened here.
     """
     try:
-        config = load_settings(beginning=name == BEGINNING)
+        config = load_settings(beginning=name == "init")
         if by and view.constellation:
             config = in_constellation(config, view.constellation)
         log_to(config, level="error")

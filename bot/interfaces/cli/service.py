@@ -309,7 +309,10 @@ class Removal(Struct, frozen=True):
             path=folder.path,
             kept=kept,
             more=more,
-            program=_program(),
+            program=_(
+                "`carina service uninstall` stops Carina from starting automatically; `uv tool uninstall "
+                "carina` or `pipx uninstall carina` removes the program. If it runs from a clone, delete the clone."
+            ),
         )
 
     def _where(self, folder: DataFolder) -> Iterator[str]:
@@ -320,10 +323,3 @@ class Removal(Struct, frozen=True):
 
     def _files(self) -> tuple[Path, ...]:
         return self.config.file, self.config.file.with_name(".env")
-
-
-def _program() -> str:
-    return _(
-        "`carina service uninstall` stops Carina from starting automatically; `uv tool uninstall "
-        "carina` or `pipx uninstall carina` removes the program. If it runs from a clone, delete the clone."
-    )

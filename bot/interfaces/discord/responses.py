@@ -107,19 +107,15 @@ async def change(interaction: Interaction, text: str, looks: CardStyle) -> None:
         await tell(interaction, text, looks=looks)
 
 
-def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands.Choice[str]]:
-    """What Discord offers while somebody types: of pairs of value and words, those that fit, as many as it takes."""
-    fitting = [(value, words) for value, words in found if typed.casefold() in f"{value} {words}".casefold()]
-    return [app_commands.Choice(name=words[:_NAME] or value, value=value) for value, words in fitting[:_CHOICES]]
-
-
 def suggests(command: app_commands.Command[Any, ..., None], option: str, find: Suggest) -> None:
-    """Have an option suggest pairs of value and words while somebody types; nothing where they may not see them."""
+    """Have an option suggest, of pairs of value and words, what fits what is typed; nothing to who may not see them."""
 
     async def choices(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:
         try:
-            return suggested(await find(interaction), typed)
+            found = await find(interaction)
         except UserError:
             return []
+        fitting = [(value, words) for value, words in found if typed.casefold() in f"{value} {words}".casefold()]
+        return [app_commands.Choice(name=words[:_NAME] or value, value=value) for value, words in fitting[:_CHOICES]]
 
     command.autocomplete(option)(choices)

@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.context import FAILURES, Context, outcome
-from bot.interfaces.web.conversations import Answer, AnswerStage, ChatLine, Conversation, PartialAnswer
+from bot.interfaces.web.conversations import Answer, AnswerStage, Conversation, PartialAnswer
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import MOST_WITH_FILES, Refusal
 from bot.services.caller import PlaceScope
@@ -101,7 +101,8 @@ async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
             case AnswerStage(what=what):
                 yield event("doing", what)
             case Answer(texts=texts, error=error, messages=messages):
-                lines = [line for line in await _lines(ctx, to) if line.id in messages]
+                lines = await ctx.web.talk.history(to.place.id, _LINES)
+                lines = [line for line in lines if line.id in messages]
                 if lines:
                     yield event("answer", render("chat_said.html", name=to.to.name, lines=lines))
                 else:
@@ -129,10 +130,6 @@ async def why(ctx: Context) -> Response:
     except FAILURES as error:
         explained = error_text(error)
     return ctx.page("why.html", title=_("Why"), name=name, explained=explained, message=message, **done)
-
-
-async def _lines(ctx: Context, to: Conversation) -> list[ChatLine]:
-    return await ctx.web.talk.history(to.place.id, _LINES)
 
 
 def event(name: str, data: str) -> str:

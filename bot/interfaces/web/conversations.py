@@ -120,10 +120,10 @@ class Talk(Struct, frozen=True):
         who = _SPEAKER.sub("-", who)
         place = place_of(who, "", user=user)
         talking = self.services.talking
-        known = {each.casefold() for each in await self.database.read(_agent_names)}
-        alone = name.casefold() in known
+        alone = name.casefold() in {each.name.casefold() for each in await self.database.read(agents.agents)}
         to = await (talking.agent(name, place) if alone else talking.group(name))
-        several = alone and await self.database.read(lambda rows: _members(rows, to) > 1)
+        groups = await self.database.read(agents.groups)
+        several = alone and any(each.id == to.group and len(each.members) > 1 for each in groups)
         there = place_of(who, to.group, to.name, user)
         return Conversation(to, there, several, user_of(who, user) if user else None)
 
@@ -271,11 +271,3 @@ def _files_in(row: OutRow) -> list[MessageFile]:
 def _taken_back(rows: Rows, row: InRow) -> bool:
     message = messages.by_external(rows, row.source, row.external_id)
     return message is None or message.deleted_at is not None
-
-
-def _agent_names(rows: Rows) -> list[str]:
-    return [each.name for each in agents.agents(rows)]
-
-
-def _members(rows: Rows, to: Addressee) -> int:
-    return next(len(each.members) for each in agents.groups(rows) if each.id == to.group)

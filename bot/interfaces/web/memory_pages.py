@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby, zip_longest
 from typing import Any
 
@@ -150,16 +150,12 @@ def _changed(before: str | None, after: str | None) -> DiffRow:
     for kind, start, end, first, last in matcher.get_opcodes():
         left.append(_marked("del", one[start:end], kind == "equal"))
         right.append(_marked("ins", other[first:last], kind == "equal"))
-    return DiffRow(_joined(left), _joined(right), same=False)
+    return DiffRow(Markup().join(left), Markup().join(right), same=False)
 
 
 def _marked(tag: str, words: Sequence[str], same: bool) -> Markup:
     text = Markup.escape("".join(words))
     return text if same or not text else Markup("<{0}>{1}</{0}>").format(Markup.escape(tag), text)
-
-
-def _joined(parts: Iterable[Markup]) -> Markup:
-    return Markup("").join(parts)
 
 
 _MOST = 100

@@ -143,17 +143,12 @@ async def _pieces(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
     """The answer as it is written, piece by piece. Raises BadRequest."""
     sent, last = "", ""
     async for each in ctx.web.talk.follow(to.place.id, said):
-        if isinstance(each, Answer) and each.error:
-            raise BadRequest(each.error, status=500)
-        text = (
-            each.text
-            if isinstance(each, PartialAnswer)
-            else "\n\n".join(each.texts)
-            if isinstance(each, Answer)
-            else ""
-        )
-        more = _more(sent, last, text)
-        if more:
+        text = each.text if isinstance(each, PartialAnswer) else ""
+        if isinstance(each, Answer):
+            if each.error:
+                raise BadRequest(each.error, status=500)
+            text = "\n\n".join(each.texts)
+        if more := _more(sent, last, text):
             sent, last = sent + more, text
             yield more
 
