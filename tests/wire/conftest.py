@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.wire.discord import DiscordServer
-from tests.wire.discord_stage import Stage
 
 
 def find_openapi() -> Path | None:
@@ -30,15 +29,3 @@ async def server(openapi: Path | None) -> AsyncIterator[DiscordServer]:
     async with DiscordServer.start(openapi) as server:
         yield server
         assert not (found := server.violations + server.own_faults + server.unserved), "\n".join(found)
-
-
-@pytest.fixture
-async def idle(server: DiscordServer) -> Stage:
-    """The stage before any client runs."""
-    return Stage(server)
-
-
-@pytest.fixture
-async def stage(idle: Stage) -> AsyncIterator[Stage]:
-    async with idle.running():
-        yield idle
