@@ -304,7 +304,7 @@ WAITS = "That waits for approval."
 _put = partial(_soon, answer=WAITS, toml=ASKING + TOML)
 _allowed = partial(
     _put,
-    act=partial(ask_and_press, label="Once"),
+    act=partial(ask_and_press, label="Allow once"),
     rule=after_the_question(WAITS, ALLOWED.then),
     question=ALLOWED,
     entries=1,

@@ -204,6 +204,7 @@ async def ask_and_press(case: Case, label: str) -> None:
     while card.buttons:
         with contextlib.suppress(TimeoutError, Impossible):
             await case.ground.olga.press(card, label, timeout=3)
+        with contextlib.suppress(TimeoutError):
             await case.server.until(lambda: not card.buttons, 2)
 
 
