@@ -9,7 +9,7 @@ from msgspec import Struct
 from bot.models.base import AssistantMessage, Call, UserMessage
 from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
-from bot.models.offline.language import LONGEST, detect
+from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
 from bot.models.offline.turn import Context, FailedError, Lines, Record
 from sources.text import one_line
 
@@ -35,7 +35,7 @@ def _say(intent: Intent, context: Context) -> Lines:
     now, say = context.turn.now, context.language.say
     clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "day": context.language.day(now)}
     clock["weekday"] = say("weekdays").split()[now.weekday()]
-    given = {"text": intent.text, "length": intent.number, "limit": LONGEST, "help": say("help")}
+    given = {"text": intent.text, "length": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
     said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     beyond = intent.name == "cannot" or intent.act == "too_long"
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=beyond)
@@ -66,10 +66,8 @@ class FoundRecord(Struct, frozen=True):
     own: bool
 
 
-def _searches(
-    step: str, wanted: Iterable[str], where: Mapping[str, str], context: Context, most: int = 20
-) -> list[Call]:
-    return [context.call(f"{step}{n}", "search", query=each, limit=most, **where) for n, each in enumerate(wanted)]
+def _searches(step: str, texts: Iterable[str], where: dict[str, str], context: Context, most: int = 20) -> list[Call]:
+    return [context.call(f"{step}{n}", "search", query=each, limit=most, **where) for n, each in enumerate(texts)]
 
 
 def _entries_found(records: Iterable[Record], context: Context) -> list[FoundRecord]:
@@ -146,8 +144,7 @@ def _tell(found: list[FoundRecord], question: Question, context: Context, judge:
     if not judged:
         return None
     best = max((one.own, fitting) for one, fitting in judged)
-    newest: dict[str, FoundRecord] = {}
-    older: dict[str, FoundRecord] = {}
+    newest, older = dict[str, FoundRecord](), dict[str, FoundRecord]()
     for one, fitting in sorted(judged, key=lambda each: each[0].record.order, reverse=True):
         if (one.own, fitting) == best and newest.setdefault(one.fact.key, one) is not one:
             older.setdefault(one.fact.key, one)
@@ -208,9 +205,8 @@ def _list_known(_intent: Intent, context: Context) -> Lines:
     stored = [one for one in context.hits(call) if one.kind == "entry"]
     entries = [one for one in stored if one.id not in context.turn.gone]
     own = [entry for entry in entries if entry.told_by(context.speaker)]
-    counted = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival")
-    left = {"known_more": len(own) - _MOST_LISTED, "known_others": len(entries) - len(own)}
-    left["known_older"] = counted - len(stored)
+    older = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival") - len(stored)
+    left = {"known_more": len(own) - _MOST_LISTED, "known_others": len(entries) - len(own), "known_older": older}
     lines = [context.told("listed", context.language.shown(each.text, 300), each) for each in own[:_MOST_LISTED]]
     lines += [say(phrase, count=count) for phrase, count in left.items() if count > 0]
     return Lines("\n".join([say("known" if own else "known_none"), *lines]))
@@ -236,8 +232,7 @@ def _look_back(intent: Intent, context: Context) -> Lines:
 
 
 def _forget(intent: Intent, context: Context) -> Lines:
-    """Find the entries that name it, show the person's own, delete after a yes those that were shown, and look what
-    they said of it besides."""
+    """Show the person's entries that name it, delete after a yes those that were shown, and tell what is left."""
     what, language, say, turn = intent.text, context.language, context.language.say, context.turn
     question = Question(what, language, plain=True)
     wanted = language.queries(question.words, ())[:1] or (what[:200],)

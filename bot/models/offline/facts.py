@@ -179,9 +179,8 @@ def fit(question: Question, fact: Fact) -> Fit | None:
     )
     if not matched or question.required - {term.stem for term in matched} or not owned:
         return None
-    topical = [
-        each for each in matched if among(each.stem, fact.subject or ()) or each.concepts & fact.subject_concepts
-    ]
+    about, ideas = fact.subject or (), fact.subject_concepts
+    topical = [each for each in matched if among(each.stem, about) or each.concepts & ideas]
     covered = len(matched) / len(terms)
     if fact.subject is None:  # of the speaker
         near = 2 * covered >= 1 and any(term.stem and not term.concepts for term in matched)

@@ -10,16 +10,18 @@ from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
-from bot.models.offline.language import LONGEST, Language, close
+from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, close
 from memory.store.errors import StoreError
 from scheduler.dates import FoundTime, find_when
 from scheduler.triggers import DateTrigger, next_run
+from sources.text import split_text
 
 _LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
+_LONGEST_ITEM = 60  # characters of a line that is one of a list
 _MOST_SLIPS = 4  # words of a sentence in which a misspelt order is known again
 _SNOOZED = 10  # minutes, where none are said
 _TRAILING = " \t\n.!。！…"
-_ASKED = _TRAILING + "?？"
+_ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
 
 
 class Intent(NamedTuple):
@@ -40,6 +42,7 @@ class Intent(NamedTuple):
 
 STATEMENT = Intent("statement")
 """Something said that wants nothing; it may belong to what stands before it."""
+_CANNOT = Intent("say", name="cannot")
 _KEPT = ("remember", "note")
 _WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
 """Acts beside which a better one is looked for, and those that no misspelt word is taken for."""
@@ -57,7 +60,10 @@ class Parser(Struct, frozen=True):
         said = said.strip()
         text = self.language.clean(said)
         if len(said) > LONGEST:
-            return (Intent("too_long", number=len(said)),)
+            # A note to remember is kept in parts, which are then read as a whole; nothing else that long is read.
+            order = self.language.begins("remember", said[:LONGEST]) if len(said) <= LONGEST_NOTE else None
+            parts = split_text(said[order.start("what") :], LONGEST, len) if order else ()
+            return tuple(Intent("remember", part) for part in parts) or (Intent("too_long", number=len(said)),)
         if before and (joined := self._following(text, before)):
             others = self.parse(before)[1:] if joined.name == "sure" else ()  # a yes is to all that was asked
             return (joined, *(each._replace(name="sure") for each in others if each.act == "forget"))
@@ -67,8 +73,7 @@ class Parser(Struct, frozen=True):
 
     def statements(self, text: str) -> Iterator[str]:
         """What a message states as a fact: neither question nor command nor small talk."""
-        part = self.language.clean(text)[:LONGEST]
-        for said in map(str.strip, self.language.sentences(part)):
+        for said in map(str.strip, self.language.sentences(self.language.clean(text)[:LONGEST])):
             intent = self.sentence(said)
             if intent.act in _KEPT:
                 yield intent.text
@@ -122,20 +127,22 @@ class Parser(Struct, frozen=True):
 
     def _intents(self, text: str) -> list[Intent]:
         """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact; a line
-        that is no whole thought goes on in the next one, and perhaps in a list."""
+        that is no whole thought goes on in the next one, and one with a colon in the list behind it."""
         found: list[Intent] = []
-        before, listing = "", False
+        before, listing, gap = "", False, " " * self.language.spaced
         for said in self.language.sentences(text):
             intent, last = self.sentence(said), found[-1] if found else STATEMENT
-            tail, gap = before[len(before.rstrip(_TRAILING)) :], " " * self.language.spaced
-            joined = f"{before.rstrip()}{gap}{said.lstrip()}"
-            if self._goes_on(last, before) and (whole := self.sentence(joined)).act in _KEPT:
-                found[-1], before, listing = whole, joined, True
+            line, item = before.rstrip(), self.language.rewrite("item", said)
+            joined = f"{line}{self.language.say('join') if listing and line[-1] not in _ENDS else gap}{item}"
+            listed = before.endswith("\n") and (listing or line.endswith((":", "："))) and _is_item(intent, item)
+            if listed or (self._goes_on(last, before) and self.sentence(joined).act in _KEPT):
+                found[-1], before, listing = self.sentence(joined), joined, True
             elif last.act == "remember" and _is_loose(intent):
-                between = ", " if listing and "\n" in tail else tail.strip() + gap
-                found[-1], before = last._replace(text=f"{last.text}{between}{said.strip(_TRAILING)}"), said
+                mark = before[len(before.rstrip(_TRAILING)) :].strip()
+                found[-1] = last._replace(text=f"{last.text}{mark}{gap}{said.strip(_TRAILING)}")
+                before = f"{line}{gap}{said.lstrip()}"
             elif intent.name == "remember_what" and found and _is_loose(last):
-                found[-1], before = Intent("remember", before.strip(_TRAILING)), said
+                found[-1], before, listing = Intent("remember", before.strip(_TRAILING)), said, False
             elif intent.name != "remember_what" or last.act not in _KEPT:
                 # "My key is in the drawer. Please remember that.": it is remembered
                 found.append(intent)
@@ -181,12 +188,9 @@ class Parser(Struct, frozen=True):
         groups = {key: said for key, said in found.groupdict().items() if said}
         what = groups.get("what", "")
         match act:
-            case "say" | "talk" | "known" | "statement":
-                return Intent(act, name=rest)
-            case "clock":
-                return Intent(act, name=name)
-            case "list":
-                return Intent(act, name=rest, number=next((int(each[4:]) for each in groups), 0))
+            case "say" | "talk" | "known" | "statement" | "clock" | "list":
+                days = next((int(each[4:]) for each in groups if each.startswith("days")), 0)
+                return Intent(act, name=name if act == "clock" else rest, number=days)
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
                 said = what if act == "event" else " ".join(groups.values()).strip()
                 return self._timed(act, said, sentence)
@@ -234,7 +238,7 @@ class Parser(Struct, frozen=True):
             return Intent("note", said)
         if found := language.begins("need", sentence):
             return Intent("say", found["what"].strip(_TRAILING), "offer_task")
-        return Intent("say", name="cannot") if language.begins("request", sentence) else STATEMENT
+        return _CANNOT if language.begins("request", sentence) else STATEMENT
 
     def _look_back(self, sentence: str) -> Intent | None:
         """What was said in some days, perhaps about something; None where the day is not understood."""
@@ -314,3 +318,8 @@ class Parser(Struct, frozen=True):
 def _is_loose(intent: Intent) -> bool:
     """Whether it is nothing by itself, so that it may belong to what stands before it."""
     return intent == STATEMENT or intent.name == "offer_task"
+
+
+def _is_item(intent: Intent, said: str) -> bool:
+    """Whether a line may be one of a list: a few words that are nothing by themselves, or something to do."""
+    return len(said) <= _LONGEST_ITEM and (intent in (STATEMENT, _CANNOT) or intent.act == "done_perhaps")

@@ -16,7 +16,7 @@ from typing import Any
 from memory.store import fulltext
 from sources.text import one_line, without_call_behind
 
-LONGEST = 4_000  # characters of a message that are read; a longer one is too long for rules
+LONGEST, LONGEST_NOTE = 4_000, 30_000  # characters of a text that are read, and of a note that is kept in parts
 _FOLDER = Path(__file__).parent
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
 _MOST_SEARCHED = 16  # words of a query that search looks at, the last perhaps cut off (memory/store/fulltext.py)

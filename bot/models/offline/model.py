@@ -33,8 +33,7 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
     texts = (each.said for each in reversed(request.messages) if isinstance(each, UserMessage) and each.said.strip())
     # The language of the last message that tells one; English at the beginning.
     speaks = language(next((best[0] for best in map(told, texts) if len(best) == 1), next(iter(spoken()))))
-    calls: list[Call] = []
-    said: list[Lines] = []
+    calls, said = list[Call](), list[Lines]()
     for context, intent in _wanted(turn, speaks):
         speaks = context.language
         try:
@@ -49,8 +48,7 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
 
 
 def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
-    """One message: what was stored as one list, each thing once; and where a language model would have known more, also
-    why none answered."""
+    """One message, what was stored as one list; where a language model would have known more, also why none answers."""
     said = [lines for lines in said if not lines.friendly] or said[-1:]  # small talk is answered only by itself
     saved = list(dict.fromkeys(lines.fact for lines in said if lines.fact))
     parts = [lines.text for lines in said if len(saved) < 2 or not lines.fact]

@@ -132,8 +132,7 @@ class Context(Struct, frozen=True):
         """Raises PendingError where some were not made yet, FailedError where one needs a tool that is not there."""
         for missing in (call.name for call in calls if call.name not in self.turn.tools):
             raise FailedError(self.language.say("missing_tool", tool=missing))
-        known = self.turn.made | self.turn.results.keys()
-        if pending := tuple(call for call in calls if call.id not in known):
+        if pending := tuple(call for call in calls if call.id not in self.turn.made | self.turn.results.keys()):
             raise PendingError(*pending)
 
     def data(self, call: Call) -> Any:

@@ -156,10 +156,19 @@ def test_each_answer_says_what_belongs_to_it(dialogue: list[Any]) -> None:
         assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
 
 
-def test_what_is_too_long_is_told_so_and_not_kept() -> None:
-    talk = Talk()
-    assert "9014 characters; at most 4000" in talk.say("remember that " + "x" * 9000)
+def test_a_long_entry_answers_with_the_sentence_that_is_asked_for() -> None:
+    told = "remember that the garden is big. " + "There is a pond with old fish in it. " * 9 + "The gate code is 4711."
+    assert asked(told, "what is the gate code?").startswith("You told me: The gate code is 4711 (")
+
+
+def test_what_is_too_long_is_told_so_and_a_note_is_kept_in_parts_whole() -> None:
+    talk, note = Talk(), "\n".join(f"Shelf {number} holds the green vases of year {number}." for number in range(200))
+    assert f"{len(note)} characters; at most 4000" in talk.say(note)
+    assert "30024 characters; at most 4000" in talk.say("remember that " + "x" * 30_010)
     assert talk.stored == []
+    assert talk.say(f"Remember this:\n{note}").startswith("I'll remember:\n- Shelf 0 holds")
+    assert "\n".join(talk.stored) == note
+    assert talk.say("what does shelf 190 hold?").startswith("You told me: Shelf 190 holds")
 
 
 def test_a_look_back_tells_when_more_was_said_than_it_shows() -> None:
