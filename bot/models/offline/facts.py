@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from bot.models.offline.language import Language, close, detect
+from bot.models.offline.language import Language, detect, one_slip
 
 _MOST = 2 / 3  # the part of a question which an answer to more than yes or no covers at least
 
@@ -206,7 +206,7 @@ def misspelt(question: Question, fact: Fact) -> Fit | None:
     language, text = question.language, question.text
     for word in question.words:
         known = language.among(language.stem(word), fact.stems)
-        near = next((each for each in fact.words if not known and close(word, each)), word)
+        near = next((each for each in fact.words if not known and one_slip(word, each)), word)
         text = re.sub(rf"(?i)(?<!\w){re.escape(word)}(?!\w)", near, text) if near != word else text
     spelt = fit(Question(text, language), fact) if text != question.text else None
     return spelt._replace(full=False) if spelt else None

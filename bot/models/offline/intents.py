@@ -10,7 +10,7 @@ from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
-from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, close
+from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, one_slip
 from memory.store.errors import StoreError
 from scheduler.dates import FoundTime, find_when
 from scheduler.triggers import DateTrigger, next_run
@@ -169,7 +169,7 @@ class Parser(Struct, frozen=True):
         for count, each in zip(range(_MOST_SLIPS), found, strict=False):
             word = each[0].lower()
             meant = [*sorted(() if count else language.words("openers")), *sorted(orders if len(word) > 4 else ())]
-            near = next((right for right in meant if right[0] == word[0] and close(word, right, 4, wrong=False)), "")
+            near = next((right for right in meant if right[0] == word[0] and one_slip(word, right, 4, wrong=False)), "")
             if near and word not in known:
                 return text[: each.start()] + near + text[each.end() :]
         return text

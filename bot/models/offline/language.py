@@ -31,7 +31,7 @@ def uncalled(said: str, name: str) -> str:
     return without_call_behind(re.sub(called, "", said, flags=re.IGNORECASE), f"@{re.escape(name)}")
 
 
-def close(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
+def one_slip(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
     """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one."""
     short, long = sorted((one, other), key=len)
     if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
@@ -55,11 +55,11 @@ def spoken() -> Mapping[str, Mapping[str, Any]]:
 
 def detect(text: str, fallback: str = "en") -> "Language":
     """The language of a text; the fallback where nothing tells (a number, a name, "ok")."""
-    best = told(text)
+    best = languages(text)
     return language(fallback if fallback in best else best[0])
 
 
-def told(text: str) -> list[str]:
+def languages(text: str) -> list[str]:
     """The languages that a text may be in: more than one where nothing tells."""
     part, scores = text[:2_000].lower(), {}
     found = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", part)

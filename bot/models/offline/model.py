@@ -13,7 +13,7 @@ from bot.models.base import AssistantMessage, Call, FailedModel, Request, ToolMe
 from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import LONGEST, Language, detect, language, spoken, told, uncalled
+from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken, uncalled
 from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 
@@ -32,7 +32,7 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
     turn = Turn(request, now.astimezone(zone_of(zone)), zone)
     texts = (each.said for each in reversed(request.messages) if isinstance(each, UserMessage) and each.said.strip())
     # The language of the last message that tells one; English at the beginning.
-    speaks = language(next((best[0] for best in map(told, texts) if len(best) == 1), next(iter(spoken()))))
+    speaks = language(next((best[0] for best in map(languages, texts) if len(best) == 1), next(iter(spoken()))))
     calls, said = list[Call](), list[Lines]()
     for context, intent in _wanted(turn, speaks):
         speaks = context.language

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import close, detect, language, uncalled
+from bot.models.offline.language import detect, language, one_slip, uncalled
 from memory.store import fulltext
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
 
@@ -158,7 +158,7 @@ def test_whoever_is_called_by_name_hears_what_stands_beside_it(said: str, words:
     ],
 )
 def test_one_slip_is_near(one: str, other: str, near: bool) -> None:
-    assert close(one, other) == close(other, one) == near
+    assert one_slip(one, other) == one_slip(other, one) == near
 
 
 @pytest.mark.parametrize("code", CODES.values())
