@@ -261,7 +261,7 @@ class Search(MemoryService, frozen=True):
             found = search(rows, query, caller.scope)
             hits = found.hits if found.newest else _people_first(found.hits)
             hits = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in hits]
-            found = replace(found, hits=hits[: arguments.limit], words_alone=why)
+            found = replace(found, hits=hits, words_alone=why)
             return SearchResults.of(found, self._places(rows, caller, hits), self._mine(rows, caller, hits))
 
         found = await self.database.read(find)
@@ -332,7 +332,7 @@ class Search(MemoryService, frozen=True):
             category=category_meant(rows, wanted.category.strip(), domains, agent, caller.scope),
             tags=tags_meant(rows, tags, domains, agent, caller.scope),
             asker=caller.person,
-            limit=2 * wanted.limit if wanted.text.strip() else wanted.limit,
+            limit=wanted.limit,
             guesses=True,
         )
 

@@ -11,7 +11,7 @@ import pytest
 
 from bot.app import App, build
 from bot.config import Config, load_config
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
 from bot.interfaces.cli.local_services import open_registry
 from bot.services.caller import owner_at_terminal
@@ -70,6 +70,9 @@ async def test_people_are_found_before_what_was_answered_and_without_ids(tmp_pat
         await say(app, KEPT)
         await say(app, "where is my doctor?")
         found = await app.services.registry.call("search", owner_at_terminal(), {"text": "Elm Street"})
+        best = {"text": "doctor you told me", "domain": "conversations", "limit": 1}
+        (only,) = (await app.services.registry.call("search", owner_at_terminal(), best)).data()["hits"]
+    assert only["by"] == "Carina", "what fits best is found, whoever said it"
     shown = found.terminal(Plain("UTC", datetime.now(UTC)))
     assert shown.index("  you, the terminal, ") < shown.index("  Carina, the terminal, ")
     assert "#" not in shown
@@ -118,7 +121,7 @@ async def test_a_folder_has_its_own_model_where_the_rest_is_found_by_words(tmp_p
         registry = app.services.registry
         with pytest.raises(UserError, match=r"There is no embedding model best\. Choose from: packaged, none, openai:"):
             await call("folder.create", name="papers", embedder="best")
-        with pytest.raises(UserError, match="'guild:discord:x' is not a guild"):
+        with pytest.raises(CallError, match="'guild:discord:x' is not a guild"):
             await call("folder.create", name="papers", audience="guild:discord:x")
         await call("folder.create", name="papers", embedder="packaged")
         await call("folder.attach", name="papers", agent="Carina")
