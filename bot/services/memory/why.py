@@ -106,9 +106,8 @@ class MemoryRow(Row):
     """What the caller may do to it."""
 
     @classmethod
-    def of(cls, memory: Memory, asker: PersonId, changes: tuple[Change, ...]) -> "MemoryRow":
+    def of(cls, memory: Memory, asker: PersonId, mine: bool, changes: tuple[Change, ...]) -> "MemoryRow":
         place = (memory.place.name or memory.place.id) if memory.place else ""
-        mine = memory.said and memory.people == (asker,)
         more = {"mine": mine, "link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
         return cls.from_record(memory, place=place, **more)
 
@@ -324,7 +323,8 @@ class Why(MemoryService, frozen=True):
         may = [each for each in Change if not policy.change_refusal(self.people, caller.approver, each, held)]
         if _kept_apart(memory):
             may = [each for each in may if each is not Change.NARROW]
-        return MemoryRow.of(memory, caller.person, tuple(may))
+        mine = memory.said and bool(memory.people) and {*memory.people} <= {*self.people.selves(caller.person)}
+        return MemoryRow.of(memory, caller.person, mine, tuple(may))
 
     # ------------------------------------------------------------------ rights
 

@@ -17,7 +17,7 @@ from memory.knowledge.summaries import Compaction
 from memory.people.audience import OWNER, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.store.database import Tx
-from memory.store.ids import AgentId, MessageId, text_mark
+from memory.store.ids import AgentId, MessageId, PersonId, text_mark
 from memory.store.records import replace
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
@@ -30,8 +30,8 @@ QUAGGA = "Ann keeps a quagga in the barn."
 class Answers:
     """Calls of people in a place, each of whom alone sees the answer: `forget` calls "why.forget"."""
 
-    def __init__(self, service: Service) -> None:
-        people = People((OLGA.id,))
+    def __init__(self, service: Service, *owner: PersonId) -> None:
+        people = People(owner or (OLGA.id,))
         self._registry = registry(Why(service.database, people, service.clock), people=people)
 
     async def explained(self, asker: Caller, message: str = "") -> Explanation:
@@ -95,6 +95,12 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert ("message", (Change.FORGET, Change.NARROW)) in kinds
     post = service.platform.posts[-1]
     assert await Answers(service).explained(curious(), post.external_id) == explained
+
+
+async def test_words_said_with_another_account_are_the_readers_own(service: Service) -> None:
+    await told(service, speaker=BOB)
+    assert "by Bob in hall" in text_of(await Answers(service).explained(curious(OLGA)))
+    assert "by you in hall" in text_of(await Answers(service, OLGA.id, BOB.id).explained(curious(OLGA)))
 
 
 async def test_a_search_that_found_nothing_is_told(tmp_path: Path) -> None:
