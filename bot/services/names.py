@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bot.agents.agenda.tasks import list_known
 from bot.agents.permissions.policy import Approver, People
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from memory import agents, blocks
 from memory.agents import Agent, Group, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
@@ -114,16 +114,16 @@ def named_blocks(rows: Rows, scope: Scope) -> list[NamedBlock]:
 
 
 def named_audience(text: str) -> Audience:
-    """Parse an audience; a number alone is a server or channel of Discord. Raises UserError."""
+    """Parse an audience; a number alone is a server or channel of Discord. Raises CallError."""
     kind, _colon, which = text.strip().partition(":")
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
     if shared and not _SHARED[kind].fullmatch(which):
-        raise UserError("{text} is not a {kind}. Write it as {kind}:discord:1234.", text=repr(text.strip()), kind=kind)
+        raise CallError("{text} is not a {kind}. Write it as {kind}:discord:1234.", text=repr(text.strip()), kind=kind)
     try:
         return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:
-        raise UserError(error_sentence(error)) from None
+        raise CallError(error_sentence(error)) from None
 
 
 def named_place(text: str) -> str:
@@ -150,8 +150,8 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 
 def is_shared(audience: str) -> bool:
-    """Whether an audience has to be named: neither the owner alone nor everybody."""
-    return audience not in (OWNER, PUBLIC)
+    """Whether others than the owner may see it."""
+    return audience != OWNER
 
 
 def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:

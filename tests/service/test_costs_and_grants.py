@@ -93,7 +93,8 @@ async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_mess
         assert "once at a time" in await t.service.refused(
             "permits", "grant", "Carina", "recall", f"person:discord:{t.ana.id}"
         )
-        assert "is not an audience" in await t.service.refused("permits", "grant", "Carina", "recall", "everybody")
+        refused = await t.service.refused("permits", "grant", "Carina", "recall", "everybody", code=2)
+        assert "is not an audience" in refused
         never = ("permits", "grant", "Carina", "recall", guild, "--hours", "0")
         assert "greater than 0" in await t.service.refused(*never, code=2)
         content = "The heron is here."

@@ -53,7 +53,7 @@ def test_a_constellation_moves_into_another_home(home: Path) -> None:
     assert (again["root"], again["kind"]) == (root, "constellation")
     assert run(other, "agent", "list")[1] == run(home, "agent", "list")[1]
     assert run(other, "memory", "list")[1] == run(home, "memory", "list")[1]
-    assert "`persona` (Carina): Who the agent is and how it behaves" in run(home, "memory", "list")[1]
+    assert "`persona` (Carina, all places): Who the agent is and how it behaves" in run(home, "memory", "list")[1]
 
 
 def test_an_imported_constellation_is_used_before_the_configured_one_exists(home: Path) -> None:
