@@ -58,6 +58,8 @@ def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
         raise Refused("this block has fields or sections; {not_one_text}", not_one_text=_NOT_ONE_TEXT)
+    if path and block.is_text:
+        raise Refused("block {label} is one text, without fields", label=block.label)
     target = changeable(block, path)
     if target.is_log:
         raise BlockRefused("{path} is a log: its entries cannot be changed", path=path or block.label)

@@ -124,7 +124,7 @@ MODES = {
     "off": gettext_noop("I read nothing"),
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
-_Channel = Annotated[Location | None, Param("Channel (default: this one)")]
+_Channel = Annotated[Location | None, Param("Channel (default: this one)", via=DISCORD_ONLY)]
 _Mode = Annotated[
     Literal["open", "mention", "listen", "off", "configured"] | None,
     Param("Mode to set (default: show the current one)", needs=Action.STEER),
@@ -386,9 +386,9 @@ class Places:
 def _where(caller: Caller, channel: Location | None) -> Location:
     where = channel or caller.location
     if where is None:
-        if caller.via is Via.TERMINAL:
-            raise UserError("Name a channel, for example: `carina model --channel discord:1234`.")
-        raise UserError("Please choose a channel.")
+        if caller.via is Via.DISCORD:
+            raise UserError("Please choose a channel.")
+        raise UserError("Name a place, for example: `carina model --place discord:1234`.")
     return where
 
 

@@ -200,7 +200,7 @@ class Schedule(Struct, frozen=True):
     def _resume_all(self, tx: Tx, caller: Caller) -> str:
         """All that an import paused. What a person paused stays so, and is named."""
         paused = jobs.paused(tx)
-        kept = [_title(each.id) for each in paused if each.last_detail != jobs.IMPORTED]
+        kept = dict.fromkeys(_title(each.id) for each in paused if each.last_detail != jobs.IMPORTED)
         count = sum(self._resumed(tx, each) for each in paused if each.last_detail == jobs.IMPORTED)
         _log.info("jobs_resumed", count=count, by=caller.person, door=caller.approver.door)
         if not paused:

@@ -45,6 +45,8 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
         await chosen("gpt-9", hall.id)
     with pytest.raises(UserError, match="'the hall' is not a place"):
         await chosen("offline", "the hall")
+    with pytest.raises(UserError, match="--place discord:1234"):
+        await offered.call("model", owner, {})
     usual = await answered(hall, 1)
     assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
     assert await answered(hall, 2) == "openai:gpt-5"
