@@ -72,7 +72,7 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few rows are taken as near that those of others would push them out."""
     monkeypatch.setattr("memory.search.vectors._CANDIDATES", 3)
     monkeypatch.setattr("memory.search.vectors._PER_HIT", 1)
-    monkeypatch.setattr("memory.search.candidates._NEAR", 3)
+    monkeypatch.setattr("memory.search.ranking._NEAR", 3)
     monkeypatch.setattr("memory.search.vectors._SAMPLED", 6)
 
 

@@ -1,5 +1,7 @@
 """Editing a block, as a text or by its fields, items and sections: find, check, change, save.
 
+Changes are stored by `memory.blocks.store`.
+
 Adding (an item, to a counter, to the end of a text) requires the right to append; setting, replacing and removing
 require the right to overwrite. Only the system changes what the schema calls read-only. A path is a field, a section,
 "section.field", or empty for the one list that a block is.

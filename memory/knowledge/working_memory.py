@@ -19,7 +19,7 @@ from memory.knowledge import items
 from memory.knowledge.items import Item, Kind
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.queue.turns import Turn
-from memory.search.candidates import rarity, share
+from memory.search.ranking import rarity, share
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import all_words, content_words, index_text, storable

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
-from memory.search.candidates import GUESSES, ScoredRow, ranked
 from memory.search.domains import Lookup, apart, asked, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, understood
+from memory.search.ranking import GUESSES, ScoredRow, ranked
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
 from memory.store.records import replace

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from memory.people.audience import Audience, Scope
-from memory.search import candidates, vectors
+from memory.search import ranking, vectors
 from memory.search.embedding.base import Embedding, Tokens, to_vector
 from memory.search.similarity import MOST_WORDS, SIMILAR, Closeness, Meaning, RowWindows, interact
 from memory.search.vectors import EmbeddedRow, Question, RowSet, tokens_of
@@ -127,6 +127,6 @@ def test_without_words_of_the_question_or_of_messages_the_signs_alone_decide(wor
 
 def test_windows_end_with_what_is_known_around() -> None:
     numbers = [3, 5, 8, 9]
-    assert candidates._beside(numbers, 0, 2) == [3, 5, 8]
-    assert candidates._beside(numbers, 2, 1) == [5, 8, 9]
-    assert candidates._beside(numbers, 3, 2) == [5, 8, 9]
+    assert ranking._beside(numbers, 0, 2) == [3, 5, 8]
+    assert ranking._beside(numbers, 2, 1) == [5, 8, 9]
+    assert ranking._beside(numbers, 3, 2) == [5, 8, 9]

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from memory.knowledge import archival
 from memory.people.audience import OWNER, Audience, Scope
 from memory.queue import messages
-from memory.search import candidates, domains
-from memory.search.candidates import Word, by_words, share
+from memory.search import domains, ranking
 from memory.search.hybrid import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query
+from memory.search.ranking import Word, by_words, share
 from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
 from tests.memory.parts import ANN, AUDIENCES, BOB, GUILD, NOON, SCOPES, delete_message
@@ -221,7 +221,7 @@ def test_rows_that_are_not_weighed_are_none_of_the_best(held: list[tuple[float, 
 
 
 def test_a_word_that_everybody_says_is_named_of_older_rows_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (candidates, domains):
+    for module in (ranking, domains):
         monkeypatch.setattr(module, "COUNTED_ROWS", 2)
     old = world.keep("a zebra drinks tea")
     for number in range(3):
