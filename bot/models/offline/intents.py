@@ -192,8 +192,7 @@ class Parser(Struct, frozen=True):
                 days = next((int(each[4:]) for each in groups if each.startswith("days")), 0)
                 return Intent(act, name=name if act == "clock" else rest, number=days)
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
-                said = what if act == "event" else " ".join(groups.values()).strip()
-                return self._timed(act, said, sentence)
+                return self._timed(act, " ".join(groups.values()).strip(), sentence)
             case "at":
                 text = groups.get("for", "").strip(_ASKED) or self.language.say(rest)
                 when = self._time_alone(groups.get("when", "").replace("-", " "))
