@@ -19,6 +19,7 @@ from bot.errors import CallError, UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.services.caller import owner_at_terminal
 from bot.services.people.approvals import Permits
+from bot.services.results import Markdown
 from memory import requests
 from memory.people.audience import Trust
 from memory.requests import Verdict
@@ -270,6 +271,8 @@ async def test_always_holds_until_it_is_revoked(service: Service) -> None:
     assert await strokes(service) == 2
     permits = registry(Permits(service.approvals, make_tools({})), people=service.approvals.people)
     (grant,) = (await permits.call("permits.list", somebody(OLGA.id), {})).data()["grants"]
+    theirs = await permits.call("permits.list", somebody(ANN.id), {})
+    assert (theirs.data()["grants"], theirs.lines(Markdown())) == ([], ["Nothing is waiting for you."])
     with pytest.raises(UserError, match="Only an admin"):
         await permits.call("permits.revoke", somebody(ANN.id), {"permit": grant["id"]})
     await permits.call("permits.revoke", somebody(OLGA.id), {"permit": grant["id"]})
