@@ -25,16 +25,7 @@ from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.history import history_of
 from memory.blocks.lifecycle import create_block, ensure_block
 from memory.blocks.lookup import existing_block, own_block, require_fits, require_yes, tell_changed
-from memory.blocks.records import (
-    LOGS,
-    Author,
-    Block,
-    BlockType,
-    Decision,
-    NewBlock,
-    Operation,
-    Permission,
-)
+from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, outline, rendered
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock, save_change
@@ -386,7 +377,10 @@ def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation,
 def changeable(block: Block, path: str, *, by_system: bool = False) -> Target:
     """The part at a path, if it may be changed. Raises Refused, BlockRefused."""
     if block.is_text and path:
-        raise Refused("block {address} is one text, without fields: use append or replace", address=block.address)
+        raise Refused(
+            "block {address} is one text, without fields: append to it, replace part of it or rewrite it",
+            address=block.address,
+        )
     if not path and isinstance(block.schema, MapSchema | CompositeSchema):
         _require_text(block)
     target = target_of(block.schema, path)

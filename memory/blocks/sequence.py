@@ -257,12 +257,7 @@ class SequenceHistory:
             span = self.spans[index]
             index += way
             stood = span.stands or span.moved in numbers
-            if (
-                beside
-                and not stood
-                and span.moved > gone
-                and any(stands and number in numbers for number, stands in span.events)
-            ):
+            if beside and not stood and any(stands and number in numbers for number, stands in span.events):
                 return False
             if span.born in numbers or (not span.stands and stood):
                 continue  # removed or restored itself: look at the neighbor after it

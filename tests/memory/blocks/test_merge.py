@@ -187,6 +187,15 @@ def test_the_same_that_two_write_or_one_writes_twice_stands_once(tx: Tx) -> None
     assert content(tx) == "Buy milk.\nBuy oat milk and eggs.\nAnd tea.\n"
 
 
+@pytest.mark.parametrize(("theirs", "mine"), [("ham", "hamster"), ("hamster", "ham")])
+def test_a_word_with_which_another_begins_is_not_the_same(tx: Tx, theirs: str, mine: str) -> None:
+    made(tx, new(content="Buy"))
+    agent = shown(tx)
+    write_block(tx, OWNER, "notes", f"Buy {theirs}")
+    write_block(tx, agent, "notes", f"Buy {mine}")
+    assert content(tx) == f"Buy {theirs} {mine}"
+
+
 def test_an_item_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx) -> None:
     made(tx, new(content="", schema=BOOK))
     add_item(tx, OWNER, "notes", "todo", "a")

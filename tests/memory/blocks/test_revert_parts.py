@@ -16,16 +16,17 @@ from memory.blocks import (
     set_field,
     set_item,
 )
-from memory.blocks.changes import SYSTEM, Splice, Writer
+from memory.blocks.changes import SYSTEM, Change, Splice, Writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import history_of
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, redo, revert, undo
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
+from memory.blocks.sequence import SequenceHistory, Span
 from memory.blocks.store import CheckpointPolicy, Limits, block_history, load_block
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
-from tests.memory.blocks.block_parts import AGENT, JOB, PERSON, author, blocks_store, made, new, row
+from tests.memory.blocks.block_parts import AGENT, JOB, NOW, PERSON, author, blocks_store, made, new, row
 
 WRITERS = (AGENT, PERSON, JOB)
 LETTERS = {AGENT: "a", PERSON: "p", JOB: "j"}
@@ -268,6 +269,14 @@ def test_what_is_required_stays_and_is_told(tx: Tx) -> None:
     assert "talks: 3" in reverted(tx).block.content
 
 
+def test_of_a_number_that_a_writer_changed_and_changed_back_nothing_is_left_to_undo(tx: Tx) -> None:
+    tasks(tx)
+    for writer, energy in ((AGENT, 1), (JOB, 2), (JOB, 1)):
+        set_field(tx, author(writer=writer), "notes", "state.energy", energy)
+    with pytest.raises(Refused, match="nothing of what job:sleep changed is left to undo"):
+        reverted(tx)
+
+
 def test_an_older_change_is_undone_while_others_write_and_done_again(tx: Tx) -> None:
     tasks(tx)
     edit = by_agent(tx, author(), "notes")
@@ -304,3 +313,17 @@ def test_of_lists_that_take_long_to_compare_all_between_the_ends_is_exchanged() 
     before = [str(number) for number in range(5_000)]
     after = ["0", *before[:0:-1]]
     assert by_items(before, after) == [Splice(1, 4_999, tuple(after[1:]))]
+
+
+def test_of_many_items_that_one_change_removed_each_is_looked_at_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    history, looked = SequenceHistory(1, tuple(map(str, range(1_000)))), list[Span]()
+    history.take(Change(JOB, None, 2, NOW), [Splice(0, 1_000, ())])
+
+    def moved(span: Span) -> int:
+        looked.append(span)
+        return span.events[-1][0]
+
+    monkeypatch.setattr(Span, "moved", property(moved))
+    cuts, lost = history.back({2}, beside=False)
+    assert (len(cuts), lost) == (1_000, [])
+    assert len(looked) < 20 * 1_000, "the time would grow with the square of their number"
