@@ -96,6 +96,16 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
     ]
 
 
+async def test_nobody_is_in_a_list_of_activity_under_two_names(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting()) as service:
+        await service.heard(said("tea please", 1))
+        await service.heard(said("and milk", 2, speaker=replace(ANN, name="Annie")))
+        listed = registry(Coordination(service.database, service.clock), people=service.approvals.people)
+        caller = replace(somebody(OLGA.id), scope=Scope(HALL.audience))
+        found = (await listed.call("activity", caller, {"kind": "message_received"})).data()
+    assert [row["text"].count("Annie") for row in found] == [1, 1]
+
+
 async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_goes_with_it(tmp_path: Path) -> None:
     calls = call("recall", "1", operation="insert", content="Ann likes tea"), call("coord", "2", operation="sing")
     model = ScriptedModel(says("", *calls), says("done"))

@@ -9,9 +9,11 @@ from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain
 from memory.store.database import Database
-from tests.bot.parts import NOON, MovableClock
+from tests.bot.parts import BOB, NOON, MovableClock, said
 from tests.bot.plain import search
 from tests.bot.services.calling import PEOPLE, registry
+from tests.bot.services.test_why import curious
+from tests.bot.stage import Service
 
 STORK, CRANE, FLAMINGO = "The stork is back.", "鶴が湖に戻ってきました", "A flamingo 🦩 on the lawn"
 MANY = " ".join(f"word{number}" for number in range(20_000))
@@ -69,3 +71,11 @@ async def test_a_task_is_found_without_a_domain_and_says_its_state(made: Registr
         await made.call("tasks.change", owner_at_terminal(), {"task": "heron", "state": state})
         found = await made.call("search", owner_at_terminal(), {"text": "heron"})
         assert words in found.terminal(Plain("UTC", NOON))
+
+
+async def test_only_the_readers_own_messages_are_said_by_you(service: Service) -> None:
+    await service.heard(said("the gannet is mine", 1), said("the gannet is ours", 2, speaker=BOB))
+    offered = registry(search(service.database, PEOPLE, service.clock))
+    found = await offered.call("search", curious(), {"text": "gannet", "role": "user"})
+    assert isinstance(found, SearchResults)
+    assert {hit.text: hit.who for hit in found.hits} == {"the gannet is mine": "you", "the gannet is ours": "Bob"}
