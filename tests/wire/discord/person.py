@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from tests.wire.discord.world import World
 
 
-SYNC_SECONDS = 5.0
+SYNC_SECONDS = 60.0
 
 
 class Person(User):
@@ -120,10 +119,8 @@ class Person(User):
         return await self._settled(interactions.start(self.world, 2, self, place, data), timeout)
 
     async def _offered(self) -> None:
-        """Wait a moment for the bot's commands, which it may sync after it is connected."""
-        world = self.world
-        with contextlib.suppress(TimeoutError):
-            await world.changes.until(lambda: bool(world.commands), SYNC_SECONDS, "commands")
+        """Wait for the bot's commands, which it syncs some time after it is connected."""
+        await self.world.changes.until(lambda: self.world.commands, SYNC_SECONDS, "commands to be synced")
 
     async def menu(self, name: str, target: Message | User, channel: Channel | None = None) -> Answered:
         """Use a context menu on a message, or on a person seen in a channel."""
