@@ -391,7 +391,7 @@ class ModelServer:
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, *, models: Sequence[str] = ("scripted",), port: int = 0) -> AsyncIterator[Self]:
+    async def start(cls, *, models: Sequence[str] = ("scripted",)) -> AsyncIterator[Self]:
         """Serve until the block ends. An exception in `default` is raised there, as the bot only sees a 500."""
         server = cls(models)
         app = web.Application(client_max_size=64 * 1024 * 1024)
@@ -400,7 +400,7 @@ class ModelServer:
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
         try:
-            await web.TCPSite(runner, "127.0.0.1", port).start()
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
             server.base_url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
             yield server
         finally:

@@ -9,7 +9,7 @@ import json
 import secrets
 import zlib
 from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -17,10 +17,11 @@ from tests.wire.discord import payloads
 from tests.wire.discord.messages import Json
 from tests.wire.discord.world import Event, World
 
-T = TypeVar("T")
-
 Handshake = Literal["good", "502", "silent"]
 """How a new connection is met: as it should be; refused over HTTP; without a HELLO."""
+
+Compressor: TypeAlias = Callable[[bytes], bytes]
+"""A stream that turns each message into one flushed piece."""
 
 INTENT_MEMBERS, INTENT_PRESENCES, INTENT_CONTENT = 1 << 1, 1 << 8, 1 << 15
 _PRIVILEGED = {"members": INTENT_MEMBERS, "presences": INTENT_PRESENCES, "message_content": INTENT_CONTENT}
@@ -40,12 +41,6 @@ def gate(name: str, *, in_guild: bool) -> int:
         if name.startswith(prefix):
             return guild if in_guild else direct
     return 1 if in_guild else 0
-
-
-class Compressor(Protocol):
-    """A stream that turns each message into one flushed piece."""
-
-    def __call__(self, data: bytes, /) -> bytes: ...
 
 
 def compressor(kind: str) -> Compressor:
@@ -159,8 +154,8 @@ class Gateway:
 
     def _seen(self, event: Event, session: Session) -> Json:
         if event.name == "GUILD_CREATE" and event.guild is not None:
-            everyone = bool(session.intents & INTENT_MEMBERS)
-            return payloads.guild_create(event.guild, all_members=everyone)
+            everyone = INTENT_MEMBERS | INTENT_PRESENCES  # with members alone they are asked for, by op 8
+            return payloads.guild_create(event.guild, all_members=session.intents & everyone == everyone)
         if event.message is None or session.intents & INTENT_CONTENT:
             return event.data
         return payloads.blanked(event.data, self.world.own_ids(), direct=event.guild is None)
@@ -203,6 +198,7 @@ class Gateway:
             1: self._beat,
             2: self._identify,
             6: self._resume,
+            8: self._members,
         }
         if handler := handlers.get(packet["op"]):
             handler(connection, packet)
@@ -267,6 +263,14 @@ class Gateway:
             return
         self.resumes += 1
         session.resume(connection, data["seq"])
+
+    def _members(self, connection: Connection, packet: Json) -> None:
+        """Tell everybody who is in a guild; nobody asks for some of them."""
+        guild = self.world.find_guild(int(packet["d"]["guild_id"]))
+        members = [payloads.member(each) for each in guild.members.values()]
+        chunk = {"guild_id": str(guild.id), "members": members, "chunk_index": 0, "chunk_count": 1, "not_found": []}
+        session = next(each for each in self.live if each.connection is connection)
+        session.dispatch("GUILD_MEMBERS_CHUNK", chunk | {"nonce": packet["d"]["nonce"]})
 
 
 def application_flags(world: World) -> int:
