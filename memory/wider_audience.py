@@ -136,8 +136,8 @@ def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, t
     own = audience == OWNER and hand.is_owner
     if not own and audience not in {f"person:{each}" for each in hand.known}:
         return gettext_lazy(
-            "{what} may hold words of several people: only what one person wrote or said to an agent alone can be "
-            "made known more widely, by that person",
+            "{what} may hold words of several people; you can share only what you wrote yourself or told an agent in "
+            "private",
             what=what,
         )
     if to == OWNER or to.startswith("person:"):

@@ -48,7 +48,7 @@ def examine_folder(folder: DataFolder) -> Iterator[Finding]:
     free = shutil.disk_usage(_existing_folder(folder.path)).free
     state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
     remedy = "" if state is State.GOOD else _("free up disk space: messages that cannot be stored are not answered")
-    yield Finding("disk", state, _("{free:,.1f} GB are free", free=free / 1e9), remedy)
+    yield Finding("disk", state, _("{free:,.1f} GB free", free=free / 1e9), remedy)
 
 
 def _existing_folder(path: Path) -> Path:

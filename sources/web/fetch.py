@@ -209,7 +209,7 @@ def _host(url: str) -> str:
 
 
 def _brief(error: Exception) -> str:
-    words = str(error).splitlines()
+    words = str((isinstance(error, OSError) and error.strerror) or error).splitlines()
     return words[0][:200] if words and words[0] else type(error).__name__
 
 

@@ -22,8 +22,9 @@ def code_in(text: str) -> str:
 
 async def linked(one: Person, other: Person) -> None:
     """Both sides prove it."""
-    first = code_in((await one.command("my link start")).text)
-    asked = await other.command("my link say", {"code": first})
+    told = (await one.command("my link start")).text
+    assert "Use `/my link say` on Discord, or run `carina link say` at a terminal." in told
+    asked = await other.command("my link say", {"code": code_in(told)})
     assert f"This code was given to <@{one.id}>" in asked.text
     done = await one.command("my link say", {"code": code_in(asked.text)})
     assert done.shown.text.startswith("Done. I now treat ")

@@ -196,7 +196,7 @@ async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.Monkey
 
 async def test_a_name_that_is_not_there_is_said() -> None:
     async def none(_host: str, _port: int) -> Iterable[str]:
-        raise OSError("name or service not known")
+        raise OSError(-2, "name or service not known")
 
     await refused("http://nowhere.test/", "nowhere.test could not be read: name or service", Reader(resolving=none))
 

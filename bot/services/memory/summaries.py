@@ -434,7 +434,7 @@ def _block_lines(turn: NightTurn, named: NamedBlock, past: ChangeLog, changes: S
     gone = sum(splice.delete for step in steps for splice in step.splices)
     counts = [ngettext("{count} change", "{count} changes", len(steps))]
     counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
-    text = one_line(came, _SHOWN) or _("nothing new")
+    text = _("“{text}”", text=one_line(came, _SHOWN)) if came else _("nothing new")
     return [_("wrote in block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
 
 
@@ -442,4 +442,4 @@ def _entry_line(rows: Rows, noted: JournalEntry) -> str:
     row = rows.one("SELECT content FROM archival_entries WHERE id = ?", (noted.entry,))
     text = (noted.before or {}).get("content", "") if row is None else row["content"]
     done = _(_DEEDS[noted.deed], entry=noted.entry)
-    return f"{done}: {one_line(text, _SHOWN)}" if text else done
+    return _("{deed}: “{text}”", deed=done, text=one_line(text, _SHOWN)) if text else done

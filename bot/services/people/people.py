@@ -101,8 +101,9 @@ class Accounts:
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
         return _(
             "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link say` on "
-            "Discord, or run `carina link say` at a terminal. You will get a second code to enter here.",
+            "Discord, or run `{command}` at a terminal. You will get a second code to enter here.",
             shown_code=shown_code(code),
+            command="carina link say",
         )
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, CHANGES)

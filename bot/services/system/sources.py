@@ -300,8 +300,7 @@ class SourceSettings(Struct, frozen=True):
 
 
 def _fed_row(source: DataSource) -> SourceRow:
-    unread = "" if source.synced_at is not None else _("not read yet")
-    state = _("could not be read: {error}", error=source.error) if source.error else unread
+    state = source.error or ("" if source.synced_at is not None else _("not read yet"))
     state = "" if source.type == "webhook" else state
     return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
 

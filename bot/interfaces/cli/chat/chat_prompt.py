@@ -178,11 +178,8 @@ class PromptChat:
         """Send a line. If the service stops meanwhile, send it again with the same id, so that it counts once."""
         identifier = new_id()
         while True:
-            try:
+            with suppress(*_GONE):
                 return await self._line.say(text, identifier)
-            except _GONE:
-                if self._line.own:
-                    raise
             await asyncio.sleep(_RETRY_SECONDS)
             await self._connected.wait()
 
