@@ -263,19 +263,40 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
     assert ("block_words_older_than_history", damaged) in [(each["event"], each.get("block")) for each in logged]
 
 
-def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx: Tx) -> None:
+def late(tx: Tx, day: int, old: str, new: str) -> None:
+    """A change in a turn of Bob's, after which no older ones are kept."""
+    short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
+    turn = begun(tx, taken(tx, 2 + day, "hello", person=BOB), person=BOB)
+    at = NOON + timedelta(days=day)
+    blocks.replace_in_block(tx, replace(author(turn.id), policy=short, now=at), "notes", old, new)
+
+
+def older_than_history(tx: Tx) -> BlockId:
     turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
-    kept = row(tx, "notes").id
-    short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
-    late = replace(author(begun(tx, taken(tx, 2, "hello")).id), policy=short)
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
-        blocks.replace_in_block(tx, replace(late, now=NOON + timedelta(days=day)), "notes", old, new)
-    assert block_history(tx, kept).start > 2, "the history was cut"
+        late(tx, day, old, new)
+    assert block_history(tx, row(tx, "notes").id).start > 2, "the history was cut"
+    return row(tx, "notes").id
+
+
+def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx: Tx) -> None:
+    kept = older_than_history(tx)
     with capture_logs() as logged:
         delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\n"
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", kept)]
+
+
+def test_erasing_takes_the_past_of_a_block_whose_history_does_not_tell_who_wrote_it(tx: Tx) -> None:
+    kept = older_than_history(tx)
+    late(tx, 9, "Ann's locker code is 4711.\n", "")
+    assert "4711" in block_history(tx, kept).text
+    with capture_logs() as logged:
+        remove_of_person(tx, ANN, LATER)
+    past = block_history(tx, kept)
+    assert [past.text_at(version) for version in (past.start, past.version)] == ["", "Kept.\n"]
+    assert [each["event"] for each in logged] == ["block_words_older_than_history"]
 
 
 def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:

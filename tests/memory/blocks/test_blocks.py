@@ -31,7 +31,15 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.changes import SYSTEM
-from memory.blocks.lifecycle import Share, share_block, share_by_agent, shares_of, unshare_block, unshare_by_agent
+from memory.blocks.lifecycle import (
+    Share,
+    deleted_blocks,
+    share_block,
+    share_by_agent,
+    shares_of,
+    unshare_block,
+    unshare_by_agent,
+)
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
@@ -420,6 +428,9 @@ def test_no_door_shows_or_changes_a_block_that_the_scope_may_not(
                     act(tx, author(scope, agent), operation, f"b{number}")
         after = [tuple(row) for row in tx.all("SELECT content, pinned, block_type FROM memory_blocks ORDER BY n")]
         assert after == before
+        tx.run("UPDATE memory_blocks SET deleted_at = '2026'")
+        found = [deleted_blocks(tx, scope, f"b{number}") for number in range(len(worlds))]
+        assert found == [[(ADA, audience)] if scope.may_use(audience) else [] for audience, _, _ in worlds]
 
 
 @pytest.mark.parametrize("own", Permission)
