@@ -268,7 +268,6 @@ def drop_parts(tx: Tx, run_id: TurnId) -> None:
     A member that only listens does not begin before the run is done.
     """
     mine = "SELECT turn_id FROM group_parts WHERE run_id = ? AND kind <> 'observe'"
-    tx.run(f"DELETE FROM turn_steps WHERE turn_id IN ({mine})", (run_id,))
     tx.run(f"UPDATE turns SET status = 'cancelled' WHERE status = 'running' AND id IN ({mine})", (run_id,))
     tx.run("DELETE FROM group_parts WHERE run_id = ? AND kind <> 'observe'", (run_id,))
 

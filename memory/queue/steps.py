@@ -1,7 +1,8 @@
 """What a turn did, step by step, and how that is stored.
 
-A step is one row of JSON (`v` is its version), written when it happens, of a kind in `_KINDS`. The classes of one kind
-are told apart by their fields. When a turn is finished, its steps become messages and are deleted.
+A step is one row of JSON (`v` is its version), written when it happens, of a kind in `_KINDS`; the messages that a turn
+began with are a column of the turn itself. The classes of one kind are told apart by their fields. When a turn is
+finished, its steps become messages and are deleted.
 """
 
 from collections.abc import Iterable, Mapping

@@ -58,7 +58,7 @@ class Turn(Struct, frozen=True):
     restarts: int
     started_at: datetime
     heard: Wordings = ()
-    """The messages that it began with: its first step."""
+    """The messages that it began with: its first step. A turn of an earlier version has a stored step for them."""
     status: str = "running"
     parent: TurnId | None = None
     """The turn that waits for this one: in a group, a member's turn has the group's as its parent."""
@@ -162,12 +162,12 @@ def has_result(rows: Rows, turn: Turn, call: str) -> bool:
 
 def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
     """Record that the turn answers these messages in their current revision, and lower its trust to theirs."""
-    heard, lowest = _as_worded(tx, messages)
+    heard, lowest = as_worded(tx, messages)
     add_step(tx, turn, MessagesJoined(heard), now)
     lower_trust(tx, turn, min(lowest, turn.trust))
 
 
-def _as_worded(rows: Rows, messages: list[MessageId]) -> tuple[Wordings, Trust]:
+def as_worded(rows: Rows, messages: list[MessageId]) -> tuple[Wordings, Trust]:
     """The current revision of each message, and the lowest trust."""
     sql = "SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))"
     found = rows.all(sql, (messages,))
@@ -191,7 +191,7 @@ def steps(rows: Rows, turn: TurnId) -> list[Step]:
 
 def restart(tx: Tx, turn: Turn, messages: list[MessageId]) -> None:
     """Delete the turn's steps, since the messages it answers have changed, and begin again with these."""
-    heard, lowest = _as_worded(tx, messages)
+    heard, lowest = as_worded(tx, messages)
     tx.run("DELETE FROM turn_steps WHERE turn_id = ?", (turn.id,))
     tx.run("DELETE FROM turn_uses WHERE turn_id = ?", (turn.id,))
     tx.run("DELETE FROM items WHERE kind = 'working' AND turn_id = ?", (turn.id,))  # parts of long results

@@ -25,14 +25,14 @@ _NEEDS_DETAIL = ("ballot", "choice")
 
 def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: MemberRequest, now: datetime, *, call: str = "") -> TurnId:
     """Begin a member's turn: it gets the messages of the run, with the same audience, and its task."""
-    turn = replace(asking, id=turns.new_turn_id(), agent=wanted.agent, parent=asking.id)
-    turn = replace(turn, heard=(), restarts=0, started_at=now, away_since=None)
+    asked = [row.message for row in inbox.of_turn(tx, run) if row.message is not None]
+    heard, lowest = turns.as_worded(tx, asked)
+    turn = replace(asking, id=turns.new_turn_id(), agent=wanted.agent, parent=asking.id, heard=heard)
+    turn = replace(turn, trust=min(turn.trust, lowest), restarts=0, started_at=now, away_since=None)
     ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
     turns.begin(tx, turn)
     by = turn.id, run, asking.id, turn.agent
     groups.add_part(tx, Part(*by, wanted.kind, wanted.stage, wanted.attempt, wanted.task, call), turn, now)
-    heard = [row.message for row in inbox.of_turn(tx, run) if row.message is not None]
-    turns.add_joined(tx, turn, heard, now)
     return turn.id
 
 

@@ -130,6 +130,29 @@ async def test_a_turn_goes_on_at_its_last_stored_step(tmp_path: Path) -> None:
     assert len(second.requests) == 1
 
 
+async def test_a_turn_that_an_earlier_version_began_goes_on_and_begins_again_with_an_edit(tmp_path: Path) -> None:
+    def as_it_was(tx: Tx) -> None:
+        """Its messages were its first step."""
+        tx.run("""INSERT INTO turn_steps SELECT id, 1, 'joined', json_object('v', 1, 'messages', json(heard)), audience,
+                  started_at FROM turns""")
+        tx.run("UPDATE turns SET heard = '[]'")
+
+    lost, held = HeldReply(says("lost")), HeldReply(says("To the old words."))
+    async with running(tmp_path, Setting(ScriptedModel(lost))) as service:
+        service.hear(said("old words", 1))
+        await lost.begun.wait()
+        await service.write(as_it_was)
+        service.crash()
+    model = ScriptedModel(held, says("To the new words."))
+    async with running(tmp_path, Setting(model, platform=service.platform)) as service:
+        await held.begun.wait()
+        assert "Your work here was interrupted" in newest(model.requests[0])
+        assert await service.column("SELECT seq FROM turn_steps") == [1, 2]
+        await service.heard(edited("new words", 1))
+        assert (service.platform.texts(), await steps(service)) == (["To the new words."], [])
+        assert await service.column("SELECT restarts FROM turns") == [1]
+
+
 async def test_a_store_tool_happens_exactly_once_whenever_the_process_dies(tmp_path: Path) -> None:
     held = HeldReply(says("lost"))
     first = ScriptedModel(says("", call("recall", operation="insert", content="Ann has a cat")), held)
