@@ -212,6 +212,13 @@ _UNTRUSTED = (
         ),
         "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')",
     ),
+    (  # the entries before them have a trust of their own, and their columns become part of a statement
+        ngettext_noop(
+            "{count} entry change made overnight cannot be undone",
+            "{count} entry changes made overnight cannot be undone",
+        ),
+        "DELETE FROM archival_journal",
+    ),
     (
         ngettext_noop(
             "{count} job of Carina's own is scheduled again", "{count} jobs of Carina's own are scheduled again"
@@ -348,6 +355,7 @@ def _finish(taken: Import, path: Path) -> None:
         raw.execute("BEGIN IMMEDIATE")
         for (table, column), value in SETTLED.items():
             tx.run(f"UPDATE {table} SET {column} = {value} WHERE {column} IS NOT {value}")
+        tx.run("DELETE FROM turn_steps")  # no turn goes on here
         for told, sql in _UNTRUSTED:
             if not taken.trusted and (count := tx.run(sql, {"now": now} if ":now" in sql else {})):
                 taken.notes.append(ngettext(*told, count))

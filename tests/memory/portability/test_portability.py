@@ -404,6 +404,12 @@ def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
     assert not list((tmp_path / "data").rglob("*.db"))
 
 
+@pytest.mark.parametrize("value", [["year"], {"year": 1}, True])
+def test_a_value_that_no_table_can_hold_is_refused(tmp_path: Path, value: object) -> None:
+    with pytest.raises(CarError, match="no table can hold"):
+        check(rows_file(tmp_path, [["a", value]], ["subject", "period"]))
+
+
 def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tmp_path: Path) -> None:
     write(home, tmp_path / "sealed.car", passphrase="hunter2")
     sealed = (tmp_path / "sealed.car").read_bytes()
@@ -527,6 +533,9 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
         tx.run("DELETE FROM jobs")
         for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
             jobs.put(tx, NewJob(identifier, kind, "{}", NOW), NOW)
+        tx.run("DELETE FROM archival_journal")
+        tx.run("""INSERT INTO archival_journal (id, turn_id, entry_id, deed, before, after, audience, at)
+                  VALUES (1, 1, 'x', 'change', '{"trust": 4}', '', 'owner', 'x')""")
     with closing(connect(source / "global.db")) as raw:
         tx = Tx(raw)
         tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": "x", "updated_at": "x"})
@@ -550,6 +559,8 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
     assert count(other, paused) == 1
     assert count(other, "SELECT count(*) FROM import_audit WHERE outcome = 'changed'") > 0
     assert "1 job or reminder is paused: `carina jobs resume`" in taken.notes
+    assert [count(each, "SELECT count(*) FROM archival_journal") for each in (trusted, other)] == [1, 0]
+    assert "1 entry change made overnight cannot be undone" in taken.notes
     for said in ("count as strangers'", "to be linked again"):
         assert any(said in note for note in taken.notes)
 
@@ -590,11 +601,18 @@ def test_work_under_way_is_not_done_in_both_places(home: Path, tmp_path: Path) -
     source = tmp_path / "home"
     shutil.copytree(home, source)
     with closing(connect(file_in(source))) as raw:
-        Tx(raw).run("UPDATE outbox SET status = 'pending'")
+        tx = Tx(raw)
+        tx.run("UPDATE outbox SET status = 'pending'")
+        tx.run("UPDATE turns SET status = 'running'")
+        tx.run("INSERT INTO turn_steps SELECT id, 2, 'note', '{}', audience, started_at FROM turns")
     write(source, tmp_path / "one.car")
     path = import_whole(take(tmp_path / "one.car", tmp_path / "data"))
-    assert count(path, "SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
-    assert count(file_in(source), "SELECT count(*) FROM outbox WHERE status = 'pending'") > 0
+    for waiting in (
+        "SELECT count(*) FROM outbox WHERE status = 'pending'",
+        "SELECT count(*) FROM turns WHERE status = 'running'",
+        "SELECT count(*) FROM turn_steps",
+    ):
+        assert (count(path, waiting), count(file_in(source), waiting) > 0) == (0, True)
 
 
 def fill(home: Path, count: int) -> None:
