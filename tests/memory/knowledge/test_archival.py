@@ -14,7 +14,7 @@ from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow
 from memory.search.hybrid import search
 from memory.search.query import Query
-from memory.store.database import Rows, Tx
+from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, EntryId, MessageId, TurnId
@@ -480,3 +480,11 @@ def test_to_find_what_says_it_again_other_entries_are_not_looked_at() -> None:
     values = {"agent": "", "audience": "", "person": None, "begins": "[]", "new": "", "marks": "", "least": 8}
     (first, *_) = [str(row["detail"]) for row in store().all(f"EXPLAIN QUERY PLAN {BEGUN_BY}", values)]
     assert first == "SEARCH archival_entries USING INDEX archival_begins (agent_id=? AND audience=? AND <expr>=?)"
+
+
+def test_of_an_earlier_row_only_columns_are_put_back(tx: Tx) -> None:
+    """It comes from a file that may be somebody else's: a name in it must not become SQL."""
+    kept = put(tx, "Bolt is a hamster")
+    (row,) = tx.all("SELECT * FROM archival_entries WHERE id = ?", (kept.id,))
+    archival.put_back(tx, {**as_dict(row), "audience = 'public', trust": 4, "of a later version": 1})
+    assert entries.read(tx, STAR, kept.id, Scope(GUILD)) == kept
