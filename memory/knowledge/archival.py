@@ -154,8 +154,8 @@ def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: ChangedBy
 
 
 def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
-    """Restore an entry from an earlier row, whether it exists or not; what is no column is left out. Raises `Refused` if
-    its label is taken."""
+    """Restore an entry from the columns of an earlier row, whether it exists or not. Raises `Refused` if its label is
+    taken."""
     known = {row["name"] for row in tx.all("SELECT name FROM pragma_table_info('archival_entries')")}
     image = {column: value for column, value in image.items() if column in known}
     identifier, audience = EntryId(image["id"]), Audience(image["audience"])
