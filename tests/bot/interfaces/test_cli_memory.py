@@ -240,6 +240,10 @@ def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_vers
     for argument in (("--text", "x"), ("--field", "mood", "--text", "x")):
         block = "current_state" if "--field" in argument else "note"
         carina(tmp_path, "memory", "edit", block, "--seen", "99", *argument).refused("There is no version 99")
+    shown_now = said(tmp_path, "show", "note")
+    only = ("edit", "note", "--only-at", f"{shown_now['id']}.{shown_now['version']}", "--text")
+    assert said(tmp_path, *only, "mine\n")["text"] == "mine\n"
+    carina(tmp_path, "memory", *only, "late\n").refused("Block note was changed since, so it stays as it is.")
 
     field = ("edit", "current_state", "--field", "mood")
     seen = said(tmp_path, *field, "--text", "calm")["version"]
