@@ -145,6 +145,4 @@ def all_points() -> frozenset[str]:
 
     In a process of its own: tests declare points too, and this one may have loaded them.
     """
-    listed = subprocess.run([sys.executable, "-c", _LIST], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert listed.returncode == 0, listed.stderr
-    return frozenset(listed.stdout.split())
+    return frozenset(subprocess.check_output([sys.executable, "-c", _LIST], cwd=ROOT, text=True).split())
