@@ -300,8 +300,8 @@ class SourceSettings(Struct, frozen=True):
 
 
 def _fed_row(source: DataSource) -> SourceRow:
-    state = source.error or ("" if source.synced_at is not None else _("not read yet"))
-    state = "" if source.type == "webhook" else state
+    unread = _("not read yet") if source.synced_at is None and source.type != "webhook" else ""
+    state = _("failing ({error})", error=source.error.removesuffix(".")) if source.error else unread
     return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
 
 

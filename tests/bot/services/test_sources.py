@@ -20,7 +20,7 @@ from memory.store.ids import GroupId
 from memory.store.records import replace
 from sources.terminal import PERSON
 from sources.web.fetch import Reader
-from tests.bot.services.calling import NOW, PEOPLE, registry
+from tests.bot.services.calling import NOW, PEOPLE, SETUP, registry
 
 OLGA = owner_at_terminal()
 FEED = "https://example.org/feed.xml"
@@ -66,9 +66,12 @@ async def test_a_template_with_a_field_that_there_is_not_is_refused(database: Da
         await called.call("source.subscribe", OLGA, {"source": "news", "agent": "Ada", "template": template})
 
 
-async def test_the_checks_of_a_source_are_listed_by_its_name(database: Database) -> None:
+async def test_a_source_is_listed_with_why_it_fails_and_its_checks_by_its_name(database: Database) -> None:
     called = sources(database)
     await called.call("source.add", OLGA, {"name": "news", "feed": FEED})
+    (source,) = await database.read(data_sources.listing)
+    await database.write(SETUP, lambda tx: data_sources.failed(tx, source.id, "There is no feed."))
+    assert "failing (There is no feed)" in str((await called.call("source.list", OLGA, {})).data())
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     listed = await registry(schedule).call("jobs.list", OLGA, {})
     assert [each["id"] for each in listed.data()] == ["source:news"]
