@@ -48,7 +48,8 @@ def _unknown(context: Context) -> Lines:
 def _sum(intent: Intent, context: Context) -> Lines:
     if "calculate" not in context.turn.tools:
         return _unknown(context)
-    return Lines(f"{intent.text} = {context.result('sum', 'calculate', expression=intent.text).value}")
+    value = context.result("sum", "calculate", expression=intent.text).value
+    return Lines(context.language.rewrite("result", f"{intent.text} = {value}"))
 
 
 def _remember(intent: Intent, context: Context) -> Lines:
@@ -243,7 +244,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
     ]
     own = [hit for hit in meant if hit.told_by(context.speaker)]
     answers = (each.text for each in reversed(turn.before) if isinstance(each, AssistantMessage) and not each.calls)
-    shown = next(answers, "").splitlines() if intent.name == "sure" else ()
+    undone = [f"- {one_line(what, _LONGEST_LINE)}"]
+    shown = {"sure": next(answers, "").splitlines(), "undo": undone}.get(intent.name, ())
     drops = []
     for number, hit in enumerate(own):
         call = context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
@@ -294,7 +296,7 @@ def _keep(intent: Intent, context: Context) -> Lines:
         if intent.other:  # a failure here is none of the new reminder
             context.make(context.call("instead", "reminders", operation="cancel", which=intent.other))
         reminder = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
-        return context.timed("reminded", reminder, reminder.note)
+        return context.timed(intent.name or "reminded", reminder, reminder.note)
     if intent.act == "task":
         due = {"due": intent.when} if intent.when else {}
         task = context.result("add", "tasks", operation="add", title=intent.text, **due)
@@ -317,14 +319,13 @@ def _list(intent: Intent, context: Context) -> Lines:
 
 def _end(intent: Intent, context: Context) -> Lines:
     """End or put off the one open task, reminder or event that is meant; else nothing is done."""
-    operation, listed, phrase = context.language.data["ends"][intent.act]
-    tools = listed.split()
+    operation, tools, phrase = context.language.data["ends"][intent.act]
     rows = _rows([tool for tool in tools if tool in context.turn.tools] or tools[:1], context)
     parts = intent.text.casefold().split()
     fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
     if len(fitting) != 1:
         named = context.language.say("quote", text=intent.text[:_LONGEST_LINE])
-        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_found", named)
+        missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if fitting else "not_found", named)
         return _say(missing, context)
     tool, row = fitting[0]
     given = {"minutes": intent.number} if intent.number else {}

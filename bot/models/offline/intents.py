@@ -68,8 +68,7 @@ class Parser(Struct, frozen=True):
             others = self.parse(before)[1:] if joined.name == "sure" else ()  # a yes is to all that was asked
             return (joined, *(each._replace(name="sure") for each in others if each.act == "forget"))
         intents = tuple(dict.fromkeys(self._intents(text)))
-        busy = tuple(each for each in intents if each.act not in (STATEMENT.act, "talk"))
-        return busy or intents[:1]
+        return tuple(each for each in intents if each.act not in (STATEMENT.act, "talk")) or intents[:1]
 
     def statements(self, text: str) -> Iterator[str]:
         """What a message states as a fact: neither question nor command nor small talk."""
@@ -108,6 +107,8 @@ class Parser(Struct, frozen=True):
                 return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
             case Intent("say", title, "offer_task") if self.language.begins("yes", text):
                 return self._task(title)
+            case Intent("remind" | "task" | "event" | "remember" | "note") if self.language.begins("say_undo", text):
+                return Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo")
             case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
                 return earlier._replace(name="sure")
             case Intent("forget") if self.language.begins("no", text):
@@ -177,8 +178,7 @@ class Parser(Struct, frozen=True):
     def _one(self, sentence: str) -> Intent:
         for name in self.language.data["order"]["wanted"].split():
             for pattern, _ in self.language.patterns("begin", name):
-                found = pattern.match(sentence)
-                if found and (intent := self._wanted(name, found, sentence)):
+                if (found := pattern.match(sentence)) and (intent := self._wanted(name, found, sentence)):
                     return intent
         return self._plain(sentence)
 
@@ -197,7 +197,7 @@ class Parser(Struct, frozen=True):
                 text = groups.get("for", "").strip(_ASKED) or self.language.say(rest)
                 when = self._time_alone(groups.get("when", "").replace("-", " "))
                 missing = Intent("unclear", sentence.strip(_ASKED), "remind_when")
-                return Intent("remind", text, when=when) if when else missing
+                return Intent("remind", text, f"{rest}_set", when) if when else missing
             case "snooze":
                 later = self.moment(self._time_alone(groups.get("for", "")))
                 minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED

@@ -76,12 +76,10 @@ def _said_today(turn: Turn) -> bool:
     messages, zone = turn.request.messages, turn.now.tzinfo
     heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
     reasons = {_reason(each, turn.request) for each in heard} - {""}
-    for each in messages:
-        if isinstance(each, AssistantMessage) or (isinstance(each, UserMessage) and each.answer):
-            today = each.at is None or each.at.astimezone(zone).date() == turn.now.date()
-            if today and any(reason in each.text for reason in reasons):
-                return True
-    return False
+    said = [each for each in messages if isinstance(each, AssistantMessage | UserMessage)]
+    said = [each for each in said if isinstance(each, AssistantMessage) or each.answer]
+    today = [each for each in said if each.at is None or each.at.astimezone(zone).date() == turn.now.date()]
+    return any(reason in each.text for each in today for reason in reasons)
 
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:

@@ -69,7 +69,7 @@ def test_a_change_counts_and_what_was_before_is_named(code: str, row: list[str])
     first, *rest = asked((before, after), question).split("\n")
     assert now in first
     assert len(rest) == 1
-    assert rest[0].startswith(("Before that it was:", "Davor war es:", "その前は"))
+    assert rest[0].startswith(("Before that, you told me", "Davor hast du mir gesagt:", "その前は"))
 
 
 @rows("answers")
