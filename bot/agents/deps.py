@@ -1,4 +1,5 @@
-"""The dependencies of every turn, created once by composition; and what a person adds while it runs.
+"""`TurnDeps`: what every turn needs, created once by composition; and what happens when a person adds something while a
+turn runs.
 
 Most people write a thought in several messages. Waiting for the next one would delay every answer, so a turn begins
 with the first message, and the others join it as long as nothing was done or shown: the model is asked again.

@@ -1,5 +1,7 @@
 """One call of the model for a turn: wait for the answer, or cancel it for additions, and record its cost.
 
+A failed call is retried by the model itself (`bot.models.retry_and_fallback`).
+
 `TurnControl` is shared by everything that works on one turn, so that all of it stops or looks again.
 """
 
@@ -14,9 +16,9 @@ from msgspec import Struct, field
 from bot.agents import events
 from bot.agents.answers import without_our_lines
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
-from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import HOLD_SECONDS, TurnDeps, may_interrupt
+from bot.agents.turn_end import arrivals
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, AnswerRestarted, Model, Request, TextDelta, Usage
 from memory import budgets

@@ -12,7 +12,6 @@ from typing import TypeAlias, assert_never
 
 from bot.agents import events
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
-from bot.agents.commit import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
 from bot.agents.context.prompt import PromptInputs
@@ -36,6 +35,7 @@ from bot.agents.steps import (
 )
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.more import Offer, offer, unaliased
+from bot.agents.turn_end import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals
 from bot.config.values import OFFLINE
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble

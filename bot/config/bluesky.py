@@ -1,4 +1,4 @@
-"""The table [bluesky]."""
+"""The settings of the Bluesky account: the table [bluesky] of carina.toml."""
 
 import re
 from typing import Annotated, TypeAlias

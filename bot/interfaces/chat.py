@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.commit import abandon
 from bot.agents.events import TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
+from bot.agents.turn_end import abandon
 from bot.errors import UserError
 from bot.interfaces.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control import Handler

@@ -1,4 +1,4 @@
-"""Delivers the outbox rows of one place, in order, each once.
+"""Delivers the outbox rows of one place, in order, each once. Previews of them are shown by `bot.runtime.previews`.
 
 A row is durably marked `sending` before its first byte leaves. If a row is found `sending` later, the message may or
 may not have been sent: while the platform remembers the nonce, it is sent again with the same nonce; after that, or

@@ -1,4 +1,5 @@
-"""Received messages that are not stored yet, and the guards in front; each protects somebody, so none has a default."""
+"""Stores what sources receive in the inbox, after the guards in front: each of them protects somebody, so none has a
+default."""
 
 import asyncio
 from collections.abc import Callable

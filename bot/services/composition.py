@@ -35,10 +35,10 @@ from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations
+from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
 from bot.runtime.replication import Replication
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
-from bot.runtime.watchers import Broadcast, Previews, Progress, TypingIndicator
 from bot.secrets import Redactor
 from bot.services.agents.agenda import Agenda
 from bot.services.agents.agents import Agents

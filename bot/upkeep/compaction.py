@@ -1,10 +1,10 @@
-"""Making the view of a long conversation smaller: after an answer, out of its way; or when a model takes no more.
+"""Shortens a long conversation for its prompts by a summary: after an answer, out of its way; or when a model takes no
+more. What a single prompt leaves out is decided in `bot.agents.context.history`.
 
 What was compacted is a row (`memory.knowledge.summaries`): later prompts begin with it, and the messages stay where
-they are and
-are found by search. A summary is made of messages of one audience only, and is thrown away, not stored, when one of
-them changed while it was made. A summariser that fails changes nothing: the oldest messages then leave the view
-without a summary when there is no room for them, and the log says so.
+they are and are found by search. A summary is made of messages of one audience only, and is thrown away, not stored,
+when one of them changed while it was made. A summarizer that fails changes nothing: the oldest messages then leave the
+view without a summary when there is no room for them, and the log says so.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a turn may be shown of the small things around it, read at once."""
+"""What a prompt shows of a turn's surroundings: the place's name, the person's time zone, short items; in few reads."""
 
 import json
 from collections.abc import Mapping, Sequence, Set

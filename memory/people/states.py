@@ -1,4 +1,4 @@
-"""How a person is, in one word of their own, and in the blocks about them.
+"""How a person says that they are, in one word of their own: groups choose by it who answers.
 
 A state that was given in a place is visible to whoever may know that place's messages.
 """

@@ -1,4 +1,4 @@
-"""Named points before and after every commit and every external call.
+"""Points at which tests kill the process: before and after every commit and every external call.
 
 Every write and external call requires a `Point`, so the list of points is complete by construction. Tests arm one and
 the process dies there as by SIGKILL; an unarmed point costs one comparison.

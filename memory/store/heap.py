@@ -1,4 +1,4 @@
-"""Memory of the process that glibc would keep for itself; other C libraries do without."""
+"""Gives freed memory of the process back to the system, which glibc does not do by itself; other C libraries do."""
 
 import ctypes
 import platform

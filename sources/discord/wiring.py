@@ -1,4 +1,4 @@
-"""What composition passes to the Discord source, and what receiving and sending share about the one connection."""
+"""The settings and callbacks that the Discord source is made with, and what its receiving and sending share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence

@@ -17,7 +17,7 @@ import pytest
 
 from bot.agents.events import Watch
 from bot.interfaces.web import mcp, openai_api, pages
-from bot.runtime.watchers import Broadcast
+from bot.runtime.previews import Broadcast
 from memory.store.faults import commit_point
 from tests.bot.stage import until
 from tests.bot.terminals import Terminal, carina

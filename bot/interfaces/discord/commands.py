@@ -1,4 +1,5 @@
-"""A slash command for every operation that Discord offers. All answers are seen by who asked alone."""
+"""A slash command for every operation that Discord offers; `sources.discord.client` registers them there. All answers
+are seen by who asked alone."""
 
 import asyncio
 import inspect

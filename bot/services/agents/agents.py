@@ -13,11 +13,11 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from pydantic import Field
 
 from bot.agents import patrols
-from bot.agents.commit import abandon
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.agents.rules import Rules
 from bot.agents.seeds import describe_blocks, ensure_own_blocks, seed_agent
+from bot.agents.turn_end import abandon
 from bot.config import Agent as Section
 from bot.config import Config
 from bot.config.agent_files import read_agent, write_exchange

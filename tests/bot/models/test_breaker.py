@@ -17,8 +17,8 @@ from bot.models.base import (
     TextDelta,
     Trouble,
 )
-from bot.models.chain import PAUSE, BreakerModel
 from bot.models.health import State
+from bot.models.retry_and_fallback import PAUSE, BreakerModel
 from tests.bot.models.scripted import HELLO, ScriptedModel, Step, events, last, says
 from texts import gettext_lazy, speaking
 

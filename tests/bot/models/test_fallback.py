@@ -16,7 +16,7 @@ from bot.models.base import (
     TextDelta,
     Trouble,
 )
-from bot.models.chain import FallbackModel
+from bot.models.retry_and_fallback import FallbackModel
 from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, ScriptedModel, answer, events, last, says
 

@@ -23,7 +23,7 @@ from bot.models.base import (
     ToolMessage,
     UserMessage,
 )
-from bot.models.chain import LONGEST_WAIT, RetryingModel, without_older_half
+from bot.models.retry_and_fallback import LONGEST_WAIT, RetryingModel, without_older_half
 from memory.store.records import replace
 from tests.bot.models.scripted import ScriptedModel, Step, answer, events, last, says
 

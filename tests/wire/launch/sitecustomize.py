@@ -219,7 +219,7 @@ if "KILL_TEST_TRACE" in os.environ:
         "memory.queue.turns": _hurry_tries,
         "memory.store.faults": _note_points,
         "sources.discord.endpoint": _forget_nonces,
-        "bot.runtime.watchers": _hurry_previews,
+        "bot.runtime.previews": _hurry_previews,
         "bot.services.people.approvals": _look_often,
     }
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.agents.events import AgentStarted, OfMember, TextChunk, TurnStarted
-from bot.runtime import watchers
-from bot.runtime.watchers import Previews, Progress, progress_words
+from bot.runtime import previews as shown
+from bot.runtime.previews import Previews, Progress, progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
 from memory.store.records import asdict
@@ -93,7 +93,7 @@ async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_pat
 async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchers, "BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(shown, "BEGIN_SECONDS", 0.0)
     held = HeldReply(says("the whole answer"))
     cast = Cast()
     cast.replies.append(held)
@@ -113,7 +113,7 @@ async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after
 async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchers, "RUN_BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr(shown, "RUN_BEGIN_SECONDS", 0.0)
     held = HeldReply(says("the whole answer"))
     cast = Cast()
     cast.replies.append(held)

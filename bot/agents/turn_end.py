@@ -1,4 +1,4 @@
-"""The units of work that end a turn or extend what it answers."""
+"""The transactions that end a turn, restart it, or extend what it answers."""
 
 from collections.abc import Sequence
 from datetime import datetime

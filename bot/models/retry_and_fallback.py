@@ -1,4 +1,5 @@
-"""From a provider's model to a chain that always answers: loaded late, asked again, left alone, replaced.
+"""Wrappers around a provider's model: one loads it at first use, one retries, one pauses a model that keeps failing,
+one falls back to the next model; the last of those, the offline model, always answers.
 
 Each wrapper passes on the events of the model that it asks.
 """

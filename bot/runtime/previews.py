@@ -1,5 +1,5 @@
-"""Watchers of turns: subscribers, typing indicators, and messages that show a growing answer or a group's progress, one
-message each, edited as there is more.
+"""What people see of an answer before it is complete: a typing indicator, and a message that grows with the answer or
+shows a group's progress, edited as there is more; for the terminal and the dashboard, the events of the turn.
 
 They make long waits bearable: at most one edit a second, never the same text twice. Their outbox row is a preview's,
 created before its first send: after a crash every message is removed or taken over by the resumed turn. An answer
@@ -38,7 +38,7 @@ from memory.store.logs import Log
 from sources.base import Activity, DeliveryFailed, DeliveryUnclear, Endpoint
 from texts import _, gettext_noop
 
-_log = Log("bot.runtime.watchers")
+_log = Log("bot.runtime.previews")
 
 
 class Broadcast:
