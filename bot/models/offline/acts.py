@@ -13,7 +13,7 @@ from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
 from bot.models.offline.turn import Context, FailedError, Lines, Record
 from sources.text import one_line
 
-_NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS = 50, 30, 12, 40
+_NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
 _SHOWN, _LONG_TEXT, _LONGEST_LINE = 5, 300, 160
 _STORED = {"domain": "archival_memory"}
 _SAID = {"domain": "constellation_messages", "author": "me"}
@@ -33,12 +33,11 @@ def act(intent: Intent, context: Context) -> Lines:
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
-    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "day": context.language.day(now)}
-    clock["weekday"] = say("weekdays").split()[now.weekday()]
-    given = {"text": intent.text, "length": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
-    said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
-    beyond = intent.name == "cannot" or intent.act == "too_long"
-    return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=beyond)
+    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": say("weekdays").split()[now.weekday()]}
+    given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
+    name, day = context.turn.request.agent or "Carina", context.language.day(now)
+    said = say(intent.name or intent.act, name=name, day=day, **clock, **given)
+    return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
 
 
 def _unknown(context: Context) -> Lines:
@@ -46,8 +45,6 @@ def _unknown(context: Context) -> Lines:
 
 
 def _sum(intent: Intent, context: Context) -> Lines:
-    if "calculate" not in context.turn.tools:
-        return _unknown(context)
     value = context.result("sum", "calculate", expression=intent.text).value
     return Lines(context.language.rewrite("result", f"{intent.text} = {value}"))
 
@@ -284,8 +281,8 @@ def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
 
 
 def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[str, Record]]:
-    """What these tools list, each with its tool."""
-    calls = [context.call(tool, tool, operation="list", **given) for tool in tools]
+    """What these tools list, each with its tool; what is given is for events."""
+    calls = [context.call(tool, tool, operation="list", **(given if tool == "events" else {})) for tool in tools]
     context.make(*calls)
     return [(call.name, row) for call in calls for row in context.rows(call, call.name)]
 
@@ -310,11 +307,14 @@ def _keep(intent: Intent, context: Context) -> Lines:
 
 
 def _list(intent: Intent, context: Context) -> Lines:
-    rows = _rows([intent.name], context, **({"days": intent.number} if intent.number else {}))
+    rows = _rows(context.language.data["lists"][intent.name], context, days=intent.number or _DAYS_AHEAD)
+    if intent.name == "day":
+        day, zone = context.turn.now.date() + timedelta(days=intent.number - 1), context.turn.now.tzinfo
+        rows = [each for each in rows if each[1].at and each[1].at.astimezone(zone).date() == day]
     none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
     shown = [(one_line(row.text, _LONGEST_LINE), context.when(row)) for _, row in rows[:_MOST_ROWS]]
-    lines = [f"- {' – '.join(filter(None, each))}" for each in shown]
-    return Lines("\n".join([context.language.say(f"{intent.name}_{'listed' if rows else none}"), *lines]))
+    said = context.language.say(f"{intent.name}_{'listed' if rows else none}", day=intent.text)
+    return Lines("\n".join([said, *(f"- {' – '.join(filter(None, each))}" for each in shown)]))
 
 
 def _end(intent: Intent, context: Context) -> Lines:

@@ -63,7 +63,8 @@ class Parser(Struct, frozen=True):
             # A note to remember is kept in parts, which are then read as a whole; nothing else that long is read.
             order = self.language.begins("remember", said[:LONGEST]) if len(said) <= LONGEST_NOTE else None
             parts = split_text(said[order.start("what") :], LONGEST, len) if order else ()
-            return tuple(Intent("remember", part) for part in parts) or (Intent("too_long", number=len(said)),)
+            long = Intent("say", name="too_long", number=len(said))
+            return tuple(Intent("remember", part) for part in parts) or (long,)
         if before and (joined := self._following(text, before)):
             others = self.parse(before)[1:] if joined.name == "sure" else ()  # a yes is to all that was asked
             return (joined, *(each._replace(name="sure") for each in others if each.act == "forget"))
@@ -76,7 +77,7 @@ class Parser(Struct, frozen=True):
             intent = self.sentence(said)
             if intent.act in _KEPT:
                 yield intent.text
-            elif (_is_loose(intent) or intent.act == "done_perhaps") and not said.startswith(">"):
+            elif (_is_loose(intent) or intent.act == "done_perhaps") and said[0] != ">" and not self._time_alone(said):
                 yield said
 
     def is_question(self, text: str) -> bool:
@@ -165,13 +166,12 @@ class Parser(Struct, frozen=True):
     def _spelt(self, text: str) -> str:
         """A sentence with a misspelt order or question word put right; another letter is another word (remote)."""
         language, orders = self.language, self.language.words("orders")
-        known = language.stops | orders | language.words("no_slips")
         found = re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text) if language.spaced else ()
         for count, each in zip(range(_MOST_SLIPS), found, strict=False):
             word = each[0].lower()
             meant = [*sorted(() if count else language.words("openers")), *sorted(orders if len(word) > 4 else ())]
             near = next((right for right in meant if right[0] == word[0] and one_slip(word, right, 4, wrong=False)), "")
-            if near and word not in known:
+            if near and word not in language.stops | orders | language.words("no_slips"):
                 return text[: each.start()] + near + text[each.end() :]
         return text
 
@@ -188,9 +188,13 @@ class Parser(Struct, frozen=True):
         groups = {key: said for key, said in found.groupdict().items() if said}
         what = groups.get("what", "")
         match act:
-            case "say" | "talk" | "known" | "statement" | "clock" | "list":
-                days = next((int(each[4:]) for each in groups if each.startswith("days")), 0)
-                return Intent(act, name=name if act == "clock" else rest, number=days)
+            case "list" | "say" if "when" in groups:
+                said = self.language.rewrite("feasts", groups["when"])
+                day = Parser(self.language, self.now.replace(hour=0, minute=0)).moment(said)
+                days = (day.date() - self.now.date()).days + (act == "list") if day else 0
+                return Intent(act, self.language.day(day), rest, number=days) if day else None
+            case "say" | "talk" | "known" | "statement" | "list":
+                return Intent(act, name=rest, number=next((int(each[4:]) for each in groups if each[:4] == "days"), 0))
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
                 return self._timed(act, " ".join(groups.values()).strip(), sentence)
             case "at":
@@ -221,8 +225,7 @@ class Parser(Struct, frozen=True):
 
     def _sum(self, sentence: str) -> Intent | None:
         asked = self.language.begins("sum_lead", sentence)
-        text = (sentence[asked.end() :] if asked else sentence).strip(_ASKED + "=").casefold()
-        text = self.language.rewrite("sums", text)
+        text = self.language.rewrite("sums", sentence[asked.end() if asked else 0 :].strip(_ASKED + "=").casefold())
         named = self.language.search("date", text) or (not asked and self.language.search("number", text))
         return Intent("sum", " ".join(text.split())) if self.language.search("sum", text) and not named else None
 

@@ -94,8 +94,7 @@ class Language:
         self.telling = frozenset[str]().union(*self.asked.values())
         """Words that carry meaning, though they mostly do not."""
         tables = {name: "|".join(sorted(data[name], key=len, reverse=True)) for name in ("spell", "turn", "verbs")}
-        months = data["say"]["months"].replace(" ", "|")
-        self._fragments = {**data["fragments"], **tables, "months": months}
+        self._fragments = {**data["fragments"], **tables, "months": data["say"]["months"].replace(" ", "|")}
         self._same = {form: base for base, forms in data["same"].items() for form in (base, *forms.split())}
         self.patterns = functools.cache(self._patterns)
         self.stem = functools.lru_cache(4096)(self._stem)

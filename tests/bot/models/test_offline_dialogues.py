@@ -110,6 +110,8 @@ SKILLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("calculate", 
         ("Europe/Vienna", "erinnere mich in 20 Minuten an die Wäsche", "Ich erinnere dich um 15:23 (in 20 Minuten):"),
         ("Asia/Tokyo", "20分後に母に電話とリマインドして", "23:23（20分後）にお知らせします"),
         ("", "what are my tasks?", "You have no open tasks."),
+        ("Asia/Tokyo", "what do I have on Friday?", "Nothing is planned for November 27, 2026."),
+        ("", "how many days until Christmas?", "It's 33 days until December 25, 2026."),
         ("", "I bought milk", "That stays in our conversation"),
         ("", "done with the milk", "I found nothing for “milk”"),
     ],
@@ -119,6 +121,22 @@ def test_clock_sums_and_reminders_answer_on_the_persons_clocks_in_their_language
 ) -> None:
     talk = Talk(Agenda(), tools=(*TOOLS, *SKILLS), zone=zone)
     assert talk.say(text).startswith(answer)
+
+
+class Tomorrow(Agenda):
+    """What is at noon tomorrow and the day after, and what has no time."""
+
+    def run(self, call: Any, speaker: str) -> ToolMessage:
+        times = {"soon": "2026-11-23T12:00:00Z", "later": "2026-11-24T12:00:00Z", "whenever": None}
+        rows = [{"id": name, "text": f"{call.name} {name}", "at": at} for name, at in times.items()]
+        return ToolMessage(call.id, call.name, "", data={call.name: rows})
+
+
+def test_a_day_holds_its_events_its_reminders_and_the_tasks_due_then() -> None:
+    said = Talk(Tomorrow(), tools=(*TOOLS, *SKILLS)).say("what do I have tomorrow?")
+    first, *rest = said.split("\n")
+    assert first == "On November 23, 2026:"
+    assert [line.split(" – ")[0] for line in rest] == ["- events soon", "- reminders soon", "- tasks soon"]
 
 
 def test_a_reminder_is_corrected_by_what_is_said_next() -> None:
