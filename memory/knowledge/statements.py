@@ -53,7 +53,10 @@ _ONE_VALUE = UnicodePattern(
     regex.IGNORECASE,
 )
 """Properties with one value at a time: a new value replaces the old one."""
-_VALUE = Pattern(r"(.+? (?:is called|is named|is|are|ist|sind|heißt)) .+", re.IGNORECASE)
+_VALUE = Pattern(
+    r"(.+? (?:is called|is named|is|are|lives in|works (?:at|for)|ist|sind|heißt|wohnt in|arbeitet bei)) .+",
+    re.IGNORECASE,
+)
 _HEADS = _set("called heißt pronouns")
 _PAIRS = """dark/light solid/dashed tabs/spaces left/right before/after hot/cold always/never short/long
     formal/informal metric/imperial early/late on/off enabled/disabled public/private sync/async

@@ -245,6 +245,11 @@ def heard(tx: Tx, *said: str) -> list[str]:
             "Sorry, our meeting is on Friday because of me",
             "our meeting is on Friday",
         ),
+        (
+            "remember that my sister Lena lives in Boston",
+            "actually, my sister Lena lives in Portland",
+            "my sister Lena lives in Portland",
+        ),
         ("Note: Bea's cat is called Minka", "actually, Bea's cat is called Minna", "Bea's cat is called Minna"),
         ("Merke: meine Katze heißt Minka", "Nein, meine Katze heißt Mo", "meine Katze heißt Mo"),
     ],
