@@ -40,10 +40,6 @@ def _say(intent: Intent, context: Context) -> Lines:
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
 
 
-def _unknown(context: Context) -> Lines:
-    return Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
-
-
 def _sum(intent: Intent, context: Context) -> Lines:
     value = context.result("sum", "calculate", expression=intent.text).value
     return Lines(context.language.rewrite("result", f"{intent.text} = {value}"))
@@ -110,8 +106,9 @@ def _ask(intent: Intent, context: Context) -> Lines:
     """The answer from memory with its source: from entries that search finds; then from the newest, from what the
     person said in conversation, and from what others said; or honestly that nothing was found."""
     asked, question = intent.text, Question(intent.text, context.language)
+    unknown = Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
     if not question.terms:
-        return _unknown(context)
+        return unknown
     wanted = context.language.queries(question.words, question.concepts) or (asked[:200],)
     first = _searches("find", wanted, _STORED, context)
     # Read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
@@ -132,7 +129,7 @@ def _ask(intent: Intent, context: Context) -> Lines:
         or _of_others([*entries, *said, *overheard], asked, context)
         or _tell(general, question, context)
         or _tell([one for one in entries if one.own], question, context, misspelt)
-        or _unknown(context)
+        or unknown
     )
 
 

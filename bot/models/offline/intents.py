@@ -110,6 +110,9 @@ class Parser(Struct, frozen=True):
                 return self._task(title)
             case Intent("remind" | "task" | "event" | "remember" | "note") if self.language.begins("say_undo", text):
                 return Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo")
+            case Intent("remember" | "note") if said := self.language.begins("corrects", text):
+                about = self.language.begins("subject", earlier.text)
+                return Intent("remember", f"{about['subject']}{said['what']}".strip(_TRAILING)) if about else None
             case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
                 return earlier._replace(name="sure")
             case Intent("forget") if self.language.begins("no", text):
