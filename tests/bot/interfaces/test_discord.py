@@ -174,7 +174,7 @@ NOT_FOR_PEOPLE = {
     "a time where none is shown": re.compile(r"<t:"),
     "a limit that was not met": re.compile(r"expected (a number|one of|\d)"),
     "parentheses in parentheses": re.compile(r"\([^()]*\([^()]*\)\)"),
-    "a command of the terminal": re.compile(r"\bcarina [a-z]"),
+    "a command of the terminal": re.compile(r"\bcarina (?!link say` at a terminal)[a-z]"),
     "a date of programs": re.compile(r"(?<!date, such as )\b\d{4}-\d\d-\d\d\b"),
     "a zone of programs": re.compile(r"\(UTC\)|:\d\d UTC"),
     "an account by number": re.compile(r"\bdiscord:(?:\w+:)?\d"),
