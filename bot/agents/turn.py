@@ -7,7 +7,7 @@ marks the inbox rows done: nothing is sent before it, and nothing is asked again
 
 import asyncio
 import functools
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
 from bot.agents import events
@@ -300,10 +300,23 @@ class TurnRunner:
     def _said_of(self, trouble: tuple[str, str] | None, answer: Answer, material: PromptInputs) -> str:
         """The text to send: the answer or, if a model had trouble in public, at most the configured apology."""
         if trouble is None or any(asked.message.trust is Trust.OWNER for asked in material.asked):
-            return _explained(answer)
+            return _explained(answer) + self._unsaid(answer, material)
         if self._deps.apology is not None or material.turn.scope.audience == PUBLIC:
             return self._deps.apology or ""
         return answer.text or _("Sorry, I cannot answer this.")
+
+    def _unsaid(self, answer: Answer, material: PromptInputs) -> str:
+        """Why no language model answered the owner, where neither the answer nor one of the last day says so.
+
+        The offline model says it itself only where a language model would have known more.
+        """
+        if material.turn.scope.audience != OWNER or answer.model != OFFLINE or answer.calls or not answer.text:
+            return ""
+        name, recent = self._deps.budgets.model_of(material.agent), self._deps.clock() - timedelta(days=1)
+        texts = [each.text for each in material.history if each.agent and each.created_at > recent]
+        if answer.trouble in (None, Trouble.BUDGET) or any(name in text for text in (answer.text, *texts)):
+            return ""
+        return "\n" + _("(No language model answered: {trouble}.)", trouble=_(answer.degraded))
 
     def _tell_owner(self, tx: Tx, trouble: tuple[str, str], said: str, now: datetime) -> None:
         """Tell the owner why no model answers, once an hour per kind of trouble; nobody else reads it.

@@ -84,7 +84,7 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
 def misspelled(given: Collection[str], used: Collection[str]) -> dict[str, str]:
     """Names that resemble a setting's, by that setting. `used` are those of MCP servers; CARINA_… is always ours."""
     others = sorted(name for name in {*given} - {*_NAMES} - {*used} if not name.startswith("CARINA_"))
-    near = {name: difflib.get_close_matches(name, _NAMES, n=1, cutoff=_LIKE) for name in others}
+    near = {name: difflib.get_close_matches(name, _PUBLIC, n=1, cutoff=_LIKE) for name in others}
     return {meant[0]: name for name, meant in near.items() if meant}
 
 
@@ -130,6 +130,8 @@ class Environment(Section):
 
 
 _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
+_PUBLIC = [name for name in _NAMES if name != "CARINA_FAULT"]
+"""Those that an error may suggest."""
 
 
 class Config(FileSettings, Environment):
@@ -271,12 +273,18 @@ def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
         return cwd
 
 
+def _hint(name: str) -> str:
+    if name.startswith(("CARINA_LANG", "CARINA_LOCALE")):
+        return _("`carina language` sets your language, and LANGUAGE that of one command, such as LANGUAGE=de")
+    return nearest(name, _PUBLIC)
+
+
 def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], problems: list[str]) -> Environment | None:
     def where(name: str) -> str:
         return _("{name} (environment)", name=name) if environ.get(name) else f"{name} (.env)"
 
     unknown = [name for name in sorted(given.keys() - set(_NAMES)) if name.startswith("CARINA_")]
-    problems += [_("{key}: unknown setting; {hint}", key=where(name), hint=nearest(name, _NAMES)) for name in unknown]
+    problems += [_("{key}: unknown setting; {hint}", key=where(name), hint=_hint(name)) for name in unknown]
     try:
         return Environment.model_validate({name: given[name] for name in _NAMES if name in given})
     except ValidationError as error:

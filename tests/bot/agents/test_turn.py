@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.budgets import Budgets
 from bot.agents.context.quotes import say
 from bot.agents.deps import Limits
 from bot.agents.mcp import Servers
@@ -292,10 +293,17 @@ async def test_others_read_no_more_than_an_apology_and_the_owner_the_reason_once
         assert all((answer.degraded or "withheld") in each and REFUSED.text not in each for each in told)
 
 
-async def test_the_owner_alone_reads_the_answer_itself_and_no_notice_of_it(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=REFUSED), apology="")) as service:
-        await service.heard(said("hello", 1, direct(OLGA), OLGA))
-        assert service.platform.texts(direct(OLGA).id) == [REFUSED.text]
+async def test_the_owner_alone_reads_the_answer_itself_with_the_reason_once_a_day_and_no_notice_of_it(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel(replace(REFUSED, text="My key for `a:b` is refused."), otherwise=REFUSED)
+    async with running(tmp_path, Setting(model, apology="", budgets=Budgets(default_model="a:b"))) as service:
+        for number, hours in enumerate((1, 30, 1), 1):  # the first says it itself
+            await service.heard(said("hello", number, direct(OLGA), OLGA))
+            service.clock.forward(hours * 3_600)
+        told = f"{REFUSED.text}\n(No language model answered: a:b: 401.)"
+        assert service.platform.texts(direct(OLGA).id) == ["My key for `a:b` is refused.", REFUSED.text, told]
+        assert await service.column("SELECT key FROM outbox WHERE key LIKE 'notice/trouble/%'") == []
 
 
 class LateServers(Servers):

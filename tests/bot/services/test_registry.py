@@ -18,12 +18,13 @@ from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of
 from bot.services.results import Listing, Markdown, Plain, Row, Sentence, relative, report
-from bot.services.slash_names import BUTTONS, HEADINGS
+from bot.services.slash_names import BUTTONS, HEADINGS, names_of
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
 from memory.store.records import replace
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import NOW, registry, somebody
+from tests.service.discord.test_rights import EVERYBODY, RIGHTS, commands_of
 
 ANN = PersonId("discord:1")
 OPERATIONS = operations_of(services())
@@ -44,6 +45,13 @@ def test_headings_and_buttons_are_of_operations_on_discord_and_a_button_needs_no
     lists = (each for each in offered.values() if each.offered)
     reached = {step.name for each in lists for step in steps_of(OPERATIONS, each)}
     assert reached == BUTTONS.keys(), "what a list offers"
+
+
+def test_every_command_is_in_the_list_of_rights() -> None:
+    listed = {name for words in (*RIGHTS.values(), EVERYBODY) for name in commands_of(words)}
+    missing = [shown for shown in names_of(OPERATIONS.values()).values() if shown not in listed]
+    where = "in tests/service/discord/test_rights.py to EVERYBODY, or to RIGHTS and docs/permissions.md"
+    assert not missing, f"add {missing} {where}"
 
 
 def test_a_model_of_arguments_is_made_when_somebody_asks_for_it() -> None:
