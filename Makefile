@@ -37,7 +37,7 @@ $(VENV)/.dev: requirements-dev.lock pyproject.toml $(VENV)/.embedding
 	@$(PIP) install --require-hashes -r requirements-dev.lock
 	@touch $@
 
-# Files of tests are in memory where there is room: on a disk most of the time is spent waiting for it.
+# Test files go in memory if there is room: on a disk most of the time is spent waiting for it.
 ROOMY := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4000000 && echo TMPDIR=/dev/shm)
 RUNNER := $(ROOMY) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 PYTEST := $(RUNNER) -p no:cacheprovider

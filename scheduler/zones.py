@@ -25,7 +25,9 @@ def zone_of(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    near = difflib.get_close_matches(name.casefold(), [each.casefold() for each in available_timezones()], n=1)
+    near = difflib.get_close_matches(
+        name.casefold(), [each.casefold() for each in available_timezones()], n=1, cutoff=0.8
+    )
     meant = [each for each in available_timezones() if near and each.casefold() == near[0]]
     hint = _(" Did you mean {meant}?", meant=meant[0]) if meant else ""
     raise Refused(

@@ -10,7 +10,7 @@ from tests.bot.terminals import Terminal
 PICTURE = Path(__file__).parents[1] / "docs" / "wizard.svg"
 _COLUMNS, _LINES = 110, 60
 _ANSWERS = (
-    ("Name of this installation", ""),
+    ("Name of the constellation", ""),
     ("What the agents call you", "Robin"),
     ("Language model", ""),
     ("Discord bot token", ""),

@@ -361,7 +361,11 @@ def _finish(taken: Import, path: Path) -> None:
                 taken.notes.append(ngettext(*told, count))
         if not taken.trusted and (count := _distrust(tx)):
             taken.notes.append(
-                ngettext("{count} row counts as a stranger's", "{count} rows count as strangers'", count)
+                ngettext(
+                    "{count} row is treated as written by a stranger",
+                    "{count} rows are treated as written by strangers",
+                    count,
+                )
             )
         if not taken.trusted and (links := taken.manifest.tables.get("user_identities")) and links.rows:
             taken.notes.append(

@@ -97,7 +97,9 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"})
     refused(await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"}), "have no open request")
     said = t.rows("SELECT content FROM outbox WHERE key GLOB 'pairing/*' ORDER BY id DESC LIMIT 1")
-    await until(lambda: shown.text == f"The decision about <@{bea.id}> is undone.", what="that nothing is decided")
+    await until(
+        lambda: shown.text == f"<@{bea.id}> is no longer allowed or blocked by name.", what="that nothing is decided"
+    )
     assert said == [(shown.text,)]
     flat = await card_of(t, eve)
     assert r"**Olga\*\* (click)" in flat.text, "on one line, without marks and links"
@@ -117,7 +119,7 @@ async def test_being_let_in_lasts_and_can_be_taken_back(t: Live) -> None:
     assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
 
     ana = {"who": f"discord:{t.ana.id}"}
-    assert "is undone" in (await t.olga.command("owner people forget", ana)).text
+    assert "is no longer allowed or blocked" in (await t.olga.command("owner people forget", ana)).text
     refused(await t.olga.command("owner people forget", ana), "No command has allowed or blocked")
     again = await told(t, t.ana)
     assert again != code
@@ -153,7 +155,9 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     (choice,) = await t.olga.autocomplete("owner people forget", "who", str(t.ana.id))
     assert str(t.ana.id) not in choice.name
     assert await t.ana.autocomplete("owner people forget", "who", "") == []
-    assert "is undone" in (await t.olga.command("owner people forget", {"who": choice.value})).text
+    assert (
+        "is no longer allowed or blocked" in (await t.olga.command("owner people forget", {"who": choice.value})).text
+    )
     await told(t, t.ana)
 
 

@@ -119,13 +119,13 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
             await t.olga.command("admin budget set", {"of": "guild"}), "Give a limit in dollars, in tokens, or both"
         )
         given = await t.olga.command("admin budget set", {"of": "constellation", "usd": 0.0})
-        assert given.shown.text.startswith("The budget is set: everything together, today: $0.0000 of $0.00 left")
+        assert given.shown.text.startswith("The budget is set: everything together, today: $0.00 of $0.00 left")
         asked = len(t.model.requests)
         told = await t.ask(t.ana, t.general, "<@bot> hello again")
         assert told.text.startswith("Today's budget for answers is used up. Until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("admin cost")).text
-        assert "everything together, today: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
+        assert "everything together, today: $0.00 of $0.00 left, not counting 1 unpriced call" in shown
         assert "each person, today: " in shown
         listed = await t.service.data("budget", "list")
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in listed}

@@ -16,7 +16,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
 from bot.interfaces.client import View
 from memory.store.records import replace
-from texts import _, gettext_noop, language, sentence, slash_names
+from texts import _, gettext_noop, language, number_text, sentence, slash_names
 
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
@@ -181,20 +181,28 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
 
 
 class _Command(click.Command):
-    """An operation. If an argument is missing, the error gives an example, and no usage beside it."""
+    """An operation. Its errors name options as they are typed; for a missing argument, they give an example."""
 
     def __init__(self, *given: Any, entry: Entry, **named: Any) -> None:
         super().__init__(*given, **named)
         self._entry = entry
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
         try:
-            return super().parse_args(ctx, args)
+            super().parse_args(ctx, args)
         except click.MissingParameter as error:
             if not self._entry.example:
                 raise
             example = _("For example: {command}", command=f"{_typed(self._entry.name)} {self._entry.example}")
             raise click.UsageError(f"{error.format_message()} {example}") from None
+        except click.BadParameter as error:
+            flag = f"{error.param.opts[-1]}: " if isinstance(error.param, click.Option) else ""
+            raise click.UsageError(f"{flag}{error.message}", ctx) from None
+        if ctx.args and not ctx.resilient_parsing:
+            more = " ".join(ctx.args)
+            ctx.fail(_("This command does not take {words}. Put a text of several words in quotes.", words=repr(more)))
+        return ctx.args
 
 
 def _discords(name: str, slash: str) -> click.Command:
@@ -296,10 +304,32 @@ def _parameter(told: ParameterEntry) -> click.Parameter:
 def _type(told: ParameterEntry) -> click.ParamType[Any]:
     if told.choices:
         return _Choice(told.choices, told.labels)
-    if told.kind == "integer" and (told.low is not None or told.high is not None):
-        low, high = (None if each is None else int(each) for each in (told.low, told.high))
-        return click.IntRange(low, high)
+    if told.kind in ("integer", "number"):
+        return _Number(told)
     return _TYPES.get(told.kind, click.STRING)
+
+
+class _Number(click.ParamType[float]):
+    """A number, whole if the operation takes no other."""
+
+    name = "number"
+
+    def __init__(self, told: ParameterEntry) -> None:
+        self._told = told
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        low, high, shown = self._told.low, self._told.high, repr(value)
+        try:
+            number = int(value) if self._told.kind == "integer" else float(value)
+        except ValueError:
+            self.fail(_("{value} is not a number that can be used here.", value=shown), param, ctx)
+        if high is not None and not number <= high:
+            self.fail(
+                _("{value} is too large. The most is {high}.", value=shown, high=number_text(high, ",.16g")), param
+            )
+        if low is not None and not number >= low:
+            self.fail(_("{value} is too small. The least is {low}.", value=shown, low=number_text(low, ",.16g")), param)
+        return number
 
 
 class _Choice(click.Choice[str]):
@@ -348,8 +378,6 @@ class _Content(click.ParamType[str]):
 
 _TYPES: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
-    "integer": click.INT,
-    "number": click.FLOAT,
     "path": _Here(),
     "content": _Content(),
 }

@@ -126,7 +126,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     code = 0
     for reply in _replies(entry, arguments, view):
         if reply.confirm is not None:
-            _ask(entry, reply.confirm)
+            _ask(reply.confirm)
             perform(entry, arguments, replace(view, sure=True, shown=reply.confirm))
             return
         if reply.error is not None:
@@ -152,14 +152,10 @@ def _look(view: View, name: str, **arguments: Any) -> Any:
     return None
 
 
-def _ask(entry: Entry, question: str) -> None:
+def _ask(question: str) -> None:
     """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
     if not streams.is_interactive():
-        words = entry.name.replace(".", " ")
-        text = _(
-            "{command}: {question} There is no terminal to ask at; --yes confirms it.", command=words, question=question
-        )
-        raise CallError(text)
+        raise CallError(_("{question} Nobody can be asked here: add --yes to confirm.", question=question))
     sure, question = None, streams.wrapped(_("{question} [y/N]", question=question))
     while sure is None:
         sure = streams.parse_yes(click.prompt(question, default="n", show_default=False))

@@ -71,7 +71,7 @@ _CALLS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("pairing", "block"): ("pair.block", "person"),
     ("pairing", "ignore"): ("pair.ignore", "person"),
 }
-"""By what a button stands under and what it offers: the operation, and the argument that its id is."""
+"""By what a button stands under and what it offers: the operation, and the argument that holds its ID."""
 
 
 def install_operations(tree: Tree, commands: Commands, configured: str) -> None:

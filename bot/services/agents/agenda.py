@@ -166,7 +166,7 @@ class Agenda(MemoryService, frozen=True):
             )
             for each in self._reminders(rows, caller)
         )
-        return Listing.of(found, _("You have no reminders that I can show here."))
+        return Listing.of(found, _("You have no reminders here."))
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA, CHANGES)
     @writes
@@ -217,7 +217,7 @@ class Agenda(MemoryService, frozen=True):
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)
         found = (_event(at, each, self._zone(rows, caller)) for at, each in coming)
-        return Listing.of(found, _("You have no upcoming events that I can show here."))
+        return Listing.of(found, _("You have no upcoming events here."))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
     @writes

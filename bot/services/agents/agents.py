@@ -54,11 +54,11 @@ from texts import _, gettext_noop, ngettext
 _IS = {
     "active": gettext_noop("{agent} is active"),
     "archived": gettext_noop("{agent} is archived"),
-    "hibernated": gettext_noop("{agent} is hibernated"),
+    "hibernated": gettext_noop("{agent} is hibernating"),
 }
 _HOW = {
     "archived": gettext_noop("; `carina agent restore` restores it"),
-    "hibernated": gettext_noop("; `carina agent wake` wakes it"),
+    "hibernated": gettext_noop("; wake it with `carina agent wake`"),
 }
 
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]

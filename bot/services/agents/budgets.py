@@ -96,7 +96,7 @@ class BudgetRow(Row):
     def line(self, markup: Markup) -> str:
         left = []
         if self.usd is not None:
-            usd_left, usd = number_text(self.usd_left or 0, ",.4f"), number_text(self.usd, ",.2f")
+            usd_left, usd = number_text(self.usd_left or 0, ",.2f"), number_text(self.usd, ",.2f")
             left = [_("${left} of ${usd} left", left=usd_left, usd=usd)]
         if self.tokens is not None:
             left.append(self.told(markup, gettext_noop("{tokens_left} of {tokens} tokens left")))

@@ -108,7 +108,7 @@ class ConstellationCommands(Struct, frozen=True):
             await seed_routing(self.config, database, self.clock)
         _log.info("constellation_created", constellation=made.name)
         return _(
-            "{name} is created, with the agents and groups of the configuration. No place belongs to it yet: "
+            "{name} was created with the agents and groups of the configuration. No place belongs to it yet: "
             "`carina constellation assign PLACE {shown}` assigns one.",
             name=made.name,
             shown=shlex.quote(made.name),
@@ -142,9 +142,9 @@ class ConstellationCommands(Struct, frozen=True):
         if found.id == self.configured:
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         one, more = ngettext_noop(
-            "Delete the constellation {name} with everything its agents remember? {count} place belongs to it. Its "
+            "Delete the constellation {name} and everything its agents remember? {count} place belongs to it. Its "
             "files are set aside.",
-            "Delete the constellation {name} with everything its agents remember? {count} places belong to it. Its "
+            "Delete the constellation {name} and everything its agents remember? {count} places belong to it. Its "
             "files are set aside.",
         )
         caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))

@@ -91,8 +91,7 @@ class EventRow(Row):
     def line(self, markup: Markup) -> str:
         seconds = self.details.get("seconds") or 0.0
         took = "" if seconds < _SHORTEST else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
-        words = markup.internal(" → ".join(filter(None, (self.arguments, self.result))))
-        return self.told(markup, "{at} {text}") + took + (f": {words}" if words else "")
+        return self.told(markup, "{at} {text}") + took
 
 
 class AgentPresence(Row):

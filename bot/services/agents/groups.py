@@ -48,7 +48,7 @@ from texts import _, gettext_noop
 
 _OWNER = Approver(PERSON, door="command line")
 
-_Group = Annotated[str, Param("Name of the group", example="Planning", metavar="GROUP", suggests="groups")]
+_Group = Annotated[str, Param("Name of the group", example="Main", metavar="GROUP", suggests="groups")]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", metavar="AGENT", suggests="every agent")]
 _Name = Annotated[str, Param("Name of the group", example="Planning", metavar="GROUP", positional=True)]
 _Member = Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")]

@@ -179,7 +179,7 @@ class TaskLists(MemoryService, frozen=True):
     def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
         zone = self._zone(rows, caller)
         found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
-        return Tasks.of((TaskRow.of(each, zone) for each in found), _("You have no open tasks that I can show here."))
+        return Tasks.of((TaskRow.of(each, zone) for each in found), _("You have no open tasks here."))
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _CHANGES)
     @writes
@@ -232,7 +232,7 @@ class TaskLists(MemoryService, frozen=True):
     @reads
     def list_templates(self, rows: Rows, caller: Caller) -> Listing[TemplateRow]:
         found = map(TemplateRow.from_record, self._templates(rows, caller))
-        return Listing.of(found, _("You have no task templates that I can show here."))
+        return Listing.of(found, _("You have no task templates here."))
 
     @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, CHANGES)
     @writes

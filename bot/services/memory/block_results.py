@@ -188,7 +188,7 @@ class PartRow(Row):
     def line(self, markup: Markup) -> str:
         when = "" if self.at is None else markup.time(self.at)
         who = f"[{self.version}, {markup.text(self.writer)}, {when}]" if self.writer else _("[older]")
-        return "\n".join(f"{who} {markup.text(line)}" for line in self.text.splitlines())
+        return "\n".join(f"{who} {markup.text(line)}" for line in self.text.splitlines() if line.strip())
 
 
 class Blame(Result):

@@ -72,7 +72,7 @@ _BY_HAND = {
 }
 
 _Label = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Name of the block", example="persona", metavar="BLOCK")
+    str, Field(min_length=1, max_length=100), Param("Name of the block", example="recipes", metavar="BLOCK")
 ]
 _Description = Annotated[
     str, Field(max_length=500), Param("What belongs in the block, for the agent", example="What we cook")

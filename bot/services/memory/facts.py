@@ -28,7 +28,7 @@ from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, ngettext, ngettext_noop
 
-_Which = Annotated[str, Param("Number of the fact, as listed", example="1", suggests="facts")]
+_Which = Annotated[str, Param("Number of the fact, as listed", example="856122", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=statements.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]

@@ -232,7 +232,7 @@ class ChangeReport(MemoryService, frozen=True):
     @reads
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
-        empty = _("As far as you can see here, no agent acted on its own that night.")
+        empty = _("I see nothing here that an agent did on its own that night.")
         turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope, period)
         undone = unattended_turns.undone(rows, period.name, caller.scope)

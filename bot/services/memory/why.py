@@ -37,6 +37,7 @@ from texts import _, gettext_noop, ngettext
 
 _LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before its id was stored
 
+_LISTED = 10  # memories, besides blocks
 _SHORT, _FULL = 160, 1_500  # characters of a quote in a list, and of a single memory
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
 _NO_ANSWER = gettext_noop("I have not given an answer here that I could explain to you.")
@@ -111,15 +112,12 @@ class MemoryRow(Row):
         more = {"mine": mine, "link": _link(memory), "readers": _readers(memory.audience, asker), "changes": changes}
         return cls.from_record(memory, place=place, **more)
 
-    def line(self, markup: Markup) -> str:
-        return self.quoted(markup, _SHORT)
-
-    def quoted(self, markup: Markup, limit: int) -> str:
+    def quoted(self, markup: Markup, limit: int, *, readers: bool = True) -> str:
         who = _(" by {speaker}", speaker=markup.text(self.speaker)) if self.speaker and self.kind != "block" else ""
         who = _(" by you") if who and self.mine else who
         where = _(" in {place}", place=markup.text(place_title(self.place))) if self.place else ""
         when = _(_WHEN[self.kind], when=markup.time(self.at))
-        head = f"{markup.text(self._name)}, {when}{who}{where}; {self.readers}"
+        head = f"{markup.text(self._name)}, {when}{who}{where}" + (f"; {self.readers}" if readers else "")
         lines = [head, f"> {markup.text(one_line(self.text, limit))}"]
         return "\n".join([*lines, f"<{self.link}>"] if self.link else lines)
 
@@ -162,7 +160,9 @@ class Explanation(Result):
             lines.append(_("In view for this answer, besides the conversation here:"))
         elif not (self.hidden or self.gone):
             lines.append(_(_NOTHING if self.recorded else _UNRECORDED))
-        lines += _numbered(found, 1, markup)
+        lines += _numbered(found[:_LISTED], 1, markup)
+        if (more := len(found) - _LISTED) > 0:
+            lines.append(ngettext("{count} more, not shown here.", "{count} more, not shown here.", more))
         lines += [_("Always in view:"), ""] if kept else []  # in Markdown a list begins after a paragraph, unless at 1
         lines += _numbered(kept, len(found) + 1, markup)
         if self.hidden:
@@ -371,7 +371,9 @@ def _forget_message(tx: Tx, message: Message, now: datetime) -> str:
 
 
 def _numbered(memories: Sequence[MemoryRow], start: int, markup: Markup) -> list[str]:
-    return [f"{number}. {memory.line(markup)}" for number, memory in enumerate(memories, start)]
+    """What only the owner can read, the owner is told; that it all is needs no saying."""
+    told = any(each.audience != OWNER for each in memories)
+    return [f"{n}. {each.quoted(markup, _SHORT, readers=told)}" for n, each in enumerate(memories, start)]
 
 
 def _link(memory: Memory) -> str:
@@ -386,7 +388,7 @@ def _readers(audience: Audience, asker: PersonId) -> str:
     if audience == PUBLIC:
         return _("everyone can read it")
     if audience == OWNER:
-        return _("only my owner can read it")
+        return _("only you can read it")
     if audience == person_audience(asker):
         return _("only you can read it, in our direct messages")
     return _(_READERS[audience.partition(":")[0]])

@@ -309,14 +309,19 @@ class Access:
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
-    @operation("people.forget", "Undo an allow or block, or cancel a pairing request", Action.PEOPLE, _FORGETS)
+    @operation(
+        "people.forget",
+        "Undo an allow or block, or cancel a pairing request; no data is erased",
+        Action.PEOPLE,
+        _FORGETS,
+    )
     async def forget(self, caller: Caller, who: _Who) -> ActionReport:
         now = self.clock()
 
         def work(tx: Tx) -> tuple[bool, bool]:
             ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)
             if ruled:
-                self._close_card(tx, who, _("The decision about {who} is undone.", who="{person}"), now)
+                self._close_card(tx, who, _("{who} is no longer allowed or blocked by name.", who="{person}"), now)
             elif waited:
                 self._close_card(tx, who, _("The request of {person} is ignored."), now)
             return ruled, waited
@@ -329,7 +334,7 @@ class Access:
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
             raise UserError(words)
         _log.info("admission_forgotten", subject=who, by=caller.person, door=caller.approver.door)
-        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
+        text = _("{who} is no longer allowed or blocked by name.") if ruled else _("The code of {who} is canceled.")
         return report(text, who=who)
 
     @suggestions("decided")

@@ -265,7 +265,7 @@ _State = Annotated[
 
 
 class States(MemoryService, frozen=True):
-    @operation("state", "Show or set how you are; it can decide who answers you", Action.KEEP, KEEPS)
+    @operation("state", "Show or set how you are doing, which can decide who answers you", Action.KEEP, KEEPS)
     async def state(self, caller: Caller, state: _State = None) -> str:
         scope = caller.scope if caller.here is None else caller.here.scope
         word = (state or "").strip()
@@ -286,7 +286,7 @@ class States(MemoryService, frozen=True):
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known())
-        now = _('Your state is "{found}".', found=found) if found else _("You have not said how you are.")
+        now = _('Your state is "{found}".', found=found) if found else _("You have not told me how you are doing.")
         return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:

@@ -231,7 +231,11 @@ class Places:
     @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)
     async def set_mode(self, caller: Caller, place: _Heard, mode: _NewMode) -> str:
         if place not in await self.database.read(lambda rows: self._modes(rows, caller)):
-            raise UserError("There is no channel or server {place}. `carina mode list` shows them.", place=place)
+            raise UserError(
+                "I have not heard anything in {place} yet. Write to me there first, or set its mode in "
+                "`[discord.modes]` in carina.toml.",
+                place=place,
+            )
         return await self._set_mode(place, mode, caller.approver)
 
     @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)

@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import AsyncMock
 
 import pytest
-from click import BadParameter
+from click import UsageError
 
 from bot.app import App, build
 from bot.config import load_config
@@ -168,7 +168,7 @@ def test_a_path_in_the_chat_may_begin_with_the_home_folder(monkeypatch: pytest.M
     commands = Commands(manifest(), lambda *given: called.append(given))
     commands.main(split("folder create notes --path ~/notes"), "", standalone_mode=False)
     assert "/home/somebody/notes" in str(called)
-    with pytest.raises(BadParameter, match="~nobody-here"):
+    with pytest.raises(UsageError, match="~nobody-here"):
         commands.main(split("folder create notes --path ~nobody-here/notes"), "", standalone_mode=False)
 
 
@@ -219,6 +219,7 @@ def test_help_about_a_command_that_is_none_names_the_nearest() -> None:
     [
         ("/home", "There is no /home in this chat. /help lists the commands"),
         ("/home is full", "put a space before it"),
+        ("/remind list", "/remind works only in a chat at a terminal. Otherwise, use `carina remind`."),
         ("/qiut", "Did you mean /quit? /help"),
         ("/aprove 12", "Did you mean /approve?"),
         ("/привет", "There is no /привет"),

@@ -59,7 +59,10 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["chat", "--once", " "], 2, "--once: give a message to send"),
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
         (["chat", "--once", "/quit"], 2, "--once: that would only end the chat"),
-        (["inbox", "list", "--limit", "0"], 2, "Invalid value for '--limit'"),
+        (["inbox", "list", "--limit", "0"], 2, "--limit: '0' is too small. The least is 1."),
+        (["quiet", "Europe/Vienna"], 2, "This command does not take 'Europe/Vienna'."),
+        (["budget", "set", "constellation", "--usd", "abc"], 2, "--usd: 'abc' is not a number that"),
+        (["language", "xx"], 2, "Error: 'xx' is not available. Choose one of en"),
         (["privacy", "erase", "discord:1"], 1, "There is no data folder"),
         (["inbox"], 2, "Usage: carina inbox"),
         (["db", "status"], 0, ""),
@@ -228,7 +231,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
     done = shell(tmp_path, "$carina chat <&-")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     shell(tmp_path, "$carina privacy erase discord:1 <&-").refused(
-        "There is no terminal to ask at; --yes confirms it.", code=2
+        "Nobody can be asked here: add --yes to confirm.", code=2
     )
 
 

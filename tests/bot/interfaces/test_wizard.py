@@ -20,7 +20,7 @@ from tests.bot.terminals import Terminal, carina
 
 CTRL_C = "\x03"
 QUESTIONS = (
-    "Name of this installation",
+    "Name of the constellation",
     "What the agents call you",
     "Language model",
     "Discord bot token",

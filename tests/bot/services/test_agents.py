@@ -98,7 +98,7 @@ async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
     registry = app.services.registry
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == [("Star", "Star")]
     assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith(
-        "Star is hibernated; `carina agent wake` wakes it."
+        "Star is hibernating; wake it with `carina agent wake`."
     )
     assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == []
     assert list(await registry.suggest("agent.wake", "agent", EVA, {})) == [("Star", "Star")]

@@ -10,7 +10,7 @@ import pytest
 from bot.agents.permissions.policy import Approver, Change, People
 from bot.errors import UserError
 from bot.services.caller import Caller, Location, PlaceScope, Via
-from bot.services.memory.why import Explanation, Why
+from bot.services.memory.why import Explanation, MemoryRow, Why
 from bot.services.results import Plain
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
@@ -95,6 +95,18 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert ("message", (Change.FORGET, Change.NARROW)) in kinds
     post = service.platform.posts[-1]
     assert await Answers(service).explained(curious(), post.external_id) == explained
+
+
+async def test_what_only_the_owner_reads_is_told_to_the_owner_without_saying_so_and_ten_at_most() -> None:
+    told = {"kind": "message", "label": "", "text": QUAGGA, "at": NOON, "speaker": "", "place": "", "link": ""}
+    told |= {"readers": "only you can read it", "said": True, "mine": False, "changes": ()}
+    rows = tuple(MemoryRow.model_validate({**told, "id": str(n), "audience": "owner"}) for n in range(12))
+    shown = Explanation(turn="1", memories=rows, tools=(), vain=0, hidden=0, gone=0, recorded=True)
+    lines = shown.lines(Plain("UTC", NOON))
+    assert (sum(QUAGGA in each for each in lines), lines[11]) == (10, "2 more, not shown here.")
+    assert "can read it" not in "\n".join(lines)
+    others = (*rows[:1], MemoryRow.model_validate({**told, "id": "20", "audience": "public"}))
+    assert "can read it" in "\n".join(shown.model_copy(update={"memories": others}).lines(Plain("UTC", NOON)))
 
 
 async def test_words_said_with_another_account_are_the_readers_own(service: Service) -> None:

@@ -561,7 +561,7 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
     assert "1 job or reminder is paused: `carina jobs resume`" in taken.notes
     assert [count(each, "SELECT count(*) FROM archival_journal") for each in (trusted, other)] == [1, 0]
     assert "1 entry change made overnight cannot be undone" in taken.notes
-    for said in ("count as strangers'", "to be linked again"):
+    for said in ("treated as written by strangers", "to be linked again"):
         assert any(said in note for note in taken.notes)
 
 

@@ -108,6 +108,8 @@ def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
 
 
 def _unknown(word: str, commands: Collection[str]) -> str:
+    if not commands and any(word in names for names in HEADINGS.values()):
+        return _("/{word} works only in a chat at a terminal. Otherwise, use `carina {word}`.", word=word)
     near = difflib.get_close_matches(word, (*ALONE, *SERVED, *commands), n=1)
     meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
     return _(

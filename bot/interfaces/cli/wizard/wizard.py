@@ -70,7 +70,7 @@ class Wizard(Struct):
         if again := self.now.file.exists():
             click.echo(streams.wrapped(_("{file} stays as it is. Answers go into .env.", file=self.now.file)))
         else:
-            await self._ask("name", _("Name of this installation"), "home")
+            await self._ask("name", _("Name of the constellation"), "home")
             await self._ask("owner", _("What the agents call you"), local_name())
         await self._model()
         await self._discord()
