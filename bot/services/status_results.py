@@ -135,9 +135,9 @@ class ServiceStatus(Result):
 
     def parts(self, markup: Markup) -> list[str]:
         before = (
-            *(f"{_(name)}: {words}" for name, words in self.fronts.items()),
+            *(f"{_titled(name)}: {words}" for name, words in self.fronts.items()),
             *(
-                _("{part}: not configured (set {setting})", part=_(part), setting=_(setting))
+                _("{part}: not configured (set {setting})", part=_titled(part), setting=_(setting))
                 for part, setting in self.not_configured.items()
             ),
         )
@@ -173,6 +173,11 @@ class ServiceStatus(Result):
         for words in self.gaps:
             remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
             yield Finding("missed messages", State.DOUBT, words, remedy)
+
+
+def _titled(part: str) -> str:
+    """The name of a part that can be configured; a platform's as it writes it."""
+    return part.title() if part in ("discord", "bluesky") else _(part)
 
 
 def _agent(name: str, model: str) -> str:

@@ -92,7 +92,7 @@ async def test_the_account_is_made_known_as_a_bot_once(sky: Skies) -> None:
     assert profile["labels"]["values"] == [{"val": "bot"}]
     assert profile["description"].startswith("Automated account of @ana.test")
     assert (await sky.service.data("bluesky", "status"))["labelled"] is True
-    assert "bluesky: connected as carina.test" in await sky.service.said("status")
+    assert "Bluesky: connected as carina.test" in await sky.service.said("status")
     await sky.service.stop()
     assert sky.server.count("com.atproto.server.createSession") == 1
 

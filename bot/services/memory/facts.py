@@ -113,7 +113,7 @@ class Facts(MemoryService, frozen=True):
         selves = self.people.selves(caller.person) if mine else ()
         of = find_living(rows, agent).id if agent else None
         found = facts.listing(rows, caller.scope, of, selves)
-        return Listing.of(map(FactRow.of, found), _("There are no facts that I can show you here."))
+        return Listing.of(map(FactRow.of, found), _("You can see no facts here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes

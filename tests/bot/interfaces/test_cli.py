@@ -144,8 +144,8 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
     assert done.stdout.splitlines() == [
         "Carina is not running. `carina run` starts it.",
         "language model: not configured (set CARINA_MODEL)",
-        "discord: not configured (set DISCORD_TOKEN)",
-        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "Discord: not configured (set DISCORD_TOKEN)",
+        "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
@@ -167,9 +167,9 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
     secrets = {"OPENAI_API_KEY": "sk-canary-7f3b9c2e5d81", "DISCORD_TOKEN": "canary-1c7b64d0e2aa"}
     done = carina(tmp_path, "status", CARINA_MODEL="openai:gpt-5-mini", **secrets)
     assert done.stdout.splitlines()[1:] == [
-        "discord: configured",
+        "Discord: configured",
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
-        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured",

@@ -31,10 +31,10 @@ async def shown(folder: Path, **environ: str) -> list[str]:
 async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Path) -> None:
     asked = {"CARINA_MODEL": "openai:a", "CARINA_FALLBACK_MODELS": "openai:b,offline", "OPENAI_API_KEY": KEY}
     assert await shown(tmp_path, DISCORD_TOKEN=KEY, **asked) == [
-        "discord: not connected: only a chat is running; `carina run` connects it",
+        "Discord: not connected: only a chat is running; `carina run` connects it",
         "dashboard: starting",
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
-        "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
+        "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "model openai:a: not used yet",
@@ -80,7 +80,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         "database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
         "locking the file",
         "inbox: failed messages: 2; `/admin inbox list` shows them",
-        "discord: not configured (set DISCORD\\_TOKEN)",
+        "Discord: not configured (set DISCORD\\_TOKEN)",
         f"model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
         "for this model, and restart. The next attempt is in 40 s.",
         "agent Ca\\*ri\\*na: answers with openai:a",
