@@ -232,7 +232,7 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     assert '<option value="off" selected>' in page
     await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
     assert {each["mode"] for each in await s.call("mode.list")} == {"listen"}
-    assert "There is no channel" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
+    assert "not heard anything" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
     assert "cannot be paused" in (await s.post("/settings", op="source.pause", source="terminal")).text
     assert 'name="source" value="alarm"' in page
     assert 'name="source" value="terminal"' not in page, "nobody is offered what is refused"
