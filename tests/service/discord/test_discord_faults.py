@@ -75,7 +75,7 @@ def break_gateway(t: Live, fault: str) -> None:
 
 
 async def discord_line(t: Live) -> str:
-    return next(line for line in (await t.service.said("status")).splitlines() if line.startswith("discord"))
+    return next(line for line in (await t.service.said("status")).splitlines() if line.startswith("Discord"))
 
 
 SILENT_SECONDS = 60.0  # the product gives a handshake half of it
