@@ -31,7 +31,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.store.fulltext import index_text
-from memory.store.ids import AgentId, BlockId, new_id
+from memory.store.ids import AgentId, BlockId, TurnId, new_id
 from memory.store.records import replace
 from texts import gettext_lazy, ngettext_lazy
 
@@ -48,13 +48,15 @@ def require_allowed_label(label: str) -> None:
         raise Refused("{label!r} would be the address of another block; choose a name without a slash", label=label)
 
 
-def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
-    """Create a block. Raises BlockExists if owner, label and audience are taken; Refused, BlockTooLong."""
+def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: TurnId | None = None) -> Block:
+    """Create a block, in a turn or by hand. Raises BlockExists if owner, label and audience are taken; Refused,
+    BlockTooLong."""
     _require_sound(new)
     block, moment = BlockId(new_id("blk")), to_text(now)
     row: dict[str, Value] = {"id": block, "agent_id": new.owner, "label": new.label, "description": new.description}
     row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
     row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
+    row |= {"named_by": writer, "named_turn": turn}
     row |= {"created_at": moment, "updated_at": moment, "search_text": index_text(f"{new.label} {new.description}")}
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
@@ -270,10 +272,12 @@ def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
     for kind in (block.type, new.type or block.type):  # guarded when it becomes or stops being core
         require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
     tell_changed(tx, author, block, Operation.CHANGE)
-    return set_block_settings(tx, block, new, author.writer, author.now)
+    return set_block_settings(tx, block, new, author.writer, author.now, author.turn)
 
 
-def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, now: datetime) -> Block:
+def set_block_settings(
+    tx: Tx, block: Block, new: NewSettings, writer: Writer, now: datetime, turn: TurnId | None = None
+) -> Block:
     """Change a block's settings without checking rights. Raises Refused, BlockExists, BlockTooLong."""
     if new.schema is not None:
         block = _retyped(tx, block, new.schema, writer, now)
@@ -310,6 +314,8 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, n
         " search_text = ?, updated_at = ? WHERE id = ?",
         (label, description, limit, kind, int(pinned), search, now, block.id),
     )
+    if (label, description) != (block.label, block.description):
+        tx.run("UPDATE memory_blocks SET named_by = ?, named_turn = ? WHERE id = ?", (writer, turn, block.id))
     return block_by_id(tx, block.owner, block.id)
 
 

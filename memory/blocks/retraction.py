@@ -28,11 +28,14 @@ from memory.queue.turns import answering, caused
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused, StoreError
-from memory.store.fulltext import content_words
+from memory.store.fulltext import content_words, index_text
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
 from memory.store.logs import Log
 
 _log = Log(__name__)
+
+NO_DESCRIPTION = "Its description was deleted"
+"""The description of a block whose own one went with the person or the message that it came from."""
 
 
 def remove_derived(
@@ -46,6 +49,9 @@ def remove_derived(
     turns = caused(tx, answering(tx, old.id))
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     changed = sum(_take_back(tx, block, at, frozenset(turns), gone) for block in blocks)
+    for block in _named(tx, turns):
+        if (but is None or _audience(tx, block) != but) and _names(tx, block, gone):
+            _undescribe(tx, block)
     for block in _written(tx, turns, deleted=True):
         wipe(tx, block, at)
     return changed
@@ -54,15 +60,18 @@ def remove_derived(
 def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
     """Remove what agents wrote in turns that answered a person, and what the person wrote by hand.
 
-    The history of those blocks is erased, too. Call it during an erasure, before the messages go. Unreadable blocks are
-    logged.
+    The history of those blocks is erased, too. A block that got its name and description in the same way goes whole if
+    nobody else wrote in it; otherwise it loses its description. Call it during an erasure, before the messages go.
+    Unreadable blocks are logged.
     """
     turns = caused(tx, turns_of(tx, person))
-    written = _written(tx, turns)
-    for block in dict.fromkeys((*written, *_by_hand(tx, person))):
+    written, named = _written(tx, turns), _named(tx, turns, person_writer(person))
+    for block in dict.fromkeys((*written, *_by_hand(tx, person), *named)):
+        alone = False
         try:
             past, whole = _past(tx, block, at)
             changes = _changes(past, turns, frozenset()) + past.by(person_writer(person), past.start)
+            alone = whole and len(changes) == len(past.steps)
             if changes:
                 changes.sort(key=lambda change: change.seq)
                 _taken_back(_by_system(tx, block, at), past, changes)
@@ -73,8 +82,14 @@ def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
             tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, person_writer(person)))
         except StoreError as error:
             _log.warning("block_words_not_removed", block=block, reason=str(error))
+        if block in named and alone:
+            _delete(tx, block)
+        elif block in named:
+            _undescribe(tx, block)
     for block in (*_written(tx, turns, deleted=True), *_by_hand(tx, person, deleted=True)):
         wipe(tx, block, at)
+    for block in _named(tx, turns, person_writer(person), deleted=True):
+        _delete(tx, block)
 
 
 def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
@@ -90,6 +105,33 @@ def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[Blo
     sql = """SELECT b.id FROM memory_blocks b WHERE (b.deleted_at IS NOT NULL) = ? AND EXISTS (
                SELECT 1 FROM memory_block_writers w WHERE w.block_id = b.id AND w.writer IN (?, ?)) ORDER BY b.n"""
     return [BlockId(row["id"]) for row in rows.all(sql, (deleted, person_writer(person), EVERYBODY))]
+
+
+def _named(rows: Rows, turns: Sequence[TurnId], by: str = "", *, deleted: bool = False) -> list[BlockId]:
+    """The blocks that got their name and description in these turns, or from this writer."""
+    sql = """SELECT id FROM memory_blocks WHERE (deleted_at IS NOT NULL) = :deleted AND (named_by = nullif(:by, '')
+             OR named_turn IN (SELECT value FROM json_each(:turns))) ORDER BY n"""
+    found = rows.all(sql, {"deleted": deleted, "by": by, "turns": json.dumps(turns)})
+    return [BlockId(row["id"]) for row in found]
+
+
+def _names(rows: Rows, block: BlockId, words: Set[str]) -> bool:
+    """Whether the name or description has one of these words; always, if there are none."""
+    text = rows.value("SELECT label || ' ' || description FROM memory_blocks WHERE id = ?", (block,), str) or ""
+    return not words or not words.isdisjoint(content_words(text))
+
+
+def _undescribe(tx: Tx, block: BlockId) -> None:
+    """Remove a block's description. Its name stays, since others address it by that."""
+    row = tx.all("SELECT label, content FROM memory_blocks WHERE id = ?", (block,))[0]
+    search = index_text(f"{row['label']} {NO_DESCRIPTION} {row['content']}")
+    sql = "UPDATE memory_blocks SET description = ?, search_text = ?, named_by = '', named_turn = NULL WHERE id = ?"
+    tx.run(sql, (NO_DESCRIPTION, search, block))
+
+
+def _delete(tx: Tx, block: BlockId) -> None:
+    _drop(tx, block)
+    tx.run("DELETE FROM memory_blocks WHERE id = ?", (block,))
 
 
 def _seal(tx: Tx, block: BlockId) -> None:

@@ -11,11 +11,13 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from memory.blocks.changes import person_writer
 from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.errors import StoreError
@@ -23,13 +25,14 @@ from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 
 MOST_SAMPLES = 24
+_MOST_NAMES = 8  # of them
 _LOOKED_AT = 300  # of the person's messages
-_SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 5, 10, 48
+_SHORTEST_NAME, _SHORTEST_WORD, _SHORTEST_PHRASE, _LONGEST_PHRASE = 4, 5, 10, 48
 _CHUNK = 1 << 20
 _SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
 _ROOT = Path(__file__).parents[2]
-_OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_detail)"}
-"""Columns without words of people: plain English about tables, and the jobs' own messages."""
+_OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_detail)", "agents": "name"}
+"""Columns without words of people: plain English about tables, the jobs' own messages, and names of agents."""
 FOLLOWED = "-litestream"
 """The suffix of folders in which Litestream keeps its input for minutes; its copies are kept for a day."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
@@ -54,11 +57,19 @@ class ByteSearchResult(Struct, frozen=True):
 
 
 def samples(rows: Rows, person: PersonId) -> list[str]:
-    """Words and phrases of a person that nobody else wrote in this file; at most `MOST_SAMPLES`."""
+    """Words and phrases of a person that nobody else wrote in this file; at most `MOST_SAMPLES`.
+
+    First come the names and descriptions that they gave to blocks and the names that they wrote.
+    """
+    sql = "SELECT label, description FROM memory_blocks WHERE named_by = ? ORDER BY n DESC LIMIT +?"
+    blocks = rows.all(sql, (person_writer(person), _MOST_NAMES))
     sql = """SELECT content FROM messages WHERE person_id = ? AND role = 'user' AND content <> ''
              ORDER BY id DESC LIMIT +?"""
     texts = [str(row["content"]) for row in rows.all(sql, (person, _LOOKED_AT))]
-    candidates: dict[str, None] = {}
+    phrases = [str(row["description"])[:_LONGEST_PHRASE].strip() for row in blocks]
+    candidates = dict.fromkeys(phrase for phrase in phrases if len(phrase) >= _SHORTEST_PHRASE)
+    candidates |= dict.fromkeys(str(row["label"]) for row in blocks if len(row["label"]) >= _SHORTEST_WORD)
+    candidates |= dict.fromkeys([name for text in texts for name in _names(text)][:_MOST_NAMES])
     for text in texts:
         line = max(text.splitlines(), key=len).strip()[:_LONGEST_PHRASE]
         if len(line) >= _SHORTEST_PHRASE:
@@ -67,6 +78,12 @@ def samples(rows: Rows, person: PersonId) -> list[str]:
         candidates |= dict.fromkeys(word for word in words[:2] if len(word) >= _SHORTEST_WORD)
     own = [each for each in list(candidates)[: 4 * MOST_SAMPLES] if not _said_by_others(rows, person, each)]
     return own[:MOST_SAMPLES]
+
+
+def _names(text: str) -> list[str]:
+    """Words with a capital letter that do not begin a sentence."""
+    inside = [word.strip(",.;:!?") for before, word in pairwise(text.split()) if before[-1] not in ".:!?"]
+    return [word for word in inside if len(word) >= _SHORTEST_NAME and word.isalpha() and word.istitle()]
 
 
 def distinctive(rows: Rows, words: Iterable[str]) -> list[str]:

@@ -229,7 +229,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
                 content=as_written(arguments.content),
             )  # fmt: skip
             require_allowed_label(label)
-            block, done = blocks.create_block(tx, new, author.writer, author.now), "is there now"
+            block, done = blocks.create_block(tx, new, author.writer, author.now, author.turn), "is there now"
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
             tell_changed(tx, author, block, gettext_noop("create"))
         case "change":

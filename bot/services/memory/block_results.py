@@ -14,6 +14,7 @@ from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
 from memory.blocks.configured import TEMPLATES
 from memory.blocks.edits import LOG_DESCRIPTIONS
 from memory.blocks.history import Piece
+from memory.blocks.retraction import NO_DESCRIPTION
 from memory.blocks.revert import RevertResult
 from memory.blocks.schemas import outline
 from sources.text import one_line
@@ -29,6 +30,7 @@ _PURPOSES = {
     LOG_DESCRIPTIONS[0]: gettext_noop("Which tools the agent used, and whether they worked"),
     LOG_DESCRIPTIONS[1]: gettext_noop("What happened besides messages"),
     LOG_DESCRIPTIONS[2]: gettext_noop("When earlier messages were summarized"),
+    NO_DESCRIPTION: gettext_noop("Its description was deleted"),
 }
 """What blocks are for, in place of what models are told."""
 Names = Mapping[Writer, str]

@@ -17,7 +17,8 @@ from memory.blocks import (
     create_block,
     find_block,
 )
-from memory.blocks.document import SYSTEM, agent_writer, unpack
+from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
+from memory.blocks.retraction import NO_DESCRIPTION, remove_derived
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import byte_search, stores
 from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
@@ -304,6 +305,54 @@ def test_what_agents_made_of_the_persons_words_is_in_no_byte_and_that_of_others_
     assert (b"quetzal" in unpacked, b"tortoise" in unpacked) == (False, True)
     assert byte_search.search(tmp_path, ["unemployedtortoise"]).left
     assert "tortoise" in find_block(tx, STAR, "notes", Scope(GUILD)).content
+
+
+def test_a_block_that_is_theirs_alone_goes_with_its_name_and_others_lose_its_description(
+    tx: Tx, tmp_path: Path
+) -> None:
+    hers = begun(tx, taken(tx, 1, "my llama is called Quetzal"))
+    his = begun(tx, taken(tx, 2, "hello", person=BOB), person=BOB)
+    for label, writer, turn in (
+        ("quetzalhand", person_writer(ANN), None),
+        ("quetzalturn", agent_writer(STAR), hers.id),
+        ("quetzaldeleted", person_writer(ANN), None),
+        ("used", person_writer(ANN), None),
+        ("tortoise", person_writer(BOB), None),
+        ("tortoiseturn", agent_writer(STAR), his.id),
+    ):
+        whose = "tortoisebob" if "tortoise" in label else "quetzalann"
+        create_block(tx, NewBlock(STAR, label, f"What {whose} does", GUILD, Trust.AGENT), writer, NOON, turn)
+    tx.run("UPDATE memory_blocks SET deleted_at = ? WHERE label = 'quetzaldeleted'", (NOON,))
+    for answered, label in ((his, "used"), (hers, "tortoise")):
+        author = Author(STAR, Scope(GUILD), agent_writer(STAR), Trust.AGENT, NOON, answered.id)
+        append_block(tx, author, label, f"Said in {label}.\n")
+    words = byte_search.samples(tx, ANN)
+    assert {"What quetzalann does", "quetzalhand", "Quetzal"} <= set(words)
+    assert "What tortoisebob does" not in words
+    assert empty_log(tx._raw)
+    there = ["quetzalann", "quetzalhand", "quetzalturn", "quetzaldeleted"]
+    assert byte_search.search(tmp_path, there).left[0].samples == len(there)
+    erase(tx)
+    assert compact(tx._raw)
+    assert not found_in(tmp_path / "carina.db", "quetzal")
+    left = {row["label"]: (row["description"], row["content"]) for row in tx.all("SELECT * FROM memory_blocks")}
+    assert left == {
+        "used": (NO_DESCRIPTION, "Said in used.\n"),
+        "tortoise": ("What tortoisebob does", ""),
+        "tortoiseturn": ("What tortoisebob does", ""),
+    }
+
+
+def test_a_description_that_a_deleted_message_led_to_goes_with_it(tx: Tx) -> None:
+    hers = begun(tx, first := taken(tx, 1, "my llama is called Quetzal"))
+    new = NewBlock(STAR, "llama", "About Quetzal", GUILD, Trust.AGENT)
+    create_block(tx, new, agent_writer(STAR), NOON, hers.id)
+    old = messages.of_id(tx, row_of(tx, first.id).message or MessageId(0))
+    assert old is not None
+    remove_derived(tx, old, NOON, gone={"tortoise"})
+    assert find_block(tx, STAR, "llama", Scope(GUILD)).description == "About Quetzal"
+    remove_derived(tx, old, NOON)
+    assert find_block(tx, STAR, "llama", Scope(GUILD)).description == NO_DESCRIPTION
 
 
 def test_what_an_index_kept_of_rows_long_gone_goes_too_and_the_file_has_no_free_pages(tx: Tx, tmp_path: Path) -> None:
