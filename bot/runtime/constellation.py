@@ -6,53 +6,37 @@ it has nothing left to do (`bot.runtime.open_constellations`).
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents import learning
 from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.transcript import queue_preview
-from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
 from bot.runtime.follow_ups import follow
 from bot.runtime.group_routing import RoutingTable
-from bot.runtime.intake import Gate, Intake, tell_lost
+from bot.runtime.intake import ConstellationIntake, SharedParts
 from bot.runtime.supervision import Work
-from bot.runtime.turn_retries import RetryPolicy
-from bot.runtime.workers import Workers
 from bot.storage_retry import until_stored
 from memory import groups
 from memory.queue import inbox, outbox
-from memory.queue.inbox import AcceptedRow, Arrival
 from memory.store.constellation import Constellation
-from memory.store.database import Database, Tx
+from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
-from memory.store.records import replace
-from sources.base import Endpoint, Kind, Notification
+from sources.base import Endpoint
 
-_ACCEPT = commit_point("inbox.accept")
 _PREVIEW = commit_point("outbox.preview")
 _RELEASE = commit_point("outbox.release")
 
 _FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 
 _log = Log("bot.runtime.constellation")
-
-
-class SharedParts(Struct, frozen=True):
-    """What all constellations of the service share: the intake of messages, and the workers."""
-
-    patience: Callable[[str], RetryPolicy]
-    gate: Gate
-    workers: Workers
-    intake: Intake
 
 
 class AnswerDeps(Struct, frozen=True):
@@ -80,6 +64,7 @@ class ConstellationRuntime:
         self._endpoints = answering.endpoints
         self._shared = shared
         self._gate, self._workers = shared.gate, shared.workers
+        self.intake = ConstellationIntake(database, answering.routing, self.turn_deps, self.notices, shared, self)
         self._background: dict[str, Work] = {}
         self._later: dict[PlaceId, tuple[datetime, str]] = {}
         """Work that is due so late that no worker waits for it: for each place, when to look again, and its source."""
@@ -102,7 +87,7 @@ class ConstellationRuntime:
         """Resume the last run's unfinished work, and start the background work."""
         for name, work in self._background.items():
             self._spawn(name, work, self._lasting, halts=False)
-        await self._follow(started=True)
+        await self.follow(started=True)
         await self._take_up()
 
     async def close(self) -> None:
@@ -198,92 +183,9 @@ class ConstellationRuntime:
         await self.database.write(_RELEASE, lambda tx: outbox.release(tx, place))
         self._deliver(place, place_source(place))
 
-    # ------------------------------------------------------------------ intake
+    # ------------------------------------------------------------------ edits and deletions
 
-    async def accept(self, found: Sequence[Notification]) -> None:
-        """Store notifications, all or none; after an unexpected error each alone, and what fails twice is given up."""
-        try:
-            await self._accept(found)
-        except Exception:
-            _log.warning("batch_not_stored", count=len(found), exc_info=True)
-            for notification in found:
-                await self._accept_alone(notification)
-            self.resume()  # the first try may have stored some, which now wait
-
-    async def _accept_alone(self, notification: Notification) -> None:
-        try:
-            await self._accept([notification])
-        except Exception:
-            _log.exception("notification_not_stored", source=notification.source, external_id=notification.external_id)
-            await tell_lost(self.database, self.notices, notification, self.turn_deps.clock())
-
-    async def _accept(self, found: Sequence[Notification]) -> None:
-        """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
-        routing = self._answering.routing
-        found = [without_secrets(each, self.turn_deps.redact) for each in found]
-        heard = [replace(each, place=self._gate.with_audiences(each.place)) for each in found]
-        arrivals = [to_arrival(notification, routing.group_of(notification)) for notification in heard]
-        clock, broker = self.turn_deps.clock, self.turn_deps.broker
-
-        def take(tx: Tx) -> tuple[list[AcceptedRow | None], bool]:
-            taken, queued = [], False
-            for arrival, notification in zip(arrivals, found, strict=True):
-                if arrival.kind == Kind.DELETE:
-                    queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
-                said = with_reaction(tx, arrival)
-                decided = said if notification.to else routing.for_state(tx, said, broker.terms.people.selves)
-                accepted = self._take(tx, decided, clock())
-                learning.note_arrival(tx, arrival, accepted, clock())
-                taken.append(accepted)
-            return taken, queued
-
-        changes = any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals)
-        late = any(each.at < self._shared.patience(each.source).careful_before for each in arrivals)
-        asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
-        begun = asked - self.conversations.keys()
-
-        def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
-            """Idle conversations begin their turns in the same commit; the others are woken after it.
-
-            After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
-            goes for messages from before this process: a turn that ends the process must not take the arrival with it,
-            since that would be fetched again and again.
-            """
-            stored = self.database.write(_ACCEPT, take, durable=True)
-            for place, group in begun:
-                self.answer(place, group)
-            return stored
-
-        accepted, queued = await until_stored(
-            "arrivals", store, self._workers.unstored, lambda: len(arrivals) + self._shared.intake.qsize()
-        )
-        if changes:
-            await self._follow()
-        for row in accepted:
-            if row is not None and (row.group is None or (row.place, row.group) not in begun):
-                self._wake(row)
-        if queued:
-            self.resume()
-
-    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
-        """Accept an arrival; for a person who opted out, only record how far the place was read."""
-        if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
-            if self._gate.paused(arrival.source):
-                return None  # without moving the cursor: a resumed source reads from there
-            if arrival.kind == Kind.PASSED or self._gate.ignored(arrival.person, arrival.at):
-                inbox.note_place(tx, arrival, now)
-                return None
-        return inbox.accept(tx, arrival, now)
-
-    def _wake(self, row: AcceptedRow) -> None:
-        if row.turn is not None:
-            for (place, _group), conversation in self.conversations.items():
-                if place == row.place:
-                    conversation.changed(row.turn)
-        if row.group is not None:
-            self.answer(row.place, row.group)
-
-    async def _follow(self, *, started: bool = False) -> None:
+    async def follow(self, *, started: bool = False) -> None:
         """Handle the follow-ups of edits and deletions; failures are retried in the background."""
         try:
             waits = await self._follow_now(started=started)

@@ -1,25 +1,41 @@
-"""Stores what sources receive in the inbox, after the guards in front: each of them protects somebody, so none has a
-default."""
+"""Where an arriving message is taken or not, and stored in the inbox of its constellation.
+
+The guards in front each protect somebody, so none has a default.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
+from bot.agents import learning
+from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
 from bot.agents.permissions.policy import People
+from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
+from bot.runtime.conversation import ConversationWorker
+from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
+from bot.runtime.turn_retries import RetryPolicy
+from bot.runtime.workers import Workers
+from bot.storage_retry import until_stored
 from memory.people.audience import OWNER, Audience, person_audience
-from memory.store.database import Database
+from memory.queue import inbox
+from memory.queue.inbox import AcceptedRow, Arrival
+from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, PersonId
+from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.logs import Log
 from memory.store.records import replace
-from sources.base import Notification, Place
+from sources.base import Kind, Notification, Place
 from texts import _
 
+_ACCEPT = commit_point("inbox.accept")
 _LOST = commit_point("inbox.lost")
+
+_log = Log("bot.runtime.intake")
 
 
 class AudienceResolver:
@@ -64,12 +80,127 @@ Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
 """Received notifications that are not stored yet, in order; with the constellation if it is given."""
 
 
-async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:
-    words = _(
-        "Something that arrived from {source} (ID there: {external_id}) could not be stored in two attempts, so I "
-        "cannot answer it. The log has the details; please report it.",
-        source=notification.source,
-        external_id=notification.external_id,
-    )
-    key = f"lost/{notification.source}/{notification.external_id}"
-    await database.write(_LOST, lambda tx: notices.tell_owner(tx, key, words, now))
+class SharedParts(Struct, frozen=True):
+    """What all constellations of the service share: the intake of messages, and the workers."""
+
+    patience: Callable[[str], RetryPolicy]
+    gate: Gate
+    workers: Workers
+    intake: Intake
+
+
+class Runtime(Protocol):
+    """What the intake needs of its constellation's runtime."""
+
+    @property
+    def conversations(self) -> Mapping[tuple[PlaceId, GroupId], ConversationWorker]: ...
+    def answer(self, place: PlaceId, group: GroupId) -> None: ...
+    def resume(self) -> None: ...
+    async def follow(self) -> None: ...
+
+
+class ConstellationIntake:
+    """Decides what of the arriving notifications is taken, stores it, and wakes the conversations concerned."""
+
+    def __init__(
+        self,
+        database: Database,
+        routing: RoutingTable,
+        turn_deps: TurnDeps,
+        notices: Notices,
+        shared: SharedParts,
+        runtime: Runtime,
+    ) -> None:
+        self._database, self._notices = database, notices
+        self._routing, self._turn_deps = routing, turn_deps
+        self._shared, self._runtime = shared, runtime
+
+    async def accept(self, found: Sequence[Notification]) -> None:
+        """Store notifications, all or none; after an unexpected error each alone, and what fails twice is given up."""
+        try:
+            await self._accept(found)
+        except Exception:
+            _log.warning("batch_not_stored", count=len(found), exc_info=True)
+            for notification in found:
+                await self._accept_alone(notification)
+            self._runtime.resume()  # the first try may have stored some, which now wait
+
+    async def _accept_alone(self, notification: Notification) -> None:
+        try:
+            await self._accept([notification])
+        except Exception:
+            _log.exception("notification_not_stored", source=notification.source, external_id=notification.external_id)
+            words = _(
+                "Something that arrived from {source} (ID there: {external_id}) could not be stored in two attempts, "
+                "so I cannot answer it. The log has the details; please report it.",
+                source=notification.source,
+                external_id=notification.external_id,
+            )
+            key, now = f"lost/{notification.source}/{notification.external_id}", self._turn_deps.clock()
+            await self._database.write(_LOST, lambda tx: self._notices.tell_owner(tx, key, words, now))
+
+    async def _accept(self, found: Sequence[Notification]) -> None:
+        """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
+        routing = self._routing
+        found = [without_secrets(each, self._turn_deps.redact) for each in found]
+        heard = [replace(each, place=self._shared.gate.with_audiences(each.place)) for each in found]
+        arrivals = [to_arrival(notification, routing.group_of(notification)) for notification in heard]
+        clock, broker = self._turn_deps.clock, self._turn_deps.broker
+
+        def take(tx: Tx) -> tuple[list[AcceptedRow | None], bool]:
+            taken, queued = [], False
+            for arrival, notification in zip(arrivals, found, strict=True):
+                if arrival.kind == Kind.DELETE:
+                    queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
+                said = with_reaction(tx, arrival)
+                decided = said if notification.to else routing.for_state(tx, said, broker.terms.people.selves)
+                accepted = self._take(tx, decided, clock())
+                learning.note_arrival(tx, arrival, accepted, clock())
+                taken.append(accepted)
+            return taken, queued
+
+        changes = any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals)
+        late = any(each.at < self._shared.patience(each.source).careful_before for each in arrivals)
+        asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
+        begun = asked - self._runtime.conversations.keys()
+
+        def store() -> Awaitable[tuple[list[AcceptedRow | None], bool]]:
+            """Idle conversations begin their turns in the same commit; the others are woken after it.
+
+            After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
+            goes for messages from before this process: a turn that ends the process must not take the arrival with it,
+            since that would be fetched again and again.
+            """
+            stored = self._database.write(_ACCEPT, take, durable=True)
+            for place, group in begun:
+                self._runtime.answer(place, group)
+            return stored
+
+        accepted, queued = await until_stored(
+            "arrivals", store, self._shared.workers.unstored, lambda: len(arrivals) + self._shared.intake.qsize()
+        )
+        if changes:
+            await self._runtime.follow()
+        for row in accepted:
+            if row is not None and (row.group is None or (row.place, row.group) not in begun):
+                self._wake(row)
+        if queued:
+            self._runtime.resume()
+
+    def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> AcceptedRow | None:
+        """Accept an arrival; for a person who opted out, only record how far the place was read."""
+        if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
+            if self._shared.gate.paused(arrival.source):
+                return None  # without moving the cursor: a resumed source reads from there
+            if arrival.kind == Kind.PASSED or self._shared.gate.ignored(arrival.person, arrival.at):
+                inbox.note_place(tx, arrival, now)
+                return None
+        return inbox.accept(tx, arrival, now)
+
+    def _wake(self, row: AcceptedRow) -> None:
+        if row.turn is not None:
+            for (place, _group), conversation in self._runtime.conversations.items():
+                if place == row.place:
+                    conversation.changed(row.turn)
+        if row.group is not None:
+            self._runtime.answer(row.place, row.group)

@@ -1,7 +1,7 @@
 """From a notification to its constellation: messages are stored in the constellation of their place and answered there.
 
-`receive` accepts a notification at once and in order. The intake makes whole batches durable, then wakes the
-conversations concerned (`bot.runtime.constellation`), opening their constellations if necessary.
+`receive` accepts a notification at once and in order. Batches of them are passed to the intakes of their constellations
+(`bot.runtime.intake`), which are opened if necessary.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import functools
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-from bot.runtime.constellation import SharedParts
+from bot.runtime.intake import SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
 from memory.store.constellation import Constellations
@@ -46,7 +46,7 @@ class Router:
         """Resume the last run's unfinished work, then start the intake."""
         self.workers.start(supervisor)
         await self.opened.begin()
-        self.workers.spawn("intake", self._take_in, halts=False)
+        self.workers.spawn("intake", self._pass_on, halts=False)
         self.workers.spawn("deliveries that wait long", self._ring, halts=False)
         self.workers.spawn("idle constellations", self.opened.run, halts=False)
 
@@ -100,20 +100,20 @@ class Router:
         if (runtime := self.opened.get(constellation)) is not None:
             runtime.moved(turns)
 
-    # ------------------------------------------------------------------ intake
+    # ------------------------------------------------------------------ to the constellations
 
-    async def _take_in(self) -> None:
+    async def _pass_on(self) -> None:
         while True:
             batch = [await self._intake.get()]
             while len(batch) < _BATCH and not self._intake.empty():
                 batch.append(self._intake.get_nowait())
             try:
-                await self._store(batch)
+                await self._pass_on_batch(batch)
             finally:
                 for _each in batch:
                     self._intake.task_done()
 
-    async def _store(self, batch: Sequence[tuple[Notification, ConstellationId | None]]) -> None:
+    async def _pass_on_batch(self, batch: Sequence[tuple[Notification, ConstellationId | None]]) -> None:
         try:
             await self._gate.halt.keep()
         except Exception:
@@ -141,7 +141,7 @@ class Router:
 
     async def _accept(self, constellation: ConstellationId, notifications: Sequence[Notification]) -> None:
         async with self.opened.use(constellation) as runtime:
-            await runtime.accept(notifications)
+            await runtime.intake.accept(notifications)
 
     async def _ring(self) -> None:
         """Check each place whose work was postponed for long; a changed system clock is noticed soon."""

@@ -30,10 +30,10 @@ from bot.agents.tools.recall import RecallTool
 from bot.config import Config
 from bot.models.catalog import ModelSelection
 from bot.runtime.bootstrap import load_routing, seed_routing
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver
+from bot.runtime.intake import AudienceResolver, SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.previews import Broadcast, Previews, Progress, TypingIndicator
 from bot.runtime.replication import Replication

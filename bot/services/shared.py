@@ -14,9 +14,8 @@ from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
 from bot.runtime.bootstrap import configured_constellation
-from bot.runtime.constellation import SharedParts
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver, Gate, Intake
+from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
 from bot.runtime.replication import Replication, replica_of
 from bot.runtime.turn_retries import RetryPolicy
 from bot.runtime.workers import Workers

@@ -21,9 +21,9 @@ from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import Gate, Intake
+from bot.runtime.intake import Gate, Intake, SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor

@@ -29,10 +29,10 @@ from bot.config import Config, load_config
 from bot.config.tables import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seed_routing
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime, SharedParts
+from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
-from bot.runtime.intake import AudienceResolver, Gate, Intake
+from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor

@@ -9,7 +9,7 @@ import pytest
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import constellation, conversation, delivery, follow_ups, router, supervision
+from bot.runtime import constellation, conversation, delivery, follow_ups, intake, router, supervision
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
@@ -121,7 +121,7 @@ async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_t
             raise KeyError("odd")
         return really(notification, group)
 
-    monkeypatch.setattr(constellation, "to_arrival", broken)
+    monkeypatch.setattr(intake, "to_arrival", broken)
     async with running(tmp_path) as service:
         service.hear(said("hello", 1), said("hello", 2, ATTIC))
         await until(lambda: service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'"))
