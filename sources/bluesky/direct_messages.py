@@ -22,10 +22,10 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
+from sources.bluesky.answer_rules import SkipReason, opting
+from sources.bluesky.conversion import speaker_of
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
-from sources.bluesky.filters import SkipReason, opting
 from sources.bluesky.keys import LONG_AGO, NAME, direct_place, moment, person_id
-from sources.bluesky.notifications import speaker_of
 from sources.bluesky.records import Account, account, items, mapping
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Wiring

@@ -15,6 +15,7 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import richtext
+from sources.bluesky.answer_rules import SkipReason
 from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.failures import (
@@ -26,7 +27,6 @@ from sources.bluesky.failures import (
     ServerUnreachable,
     as_delivery,
 )
-from sources.bluesky.filters import SkipReason
 from sources.bluesky.keys import (
     POSTS,
     author_of,

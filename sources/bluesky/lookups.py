@@ -4,9 +4,9 @@ from msgspec import Struct
 
 from memory.store.logs import Log
 from memory.store.records import replace
+from sources.bluesky.answer_rules import vacates
+from sources.bluesky.conversion import as_shown, hidden_from
 from sources.bluesky.failures import CallRefused, NoAnswer
-from sources.bluesky.filters import vacates
-from sources.bluesky.notifications import as_shown, hidden_from
 from sources.bluesky.records import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession, SharedState
 from sources.bluesky.settings import Filters

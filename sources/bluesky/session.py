@@ -27,8 +27,8 @@ from memory.store.faults import Point, call_point, outside
 from memory.store.folder import private_file
 from memory.store.logs import Log
 from sources.base import SourceRefused
+from sources.bluesky.answer_rules import OwnAccount
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited, ServerUnreachable
-from sources.bluesky.filters import OwnAccount
 from sources.bluesky.settings import BlueskySettings, Wiring
 from texts import _, gettext_lazy
 

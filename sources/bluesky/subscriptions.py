@@ -19,8 +19,8 @@ import aiohttp
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
+from sources.bluesky.answer_rules import answers, contains, skip_reason
 from sources.bluesky.failures import CallFailed
-from sources.bluesky.filters import answers, contains, skip_reason
 from sources.bluesky.keys import POSTS, moment
 from sources.bluesky.records import BlueskyNotification, items, mapping, post
 from sources.bluesky.session import SharedState

@@ -17,10 +17,11 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
-from sources.discord import notifications, payloads
+from sources.discord import answer_rules, conversion, incoming
+from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
-from sources.discord.notifications import Author, DiscordMessage, MessageContext, Reaction
-from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
+from sources.discord.conversion import MessageContext, Reaction
+from sources.discord.incoming import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
 from sources.discord.wiring import SharedState, Spawn
@@ -186,10 +187,10 @@ class GatewayListener:
             return
         heard = heard_of(message, self._state, author)
         info, shared = await self.lookup.locate(message.channel, message.author.id)
-        if not notifications.is_admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
+        if not answer_rules.is_admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
             self._note_unknown(heard.author, info, shared)
             return
-        answer = notifications.is_answered(heard, info, self._settings)
+        answer = answer_rules.is_answered(heard, info, self._settings)
         offered = offered_of(message)
         if answer is None:
             self._pass_over(message.id, info, shared)
@@ -209,15 +210,15 @@ class GatewayListener:
                 around = self._around(where, (), heard.author)
         for line in earlier or ():
             await self._overhear(line, info, where)
-        notification = notifications.to_notification(heard, around, answer=answer)
-        self._give(replace(notification, background=lines, attachments=await payloads.fetched(offered)))
+        notification = conversion.to_notification(heard, around, answer=answer)
+        self._give(replace(notification, background=lines, attachments=await incoming.fetched(offered)))
 
     def _pass_over(self, message: int, info: ChannelInfo, shared: tuple[int, ...]) -> None:
         """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""
         if self._settings.mode(info.chain or (info.id,)) is Mode.OFF:
             self._off.put(info.id, message)
             place = place_of(info, self._settings, shared)
-            self._give(notifications.to_passed(message, place, self._clock()))  # it stays skipped after a restart
+            self._give(conversion.to_passed(message, place, self._clock()))  # it stays skipped after a restart
         else:
             self._all_heard.put(info.id, False)
 
@@ -246,23 +247,23 @@ class GatewayListener:
         author = await self.lookup.author(message, always=False)
         if author is None or self._state.wiring.ignored(person_id(author.id)):
             return
-        if not notifications.is_admitted(author, info, self._settings, shares_guild=False):
+        if not answer_rules.is_admitted(author, info, self._settings, shares_guild=False):
             return
         heard = heard_of(message, self._state, author)
-        if message.id > self._listens_from and notifications.is_answered(heard, info, self._settings):
+        if message.id > self._listens_from and answer_rules.is_answered(heard, info, self._settings):
             return  # it may be in an unread gap, and is then answered itself
-        line = notifications.to_notification(heard, self._around(where, (), author), answer=False)
+        line = conversion.to_notification(heard, self._around(where, (), author), answer=False)
         if line.text:
             self._give(line)
 
     def _note_unknown(self, author: Author, info: ChannelInfo, shared: Sequence[int]) -> None:
         """A person who is not let in wrote: pass on only that fact."""
-        if notifications.may_ask_in(author, info, self._settings) and not self._state.wiring.ignored(
+        if answer_rules.may_ask_in(author, info, self._settings) and not self._state.wiring.ignored(
             person_id(author.id)
         ):
             guilds = [self._state.client.get_guild(one) for one in shared] if self._state.client else []
             servers = tuple(flatten(guild.name) for guild in guilds if guild is not None)
-            stranger = notifications.speaker_of(author, self._settings)
+            stranger = conversion.speaker_of(author, self._settings)
             self._state.wiring.unknown_wrote(UnknownPerson(stranger, direct_place(author.id), servers))
 
     def _wants_thread(self, message: discord.Message, heard: DiscordMessage, info: ChannelInfo) -> bool:
@@ -274,13 +275,13 @@ class GatewayListener:
         """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
         heard = heard_of(message, self._state, author)
         info, shared = await self.lookup.locate(message.channel, message.author.id)
-        if heard.edited_at is None or not notifications.is_admitted(
+        if heard.edited_at is None or not answer_rules.is_admitted(
             heard.author, info, self._settings, shares_guild=bool(shared)
         ):
             return
-        answer = bool(notifications.is_answered(heard, info, self._settings))
+        answer = bool(answer_rules.is_answered(heard, info, self._settings))
         around = self._around(info, shared, heard.author)
-        self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
+        self._give(conversion.to_edit(heard, heard.edited_at, around, answer=answer))
 
     async def hear_deletion(self, message: int, channel: int, guild: int | None) -> None:
         info, shared = await self.lookup.locate(self.lookup.partial(channel, guild), None)
@@ -295,12 +296,12 @@ class GatewayListener:
         channel = self.lookup.partial(event.channel_id, event.guild_id)
         info, shared = await self.lookup.locate(channel, event.user_id)
         off = not info.direct and self._settings.mode(info.chain) is Mode.OFF
-        if off or not notifications.is_admitted(author, info, self._settings, shares_guild=bool(shared)):
+        if off or not answer_rules.is_admitted(author, info, self._settings, shares_guild=bool(shared)):
             return
         key = (event.message_id, event.user_id, str(event.emoji))
         count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)
         reaction = Reaction(event.message_id, author, str(event.emoji), count, self._clock())
-        self._give(notifications.to_reaction(reaction, self._around(info, shared, author)))
+        self._give(conversion.to_reaction(reaction, self._around(info, shared, author)))
 
     def _around(self, info: ChannelInfo, shared: tuple[int, ...], author: Author) -> MessageContext:
         people = self._people.get(info.id) or self._people.put(info.id, RecentValues(KEEP_PEOPLE))

@@ -18,19 +18,11 @@ from memory.store.ids import OutboxId, PlaceId
 from memory.store.records import replace
 from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
+from sources.discord.answer_rules import Author, DiscordMessage, is_admitted, is_answered, trust_of
+from sources.discord.conversion import MessageContext, readable, to_notification
 from sources.discord.endpoint import HistoryMessage, allowed_mentions, matched, prefixed
+from sources.discord.incoming import forwarded_lines, from_discord
 from sources.discord.markup import tables_as_code
-from sources.discord.notifications import (
-    Author,
-    DiscordMessage,
-    MessageContext,
-    is_admitted,
-    is_answered,
-    readable,
-    to_notification,
-    trust_of,
-)
-from sources.discord.payloads import forwarded_lines, from_discord
 from sources.discord.places import (
     ChannelInfo,
     channel_number,

@@ -11,9 +11,9 @@ from bot.services.caller import IGNORED, Caller, Location, PlaceScope, Via
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId, PlaceId
 from sources.base import PlaceKind
-from sources.discord import notifications
-from sources.discord.notifications import trust_of
-from sources.discord.payloads import author_of
+from sources.discord import answer_rules
+from sources.discord.answer_rules import trust_of
+from sources.discord.incoming import author_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, guild_id, person_id, place_id, place_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
@@ -127,8 +127,8 @@ def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> 
     if interaction.guild is None:
         info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
         shared = bool(getattr(interaction.user, "mutual_guilds", ()))
-        return notifications.is_admitted(author, info, settings, shares_guild=shared)
-    return notifications.is_admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
+        return answer_rules.is_admitted(author, info, settings, shares_guild=shared)
+    return answer_rules.is_admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
 
 
 _DOORS = {discord.InteractionType.component: "button", discord.InteractionType.modal_submit: "form"}

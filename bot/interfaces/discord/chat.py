@@ -14,10 +14,10 @@ from bot.services.composition import ServedConstellations
 from bot.services.system.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
-from sources.discord import notifications
-from sources.discord.notifications import MessageContext
+from sources.discord import answer_rules, conversion
+from sources.discord.conversion import MessageContext
+from sources.discord.incoming import author_of
 from sources.discord.outcomes import REFUSED
-from sources.discord.payloads import author_of
 from sources.discord.places import NAME, bindings_of, channel_info, place_of
 from sources.discord.settings import DiscordSettings, Mode
 from texts import _, error_sentence, gettext_noop
@@ -73,7 +73,7 @@ def _context(interaction: Interaction, settings: DiscordSettings) -> MessageCont
         raise UserError("I am not a member of this server, so I cannot answer here.")
     author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()
-    if not notifications.is_admitted(author, info, settings, shares_guild=bool(shared)):
+    if not answer_rules.is_admitted(author, info, settings, shares_guild=bool(shared)):
         raise UserError("You are not allowed to talk to me here. The person who runs me can change that.")
     if not info.direct and settings.mode(info.chain or (info.id,)) is Mode.OFF:
         raise UserError("I do not read or answer anything in this channel.")
@@ -100,9 +100,9 @@ def _said(interaction: Interaction, shown: int, text: str, around: MessageContex
         external_id=f"interaction/{interaction.id}",
         kind=Kind.MESSAGE,
         place=around.place,
-        speaker=notifications.speaker_of(author, around.settings),
+        speaker=conversion.speaker_of(author, around.settings),
         subject=str(shown),
         at=clock(),
         text=text,
-        blocks=notifications.blocks(author, around),
+        blocks=conversion.blocks(author, around),
     )

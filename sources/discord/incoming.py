@@ -11,8 +11,8 @@ from memory.queue.payloads import Quotation
 from memory.store.faults import call_point, outside
 from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
 from sources.base import Attachment
+from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.cards import words_of
-from sources.discord.notifications import Author, DiscordMessage
 from sources.discord.places import person_id, shortened
 from sources.discord.wiring import SharedState
 from sources.text import flatten, one_line

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from memory.store.ids import PersonId
 from memory.store.records import replace
-from sources.bluesky.filters import (
+from sources.bluesky.answer_rules import (
     ROUNDS,
     SLOW_ROUNDS,
     OwnAccount,
@@ -21,8 +21,8 @@ from sources.bluesky.filters import (
     skip_reason,
     vacates,
 )
+from sources.bluesky.conversion import notifications
 from sources.bluesky.keys import POSTS
-from sources.bluesky.notifications import notifications
 from sources.bluesky.records import Account, Post, Reference
 from sources.bluesky.records import post as parsed
 from sources.bluesky.settings import BlueskySettings, Filters

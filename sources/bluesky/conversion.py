@@ -8,7 +8,7 @@ from memory.people.audience import PUBLIC, Trust
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.records import replace
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
-from sources.bluesky.filters import OwnAccount, answers, excluded_word
+from sources.bluesky.answer_rules import OwnAccount, answers, excluded_word
 from sources.bluesky.keys import NAME, person_id, thread_place
 from sources.bluesky.records import Account, Post
 from sources.bluesky.settings import BlueskySettings
