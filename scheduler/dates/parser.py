@@ -56,10 +56,10 @@ class Grammar:
         """Words for hours."""
         self.units: dict[str, str] = {word: unit for unit, listed in data["units"].items() for word in listed.split()}
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
-        self.afternoon: bool = data["afternoon"]
-        """Whether a small hour alone means the afternoon ("tomorrow at 3")."""
-        self.weekday, self.named, self.filler = (self._said(data[each]) for each in ("weekday", "named", "filler"))
-        """The weekday of a sentence, one in a list of them, and words that may remain of a time ("at", "on")."""
+        self.weekday, self.named, self.filler, self.early = (
+            self._said(data[each]) for each in ("weekday", "named", "filler", "early")
+        )
+        """The weekday of a sentence, one in a list, words that may remain of a time, and what is in the morning."""
         self.spans, self.dates, self.times = (
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
@@ -108,9 +108,11 @@ _FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months":
 _NTHS = ("first", "second", "third", "fourth", "last")
 _LEAP_YEARS = 8  # the most between two 29 Februaries
 _SHORTER = ("seconds", "minutes")
-_AFTERNOON = ("pm", "p.m.", "午後", "夜", "夜の")
-_FORENOON = ("am", "a.m.", "午前", "朝", "朝の")
-_EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every monday at 8" or 2026-12-31 18:00')
+_PARTS = {"am": 9, "a.m.": 9, "午前": 9, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
+_NIGHT, _MIDNIGHT = 20, 24
+_WAKING = range(7, 23)
+"""The hours in which a time is meant of which nobody says whether it is before or after noon."""
+_EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every Monday at 8" or 2026-12-31 18:00')
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """A conjunction directly after the removed first time, so that a second one follows."""
 _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
@@ -130,9 +132,14 @@ class FoundTime(Struct, frozen=True):
     dated: bool = True
 
 
-def read_when(text: str, now: datetime, zone: str) -> Trigger:
-    """Parse a text that is only a time. Raises Refused with a message for anything else and for past times."""
-    found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone means a span
+def read_when(text: str, now: datetime, zone: str, about: str = "", *, waking: bool = True) -> Trigger:
+    """Parse a text that is only a time. Raises Refused with a message for anything else and for past times.
+
+    `about` is what happens then: "tomorrow at 6" to wake up is in the morning. `waking`: an hour alone is of the time
+    when people are awake, otherwise it is the next one.
+    """
+    hours = _HourRule(about, waking)
+    found = _whole(text, now, zone, hours) or _whole(f"in {text}", now, zone, hours)  # "20 min" alone means a span
     if found is None:
         raise Refused(
             'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
@@ -143,29 +150,33 @@ def read_when(text: str, now: datetime, zone: str) -> Trigger:
     return found.trigger
 
 
-def _whole(text: str, now: datetime, zone: str) -> FoundTime | None:
+def _whole(text: str, now: datetime, zone: str, hours: "_HourRule") -> FoundTime | None:
     """The time, if the text contains nothing else."""
-    found = find_when(text, now, zone)
+    found = _find(text, now, zone, "", hours)
     return None if found is None or any(letter.isalnum() for letter in found.left) else found
 
 
-def find_when(text: str, now: datetime, zone: str, code: str = "") -> FoundTime | None:
+def find_when(text: str, now: datetime, zone: str, code: str = "", *, about: str = "") -> FoundTime | None:
     """The time in a text, by the language that explains most of it; None if there is none.
 
     `code` is the speaker's language, which is tried first, and decides if it finds a time. Raises Refused for a day
-    that does not exist, and for two times.
+    that does not exist, and for two times. `about` as in read_when.
     """
+    return _find(text, now, zone, code, _HourRule(about))
+
+
+def _find(text: str, now: datetime, zone: str, code: str, hours: "_HourRule") -> FoundTime | None:
     text = unicodedata.normalize("NFKC", text[:_LONGEST])
     codes = _codes(text, code)
     if rule := re.search(_RULE, text):
-        return _Reading(text, grammar(codes[0])).by(rule, now, zone)
+        return _Reading(text, grammar(codes[0]), hours).by(rule, now, zone)
     if found := re.search(_ISO, text):
         rest = _without(text, found)
         return FoundTime(_iso(found[0], zone_of(zone)), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
     best: FoundTime | None = None
     for each in codes:
         words = grammar(each)
-        read = _Reading(words.in_figures(text), words).read(now, zone)
+        read = _Reading(words.in_figures(text), words, hours).read(now, zone)
         if read is not None and (best is None or _size(read) < _size(best)):
             best = read
         if best is not None and (each == code or not _size(best)):
@@ -206,10 +217,24 @@ def _without(text: str, found: re.Match[str]) -> str:
     return f"{text[: found.start()]}{' ' * len(found[0])}{text[found.end() :]}"
 
 
+class _HourRule(Struct, frozen=True):
+    """Which hour of the day is meant by one of which nobody says whether it is before or after noon."""
+
+    about: str
+    waking: bool = True
+
+    def wakes(self, text: str) -> bool:
+        """Whether it is about waking up, in whatever language."""
+        return any(grammar(code).early.search(said) for said in (text, self.about) for code in _codes(said, ""))
+
+
 class _Reading:
     """One text in one language; matches are removed from it one by one."""
 
-    def __init__(self, text: str, table: Grammar) -> None:
+    def __init__(self, text: str, table: Grammar, hours: _HourRule) -> None:
+        self._hours = hours
+        self._night = False
+        """Whether the time is one of a night, which may end on the next day."""
         self._whole = text
         self._text = text
         self._table = table
@@ -222,10 +247,12 @@ class _Reading:
         if rule := self._rule():
             return self._repeating(rule, local.replace(tzinfo=None), zone)
         day = self._day(local.date())
-        clock, guessed = self._clock(named=day is not None)
+        clock, either = self._clock()
         if day is None and clock is None:
             return None
-        wall = _wall(local.replace(tzinfo=None), day, clock, guessed=guessed)
+        wall = _wall(local.replace(tzinfo=None), day, clock, either=either)
+        if self._night and day == local.date() and wall <= local.replace(tzinfo=None):
+            wall += timedelta(days=1)
         return self._found(DateTrigger(instant(wall, zone_of(zone))), dated=day is not None)
 
     def by(self, rule: re.Match[str], now: datetime, zone: str) -> FoundTime:
@@ -240,7 +267,7 @@ class _Reading:
     def _repeating(self, rule: str, local: datetime, zone: str) -> FoundTime:
         """A trigger from a day and time of day on that hold for every occurrence, whatever the time is now."""
         day = self._day(local.date())
-        clock, _ = self._clock(named=True)
+        clock, _ = self._clock()
         if "FREQ=HOURLY" in rule and day is None and clock is None:
             return self._found(RecurrenceTrigger(rule, local.replace(microsecond=0), zone))
         wall = datetime.combine(day or local.date(), clock or time(_MORNING))
@@ -286,7 +313,7 @@ class _Reading:
                     wall += relativedelta(months=int(number)) + timedelta(days=15 if number % 1 else 0)
                 else:
                     wall += timedelta(**{unit: number})
-                clock, _ = self._clock(named=True)
+                clock, _ = self._clock()
                 return instant(wall if clock is None else datetime.combine(wall.date(), clock), zone) + more
         return None
 
@@ -338,31 +365,43 @@ class _Reading:
             return today + timedelta(days=7 - today.weekday() + weekday)
         return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
-    def _clock(self, *, named: bool) -> tuple[time | None, bool]:
-        """The time of day, and whether am or pm is open; `named`: a day was given."""
+    def _clock(self) -> tuple[time | None, bool]:
+        """The time of day, and whether it may as well be twelve hours later."""
         for pattern in self._table.times:
-            found = pattern.search(self._text)
+            found = self._take(pattern)
             if found is None:
                 continue
-            self._text = _without(self._text, found)
             groups = found.groupdict()
             hour, minute = int(groups["hour"]), int(groups.get("minute") or groups.get("minute2") or 0)
             half, ampm = groups.get("half"), (groups.get("ampm") or "").casefold()
             if half:  # halb zehn is 9:30, and so is 9時半
-                hour, minute = (hour - 1, 30) if half == half.casefold() == "halb" else (hour, 30)
+                hour, minute = (hour - 1 or 12, 30) if half == half.casefold() == "halb" else (hour, 30)
             part = next((hours for part, hours in self._table.parts if self._take(part)), 0)
-            late = ampm in _AFTERNOON or (part >= 12 and hour <= 11 and part != 24)
-            hour = hour % 12 + 12 if late and hour <= 12 else 0 if ampm in _FORENOON and hour == 12 else hour
-            open_half = not ampm and not part and not half and hour <= 12 and not groups.get("minute")
-            if open_half and named and self._table.afternoon and 1 <= hour <= 6:
-                hour += 12
+            part = _PARTS.get(ampm, _NIGHT) if ampm else part
+            self._night = part >= _NIGHT
+            either = not part and 1 <= hour <= 12 and groups["hour"][0] != "0" and not self._hours.wakes(self._whole)
+            if part:
+                hour = _hour(hour, part)
+            elif either and self._hours.waking:
+                either = hour + 12 in _WAKING and hour in _WAKING
+                hour += 0 if hour in _WAKING else 12
             if hour > 24 or minute > 59 or (hour == 24 and minute):
                 raise Refused("The time {hour}:{minute} does not exist.", hour=hour, minute=f"{minute:02}")
-            return time(hour % 24, minute), open_half
+            return time(hour % 24, minute), either
         for pattern, hours in self._table.parts:
             if self._take(pattern):
+                self._night = hours >= _NIGHT
                 return time(hours % 24), False
         return None, False
+
+
+def _hour(said: int, part: int) -> int:
+    """The hour of 24 for one that is said with a part of the day, which is known by its usual hour."""
+    if not 1 <= said <= 12:
+        return said
+    if part < 12 or part == _MIDNIGHT or (part >= _NIGHT and said % 12 < 6):  # at 3 at night
+        return said % 12
+    return said if part == 12 and said > 9 else said % 12 + 12  # just before noon
 
 
 def _date(found: re.Match[str], table: Grammar, today: date) -> date:
@@ -395,14 +434,11 @@ def _existing(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _wall(now: datetime, day: date | None, clock: time | None, *, guessed: bool) -> datetime:
+def _wall(now: datetime, day: date | None, clock: time | None, *, either: bool) -> datetime:
     """The local time: on the given day, or on the next day where that time is not past yet."""
-    if day is not None:
-        return datetime.combine(day, clock or time(_MORNING))
-    wall = datetime.combine(now.date(), clock or time(_MORNING))
+    wall = datetime.combine(day or now.date(), clock or time(_MORNING))
     if wall > now:
         return wall
-    later = wall + timedelta(hours=12)
-    if guessed and later > now and later.date() == now.date():
+    if either and (later := wall + timedelta(hours=12)) > now:
         return later
-    return wall + timedelta(days=1)
+    return wall if day else wall + timedelta(days=1)

@@ -1,14 +1,15 @@
 """Times as people say them, on their clocks."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from memory.store.errors import Refused
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import crontab_words, moment_words, rule_words
-from scheduler.triggers import CronTrigger, RecurrenceTrigger, Trigger, next_run, words
+from scheduler.triggers import CronTrigger, DateTrigger, RecurrenceTrigger, Trigger, next_run, words
 from texts import reading, speaking
 
 NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
@@ -113,6 +114,76 @@ def first(text: str) -> str:
 )
 def test_a_time_is_read_on_the_persons_clocks(text: str, utc: str) -> None:
     assert first(text) == utc
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "meant"),
+    [
+        ("at 5", "20:00", "3 17:00"),
+        ("at 5", "14:00", "2 17:00"),
+        ("at 5", "03:00", "2 17:00"),
+        ("at 5:30", "20:00", "3 17:30"),
+        ("at 05:00", "20:00", "3 05:00"),
+        ("at 17:00", "20:00", "3 17:00"),
+        ("at 5am", "20:00", "3 05:00"),
+        ("at 5 in the morning", "20:00", "3 05:00"),
+        ("at 3 at night", "20:00", "3 03:00"),
+        ("tonight at 11", "20:00", "2 23:00"),
+        ("tonight at 3", "20:00", "3 03:00"),
+        ("tonight at midnight", "20:00", "3 00:00"),
+        ("at 9", "14:00", "2 21:00"),
+        ("today at 9", "14:00", "2 21:00"),
+        ("at 9", "21:30", "3 09:00"),
+        ("at 11", "14:00", "3 11:00"),
+        ("at 12", "14:00", "3 12:00"),
+        ("tomorrow at 6", "14:00", "3 18:00"),
+        ("tomorrow at 6 to get up", "14:00", "3 06:00"),
+        ("wake me up tomorrow at 6", "14:00", "3 06:00"),
+        ("wake me up tomorrow at 6pm", "14:00", "3 18:00"),
+        ("wake me at 8", "14:00", "3 08:00"),
+        ("wake me every day at 6", "14:00", "3 06:00"),
+        ("every day at 6", "14:00", "2 18:00"),
+        ("um 5", "20:00", "3 17:00"),
+        ("um 5 Uhr", "20:00", "3 17:00"),
+        ("um halb sechs", "20:00", "3 17:30"),
+        ("um halb eins", "20:00", "3 12:30"),
+        ("um 05:00", "20:00", "3 05:00"),
+        ("um 17 Uhr", "20:00", "3 17:00"),
+        ("nachts um 3", "20:00", "3 03:00"),
+        ("mittags um 11", "20:00", "3 11:00"),
+        ("mittags um 1", "20:00", "3 13:00"),
+        ("morgen um 6", "14:00", "3 18:00"),
+        ("morgen früh um 6", "14:00", "3 06:00"),
+        ("weck mich morgen um 6", "14:00", "3 06:00"),
+        ("Wecker morgen um 6", "14:00", "3 06:00"),
+        ("morgen um 6 aufstehen", "14:00", "3 06:00"),
+        ("5時", "20:00", "3 17:00"),
+        ("05:00", "20:00", "3 05:00"),
+        ("17時", "20:00", "3 17:00"),
+        ("明日の6時", "14:00", "3 18:00"),
+        ("明日の朝6時", "14:00", "3 06:00"),
+        ("明日の午前6時", "14:00", "3 06:00"),
+        ("夜の2時", "14:00", "3 02:00"),
+        ("今夜9時", "14:00", "2 21:00"),
+        ("明日6時に起こして", "14:00", "3 06:00"),
+        ("明日の6時にアラーム", "14:00", "3 06:00"),
+    ],
+)
+def test_an_hour_alone_is_in_waking_hours_and_waking_is_in_the_morning(text: str, said: str, meant: str) -> None:
+    now = datetime.combine(NOW.date(), time.fromisoformat(said), tzinfo=ZoneInfo(VIENNA))
+    found = find_when(text, now, VIENNA)
+    assert found is not None
+    moment = next_run(found.trigger, now)
+    assert moment is not None
+    assert f"{moment.astimezone(ZoneInfo(VIENNA)):%-d %H:%M}" == meant
+
+
+@pytest.mark.parametrize("about", ["wake up", "Alarm", "aufstehen", "起きる"])
+def test_what_happens_then_may_say_that_it_is_in_the_morning(about: str) -> None:
+    for when in ("tomorrow at 6", "morgen um 6", "明日の6時"):
+        trigger = read_when(when, NOW, VIENNA, about)
+        assert trigger == DateTrigger(datetime(2026, 3, 3, 5, tzinfo=UTC))
+        assert read_when(when, NOW, VIENNA, "call mom") == DateTrigger(datetime(2026, 3, 3, 17, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(

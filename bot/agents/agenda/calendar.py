@@ -52,7 +52,7 @@ def plan(
     if times.minutes >= 0:
         require_speaking_later(new.place)
     zone = quiet_hours.of(tx, people).zone or default_zone
-    trigger = read_when(times.when, now, zone)
+    trigger = read_when(times.when, now, zone, new.title)
     first = triggers.require(trigger, now)
     ends = None if not times.ends else _end(times.ends, first, now, zone)
     new = replace(new, trigger=triggers.dump(trigger), zone=zone, starts_at=first, ends_at=ends)
@@ -89,7 +89,7 @@ def _midnight(moment: datetime, zone: str) -> datetime:
 def _since(said: str, since: datetime, zone: str) -> datetime | None:
     """The time that a text means when it is said at `since`; None if that is earlier."""
     with suppress(Refused):
-        return triggers.next_run(read_when(said, since, zone), since)
+        return triggers.next_run(read_when(said, since, zone, waking=False), since)
     return None
 
 

@@ -86,7 +86,7 @@ def plan(
         )
     times = quiet_hours.of(tx, people)
     zone = times.zone or default_zone
-    trigger = read_when(when, now, zone)
+    trigger = read_when(when, now, zone, new.text)
     first = triggers.require(trigger, now)
     kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)

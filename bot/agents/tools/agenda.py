@@ -56,7 +56,7 @@ class TaskArguments(Arguments):
     title: str = Field(default="", max_length=tasks.LONGEST_TITLE, description="add: what is to be done; update: anew")
     notes: str = Field(default="", max_length=tasks.LONGEST_NOTES, description="add, update: what else is to be known")
     priority: Literal["low", "medium", "high", "urgent", ""] = Field(default="", description="add, update")
-    due: str = Field(default="", max_length=200, description='add, update: until when, as "friday at 18:00"')
+    due: str = Field(default="", max_length=200, description='add, update: until when, as "Friday at 18:00"')
     under: str = Field(default="", description="add, update: the task that it is a step of, by number or words of it")
     after: str = Field(default="", description="add, update: a task that must be done before")
     fields: Fields
@@ -146,7 +146,7 @@ class EventArguments(Arguments):
     operation: Literal["add", "list", "cancel"]
     title: str = Field(default="", max_length=appointments.LONGEST, description="add: what happens")
     when: str = Field(
-        default="", max_length=200, description='add: when it begins, as "friday at 18:00" or "every monday at 8"'
+        default="", max_length=200, description='add: when it begins, as "Friday at 18:00" or "every Monday at 8"'
     )
     ends: str = Field(default="", max_length=200, description='add: when it ends, as "at 19:30"')
     reminder_minutes: int = Field(
@@ -204,7 +204,7 @@ class ReminderArguments(Arguments):
     when: str = Field(
         default="",
         max_length=200,
-        description='set: "in 20 minutes", "tomorrow at 9", "every monday and friday at 8", a date and time of the '
+        description='set: "in 20 minutes", "tomorrow at 9", "every Monday and Friday at 8", a date and time of the '
         "person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00",
     )
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")

@@ -43,7 +43,7 @@ class CoordArguments(Arguments):
     )
     state: Literal["open", "in_progress", "done", "cancelled", ""] = Field(default="", description="change")
     due: str = Field(
-        default="", max_length=200, description='assign, change: until when, as "friday at 18:00"; none takes it away'
+        default="", max_length=200, description='assign, change: until when, as "Friday at 18:00"; none takes it away'
     )
     under: str = Field(default="", description="assign, change: the task that it is a step of, or none")
     after: str = Field(default="", description="assign, change: a task that must be done before, or none")

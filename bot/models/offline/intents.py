@@ -126,7 +126,7 @@ class Parser(Struct, frozen=True):
         when = self._time_alone(said)
         old, new, was = self._find_time(wanted.when), self._find_time(when), self.moment(wanted.when)
         if old and new and was and old.dated and not new.dated:
-            meant = Parser(self.language, was.replace(hour=0, minute=0)).moment(when)
+            meant = Parser(self.language, was.replace(hour=0, minute=0)).moment(when, wanted.text)
             when = f"{meant or was:%Y-%m-%d %H:%M}"
         return Intent("remind", wanted.text, when=when, other=wanted.text) if new else None
 
@@ -301,15 +301,15 @@ class Parser(Struct, frozen=True):
         begin = f"{found['hour']}{found['mark'] or half or ':00'}"
         return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
 
-    def _find_time(self, said: str) -> FoundTime | None:
+    def _find_time(self, said: str, about: str = "") -> FoundTime | None:
         """The time in some words; None as well for a day that does not exist."""
         with suppress(StoreError):
-            return find_when(said, self.now, str(self.now.tzinfo), self.language.code) if said else None
+            return find_when(said, self.now, str(self.now.tzinfo), self.language.code, about=about) if said else None
         return None
 
-    def moment(self, said: str) -> datetime | None:
-        """When the time in some words comes next."""
-        found = self._find_time(said)
+    def moment(self, said: str, about: str = "") -> datetime | None:
+        """When the time in some words comes next, of what it is the time."""
+        found = self._find_time(said, about)
         moment = next_run(found.trigger, self.now) if found else None
         return moment.astimezone(self.now.tzinfo) if moment else None
 

@@ -36,7 +36,7 @@ _Text = Annotated[
     Param("What to remind you of, and perhaps when", example="call mom in 20 minutes", words=True),
 ]
 _Due = Annotated[
-    str, Field(max_length=200), Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True)
+    str, Field(max_length=200), Param('When, such as "in 20 minutes" or "every Monday at 8"', positional=True)
 ]
 _Where = Annotated[
     Literal["privately", "here"] | None,
@@ -59,7 +59,7 @@ _Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes"
 class AddEvent(Arguments):
     title: Annotated[_Named, Param("Title of the event", example="dinner")]
     when: Annotated[
-        _When, Param('When it starts, such as "friday at 18:00" or "every monday at 8"', example="friday at 18:00")
+        _When, Param('When it starts, such as "Friday at 18:00" or "every Monday at 8"', example="Friday at 18:00")
     ]
     ends: Annotated[str, Field(max_length=200), Param('When it ends, such as "at 19:30"')] = ""
     minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("Remind you this many minutes before; -1 for never")] = (

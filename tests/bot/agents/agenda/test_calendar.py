@@ -121,6 +121,7 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
         ("wednesday at 15:00", "wednesday at 16:00", 4, 16),
         ("wednesday at 15:00", "thursday at 9:00", 5, 9),
         ("tomorrow at 22:00", "at 1:00", 4, 1),
+        ("tomorrow at 19:00", "at 8", 3, 20),
         ("tomorrow at 22:00", "in 3 hours", 4, 1),
     ],
 )

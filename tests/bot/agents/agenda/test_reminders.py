@@ -77,6 +77,13 @@ def planned(tx: Tx, when: str = "in 20 minutes", given: NewReminder | None = Non
     return reminding.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
 
 
+@pytest.mark.parametrize(
+    ("text", "hour"), [("time to wake up", 6), ("Zeit zum Aufstehen", 6), ("起きる時間です", 6), ("call mum", 18)]
+)
+def test_a_reminder_to_wake_up_is_in_the_morning(tx: Tx, text: str, hour: int) -> None:
+    assert planned(tx, "tomorrow at 6", replace(wanted(), text=text)).at == datetime(2026, 3, 3, hour, tzinfo=UTC)
+
+
 def firing(tx: Tx, kept: PlannedReminder, now: datetime | None = None, suffix: str = "") -> DueJob:
     job = jobs.get(tx, reminders.job_id(kept.reminder.id, suffix))
     assert job is not None
