@@ -12,6 +12,7 @@ from memory.store.database import Tx
 from memory.store.patterns import UnicodePattern
 from memory.store.records import replace
 from sources.base import MESSAGES, Form
+from sources.text import CLUSTER
 from texts import _
 
 _SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]|\[system\] [^\n]*"
@@ -39,7 +40,6 @@ _SIGNS = (
     "</quoted",
     "block:",
 )
-_CLUSTER = regex.compile(r"\X")
 
 
 class Piece(Struct, frozen=True):
@@ -107,7 +107,7 @@ def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
 
 def _beginning(text: str, split: Callable[[str], list[str]], form: Form) -> str:
     """The beginning of a text that fits into its messages, with an ellipsis, cut after a word if one ends nearby."""
-    ends = [found.end() for found in _CLUSTER.finditer(text)]
+    ends = [found.end() for found in CLUSTER.finditer(text)]
     least, most = 0, len(ends)
     while most - least > 1:
         middle = (least + most) // 2

@@ -7,7 +7,8 @@ from typing import Any, Literal
 import regex
 from msgspec import Struct
 
-from sources.text import split_text, visible
+from sources.splitting import split_text
+from sources.text import CLUSTER, visible
 
 MOST_GRAPHEMES = 300
 MOST_BYTES = 3000
@@ -15,7 +16,6 @@ _MOST_TAG = 64
 """Graphemes of a tag, without its sign."""
 _NUMBER_ROOM = len(" (10/10)")
 
-_CLUSTER = regex.compile(r"\X")
 _LINK = re.compile(
     r"(?:(?<![\w@/])https?://|(?<![\w@/.-]))"
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z](?:[/?#]\S*)?",
@@ -31,7 +31,7 @@ _TOP = frozenset(
 
 
 def graphemes(text: str) -> int:
-    return len(text) if text.isascii() and "\r" not in text else sum(1 for _ in _CLUSTER.finditer(text))
+    return len(text) if text.isascii() and "\r" not in text else sum(1 for _ in CLUSTER.finditer(text))
 
 
 def fits(text: str) -> bool:
@@ -40,7 +40,7 @@ def fits(text: str) -> bool:
 
 def shortened(text: str, room: int) -> str:
     """The beginning of a text, at most so many graphemes."""
-    return "".join(each[0] for each, _ in zip(_CLUSTER.finditer(text), range(room), strict=False))
+    return "".join(each[0] for each, _ in zip(CLUSTER.finditer(text), range(room), strict=False))
 
 
 def posts(text: str, *, numbered: bool = False) -> list[str]:

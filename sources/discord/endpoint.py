@@ -24,7 +24,8 @@ from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
 from sources.discord.wiring import SharedState
 from sources.outgoing import outgoing, seen
-from sources.text import flatten, split_text, visible
+from sources.splitting import split_text
+from sources.text import flatten, visible
 from texts import gettext_lazy
 
 CLOCK_MARGIN = timedelta(seconds=5)

@@ -9,7 +9,8 @@ from memory.store.database import Row, as_dict
 from memory.store.sqlite import connect
 from sources.discord.endpoint import PREFIX_ROOM
 from sources.discord.markup import units
-from sources.text import sendable, split_text
+from sources.splitting import split_text
+from sources.text import sendable
 from tests.kill.harness import Case
 from tests.kill.scenarios import Question, Scenario
 from tests.wire import until

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sources.discord.markup import units
-from sources.text import flatten, one_line, place_title, sendable, split_text, visible
+from sources.splitting import split_text
+from sources.text import flatten, one_line, place_title, sendable, visible
 from texts import speaking
 
 TITLES = [

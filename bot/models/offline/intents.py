@@ -14,7 +14,7 @@ from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, one_sli
 from memory.store.errors import StoreError
 from scheduler.dates import FoundTime, find_when
 from scheduler.triggers import DateTrigger, next_run
-from sources.text import split_text
+from sources.splitting import split_text
 
 _LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
 _LONGEST_ITEM = 60  # characters of a line that is one of a list
