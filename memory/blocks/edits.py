@@ -6,175 +6,34 @@ Adding (an item, to a counter, to the end of a text) requires the right to appen
 require the right to overwrite. Only the system changes what the schema calls read-only. A path is a field, a section,
 "section.field", or empty for the one list that a block is.
 
-An edit applies to the version that its writer saw, and later changes of others stay: Loro merges the two. If that
-version is no longer available, or if others have changed the same part since, nothing is changed and the writer is told
-what the block says now.
+An edit applies to the version that its writer saw: `memory.blocks.merging` decides what becomes of later changes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from memory.blocks import containers
-from memory.blocks.changes import Change, ChangeKind, differing
+from memory.blocks.changes import Change
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.history import history_of
 from memory.blocks.lifecycle import create_block, ensure_block
 from memory.blocks.lookup import existing_block, own_block, require_fits, require_yes, tell_changed
+from memory.blocks.merging import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
 from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
-from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, outline, rendered
+from memory.blocks.schemas import CompositeSchema, Field, FieldType, LogSchema, MapSchema, outline
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
-from memory.store.errors import BlockChanged, BlockRefused, Refused
+from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import AgentId, TurnId
 from memory.store.logs import Log
 from memory.store.records import replace
 from texts import ngettext_lazy
-
-
-class KnownVersion(Struct, frozen=True):
-    """What a writer knows of a block: the version shown to them, and their own changes since."""
-
-    version: int
-    own: frozenset[int] = frozenset()
-    others: bool = True
-    """Whether anybody else has changed it since."""
-
-
-def known_version(author: Author, block: Block, document: BlockDocument) -> KnownVersion | None:
-    """What the author knows of a block; None: its current content."""
-    if (shown := author.shown.get(block.id)) is None or shown >= document.version:
-        return None
-    since = [change for change in document.changes() if change.seq > shown]
-    if any(change.note.deed is ChangeKind.RETYPE for change in since):
-        raise BlockChanged(
-            "its type changed since you read it, and nothing was done; it says now:\n{now}",
-            now=document.text() or "(nothing)",
-        )
-    own = frozenset(
-        change.seq
-        for change in since
-        if author.turn is not None and (change.writer, change.turn) == (author.writer, author.turn)
-    )
-    return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base.version)
-
-
-# ------------------------------------------------------------------------------------------------------ whole values
-
-
-def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVersion | None) -> None:
-    """Set a part to a value, as meant by a writer who knows only `known`.
-
-    In a text or a list, later changes of others stay; elsewhere the last writer wins. Raises Refused for a value that
-    does not fit, BlockChanged if the writer's intent can no longer be told.
-    """
-    containers.fitting(target, value)
-    edit = partial(containers.set_value, target=target, value=value)
-    if known is None or not known.others or target.kind not in ("text", "list"):
-        document.change(edit)
-        return
-    seen = history_of(document).read_as(known.version)
-    if seen < document.base.version:
-        raise _changed(document, target)
-    since = [change.seq for change, names in document.touched(seen) if target.name in names]
-    if known.own.issuperset(since):
-        document.change(edit)
-        return
-    if known.own.isdisjoint(since):
-        document.merge(seen, target.name, edit)
-    elif document.merged(seen, target.name, edit):  # the edit overlaps later changes, so the intent is unclear
-        raise _changed(document, target)
-    containers.fitting(target, document.read(partial(containers.value_of, target=target)))
-
-
-def _changed(document: BlockDocument, target: Target) -> BlockChanged:
-    now = document.read(partial(containers.value_of, target=target))
-    if isinstance(now, list):
-        fields, _ = containers.items_of(target)
-        now, what = rendered(ListSchema(fields=fields), {"": now}), "its items are now"
-    else:
-        what = "it says now"
-    name = target.shape.name if isinstance(target.shape, Field) else "it"
-    return BlockChanged(
-        "{name} changed since you read it, and nothing was done; {what}:\n{now}",
-        name=name,
-        what=what,
-        now=now or "(nothing)",
-    )
-
-
-# --------------------------------------------------------------------------------------- lines and items by number
-
-
-def place_of_item(document: BlockDocument, target: Target, number: int, known: KnownVersion | None) -> int:
-    """The current number of the item that had `number` when the writer saw the list.
-
-    Raises BlockChanged if somebody has removed or replaced it since; Refused if there never was one.
-    """
-    containers.items_of(target)
-    if known is None:
-        return number
-    seen = history_of(document).read_as(known.version)
-    if seen < document.base.version:
-        raise _changed(document, target)
-    since = {change.seq for change, names in document.touched(seen) if target.name in names}
-    count, item, place = document.place_of(seen, target.name, number)
-    if not 1 <= number <= count:
-        if not since & known.own:
-            raise Refused(
-                "there is no item {number}: the list had {count} when you saw it, counted from 1",
-                number=number,
-                count=count,
-            )
-        if since <= known.own:
-            return number  # an item that the writer added
-    if place is None or (
-        not since <= known.own and item != document.read(partial(containers.value_of, target=target))[place - 1]
-    ):
-        raise _changed(document, target)
-    return place
-
-
-def shown_text(document: BlockDocument, known: KnownVersion | None) -> str:
-    """The text as the writer saw it. Raises BlockChanged if the document no longer has that version."""
-    if known is None:
-        return document.text()
-    try:
-        return document.look_at(history_of(document).read_as(known.version), containers.text_of)
-    except Refused as error:
-        raise lines_changed(document.text()) from error
-
-
-def lines_changed(text: str) -> BlockChanged:
-    """The error for line numbers that are out of date, with the current lines."""
-    now = "\n".join(f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1))
-    return BlockChanged(
-        "those lines changed since you read them, and nothing was done; they are now:\n{now}", now=now or "(none)"
-    )
-
-
-def lines_now(shown: Sequence[str], now: Sequence[str], first: int, last: int) -> int | None:
-    """The index of the first of some lines now; `first` and `last` are their numbers in `shown`, counted from 1.
-
-    None if they no longer stand there unchanged and in one piece.
-    """
-    moved = 0
-    for start, end, begin, stop in differing(shown, now):
-        if start < last and end > first - 1:
-            return None
-        moved += (stop - begin) - (end - start) if end <= first - 1 else 0
-    return first - 1 + moved
-
-
-# ------------------------------------------------------------------------------------------------------------ changing
 
 
 def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "") -> Block:

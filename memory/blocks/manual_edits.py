@@ -6,7 +6,8 @@ from typing import Any
 
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
-from memory.blocks.edits import KnownVersion, changeable, set_seen
+from memory.blocks.edits import changeable
+from memory.blocks.merging import KnownVersion, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named
 from memory.blocks.store import load_block
