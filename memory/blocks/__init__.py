@@ -24,9 +24,9 @@ from memory.blocks.lifecycle import ensure_block as ensure_block
 from memory.blocks.lifecycle import ensure_blocks as ensure_blocks
 from memory.blocks.lifecycle import load_block as load_block
 from memory.blocks.lifecycle import pin_block as pin_block
-from memory.blocks.lifecycle import restore_block as restore_block
 from memory.blocks.lifecycle import set_viewport as set_viewport
 from memory.blocks.lifecycle import swap_blocks as swap_blocks
+from memory.blocks.lifecycle import undelete_block as undelete_block
 from memory.blocks.lookup import away_blocks as away_blocks
 from memory.blocks.lookup import changed_at as changed_at
 from memory.blocks.lookup import find_block as find_block

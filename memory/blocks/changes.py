@@ -63,7 +63,7 @@ class ChangeKind(StrEnum):
 
     @property
     def restores(self) -> bool:
-        """Whether the change goes back to a version or takes another change back."""
+        """Whether the change rolls back to a version or takes another change back."""
         return self not in (ChangeKind.EDIT, ChangeKind.RETYPE, ChangeKind.KEPT)
 
 

@@ -234,8 +234,8 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
     return reasons
 
 
-def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: datetime) -> Block:
-    """Restore the block of that label that was deleted last. Raises BlockNotFound, BlockExists."""
+def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: datetime) -> Block:
+    """Bring back the block of that label that was deleted last. Raises BlockNotFound, BlockExists."""
     sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:

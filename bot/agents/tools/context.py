@@ -239,7 +239,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
         case "delete":
             block, done = blocks.delete_block(tx, author, label), "is deleted; restore brings it back"
         case _:
-            block, done = blocks.restore_block(tx, author.agent, label, scope.audience, author.now), "is back"
+            block, done = blocks.undelete_block(tx, author.agent, label, scope.audience, author.now), "is back"
             decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may bring it back may delete it
             require_yes(tx, author, block, BlockOperation.DELETE, decision)
             tell_changed(tx, author, block, gettext_noop("restore"))

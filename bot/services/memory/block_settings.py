@@ -14,7 +14,7 @@ from bot.services.names import NamedBlock, find_living, find_named, named_audien
 from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import activity
-from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, restore_block
+from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
@@ -214,7 +214,7 @@ class BlockSettings(MemoryService, frozen=True):
         if not found:
             raise UserError("There is no deleted block {block} here.", block=repr(label))
         owner, audience = found[0]
-        self._require_theirs(caller, restore_block(tx, owner, label, audience, self.clock()))
+        self._require_theirs(caller, undelete_block(tx, owner, label, audience, self.clock()))
         self._note(tx, caller, label, "restored")
         return _("Block {block} is back.", block=label)
 
