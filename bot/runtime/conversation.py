@@ -15,8 +15,8 @@ from bot.agents import events
 from bot.agents.context import recovery
 from bot.agents.deps import HOLD_SECONDS, TurnDeps
 from bot.agents.groups.orchestrator import run_turn
-from bot.agents.groups.speaker import member_similarity
 from bot.agents.groups.team import Team, team
+from bot.agents.groups.who_answers import member_similarity
 from bot.agents.model_call import TurnControl
 from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until

@@ -11,8 +11,8 @@ from msgspec import Struct
 from bot.agents import turn_log
 from bot.agents.context import prompt
 from bot.agents.deps import TurnDeps
-from bot.agents.groups.speaker import plan_turn
 from bot.agents.groups.team import Team
+from bot.agents.groups.who_answers import plan_turn
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
@@ -54,7 +54,8 @@ def begin_turn(
 ) -> TurnStart:
     """Assign the waiting rows of one speaker to a new turn of an agent, with the blocks they refer to.
 
-    `near` is the similarity of the messages to what members know (`bot.agents.groups.speaker`). Raises RowUnreadable.
+    `near` is the similarity of the messages to what members know (`bot.agents.groups.who_answers`).
+    Raises RowUnreadable.
     """
     head = rows[0]
     PAYLOAD.require(head.payload)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.agents import events
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.groups.state_machine import MemberRequest
+from bot.agents.groups.conducted_run import MemberRequest
 from bot.agents.seeds import ensure_blocks
 from bot.config.values import OFFLINE
 from memory import agents, groups

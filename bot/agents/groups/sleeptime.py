@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from bot.agents.context.quotes import display_name
 from bot.agents.groups.settings import Sleeptime, Trigger
-from bot.agents.groups.speaker import mentioned_words
 from bot.agents.groups.team import Team, team
+from bot.agents.groups.who_answers import mentioned_words
 from memory import agents, blocks, groups
 from memory.blocks import BlockType
 from memory.groups import LastCheck

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from bot.agents.groups.selectors import Candidate
+from bot.agents.groups.dynamic_selectors import Candidate
 from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
 from memory import agents, groups
 from memory.agents import Agent, Group

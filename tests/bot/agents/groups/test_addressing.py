@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.agents.groups.speaker import addressed, mentioned_words
+from bot.agents.groups.who_answers import addressed, mentioned_words
 
 NAMES = ["Ann", "Ann Lee", "Bo", "Crisis Response"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.groups.settings import State
-from bot.agents.groups.speaker import holds
+from bot.agents.groups.who_answers import holds
 from bot.errors import CallError
 from bot.services.people.people import States
 from memory import agents, blocks

@@ -1,6 +1,6 @@
 """How a dynamic group compares its members for a message: pure functions of members, words and the group's state.
 
-`bot.agents.groups.speaker` decides with them, for groups of every pattern.
+`bot.agents.groups.who_answers` decides with them, for groups of every pattern.
 
 Randomness is seeded with the run's number, so that a run repeated after a crash chooses the same.
 """

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bot.agents.context.quotes import NOTHING, PromptText, joined, quotation, say
-from bot.agents.groups.selectors import Candidate, fit, shuffled
+from bot.agents.groups.dynamic_selectors import Candidate, fit, shuffled
 from bot.agents.groups.settings import Pipeline, Stage, Table, Voting, stored
 from bot.agents.groups.team import Team
 from memory.groups import BallotOutcome, Kind, Part, Run, RunOutcome, StageOutcome

@@ -11,10 +11,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from bot.agents.context.quotes import say
+from bot.agents.groups.conducted_run import MemberRequest, options_of
+from bot.agents.groups.dynamic_selectors import choose
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.selectors import choose
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, State, Voting
-from bot.agents.groups.state_machine import MemberRequest, options_of
 from bot.agents.groups.team import Team, team
 from bot.agents.patrols import is_patrol
 from memory import groups
