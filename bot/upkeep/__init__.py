@@ -1,1 +1,4 @@
-"""Background work of models on memory. `memory.knowledge.consolidation` chooses, checks, applies and undoes it."""
+"""Background work of models on memory; settings, commands and tables call it dreams.
+
+`memory.knowledge.upkeep` chooses, checks, applies and undoes it.
+"""

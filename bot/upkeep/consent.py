@@ -12,8 +12,8 @@ from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.notices import own_place
 from memory import jobs
 from memory.jobs import EntryDue, NewJob
-from memory.knowledge.consolidation import run_records
 from memory.knowledge.entries import Entry
+from memory.knowledge.upkeep import run_records
 from memory.people.audience import Trust
 from memory.queue import outbox
 from memory.store.database import Tx

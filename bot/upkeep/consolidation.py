@@ -27,11 +27,11 @@ from bot.upkeep.background_calls import (
 from bot.upkeep.prompts import entries_text, groups_text, system
 from memory.agents import Agent
 from memory.knowledge import entries, feedback, graph
-from memory.knowledge.consolidation.plan import OWN_KINDS, Item, Link, Mark, Merge, Part, Pass, Refine, Retire, kin_of
-from memory.knowledge.consolidation.selection import Candidates
-from memory.knowledge.consolidation.specifics import invented, lost, same_words
 from memory.knowledge.entries import Entry, is_category, is_tag
 from memory.knowledge.graph import Entity, Triple
+from memory.knowledge.upkeep.plan import OWN_KINDS, Item, Link, Mark, Merge, Part, Pass, Refine, Retire, kin_of
+from memory.knowledge.upkeep.selection import Candidates
+from memory.knowledge.upkeep.specifics import invented, lost, same_words
 from memory.people.audience import Scope
 from memory.store.database import Rows
 from memory.store.ids import EntryId

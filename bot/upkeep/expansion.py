@@ -33,8 +33,8 @@ from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import Completion, EntryDue, NewJob, Status
 from memory.knowledge import archival, entries
-from memory.knowledge.consolidation.specifics import same_words, unsaid
 from memory.knowledge.entries import Entry, NewEntry, is_category
+from memory.knowledge.upkeep.specifics import same_words, unsaid
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.database import Database, Rows, Tx

@@ -8,10 +8,10 @@ from functools import partial
 from bot.upkeep.background_calls import Lessons, Preference, Preferences, known
 from bot.upkeep.consolidation import Draft, in_order, numbered
 from bot.upkeep.prompts import corrections_text, sayings_text
-from memory.knowledge.consolidation.plan import Learn, Mark, Part, Pass
-from memory.knowledge.consolidation.specifics import unsaid
 from memory.knowledge.entries import NewEntry, Origin, is_category
 from memory.knowledge.feedback import Correction
+from memory.knowledge.upkeep.plan import Learn, Mark, Part, Pass
+from memory.knowledge.upkeep.specifics import unsaid
 from memory.people.audience import Scope
 from memory.queue.messages import Message
 from memory.store.fulltext import content_words

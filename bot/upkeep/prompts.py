@@ -22,11 +22,11 @@ from bot.agents.context.quotes import (
     say,
 )
 from bot.upkeep.background_calls import AgentDigest, DayDigest
-from memory.knowledge.consolidation.plan import Pass
 from memory.knowledge.entries import Entry
 from memory.knowledge.feedback import Correction
 from memory.knowledge.graph import Kind
 from memory.knowledge.summaries import ConstellationSummary
+from memory.knowledge.upkeep.plan import Pass
 from memory.queue.messages import Message
 from memory.store.ids import EntryId, PersonId
 from memory.store.logs import Log

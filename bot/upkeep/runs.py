@@ -1,7 +1,7 @@
 """One run of upkeep: first it chooses and asks models, then it changes everything in one transaction.
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
-is new. What it looks at is chosen in `memory.knowledge.consolidation.selection`. The passes are independent: one that
+is new. What it looks at is chosen in `memory.knowledge.upkeep.selection`. The passes are independent: one that
 fails is reported, and the others continue.
 """
 
@@ -18,12 +18,12 @@ from bot.upkeep.lessons import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import archival, feedback, items
-from memory.knowledge.consolidation import run_records
-from memory.knowledge.consolidation.apply import BrokenPlan, apply
-from memory.knowledge.consolidation.plan import Pass, Plan
-from memory.knowledge.consolidation.run_records import Run
-from memory.knowledge.consolidation.selection import Candidates, choose, fresh, sayings
 from memory.knowledge.items import Kind
+from memory.knowledge.upkeep import run_records
+from memory.knowledge.upkeep.apply import BrokenPlan, apply
+from memory.knowledge.upkeep.plan import Pass, Plan
+from memory.knowledge.upkeep.run_records import Run
+from memory.knowledge.upkeep.selection import Candidates, choose, fresh, sayings
 from memory.people.audience import Audience, Trust
 from memory.queue import turns
 from memory.store.clock import Clock, to_text

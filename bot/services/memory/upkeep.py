@@ -19,11 +19,11 @@ from bot.upkeep.evaluations import RATED
 from bot.upkeep.runs import UpkeepRun, counts_words
 from memory import agents
 from memory.knowledge import evaluations, feedback
-from memory.knowledge.consolidation import run_records
-from memory.knowledge.consolidation.apply import undo
-from memory.knowledge.consolidation.plan import Pass
-from memory.knowledge.consolidation.run_records import Item, Run
 from memory.knowledge.entries import Entry
+from memory.knowledge.upkeep import run_records
+from memory.knowledge.upkeep.apply import undo
+from memory.knowledge.upkeep.plan import Pass
+from memory.knowledge.upkeep.run_records import Item, Run
 from memory.store.database import Rows, Tx
 from memory.store.records import replace
 from sources.text import one_line

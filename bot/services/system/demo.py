@@ -14,9 +14,9 @@ from memory.blocks.changes import agent_writer
 from memory.blocks.records import Author
 from memory.budgets import ModelCost
 from memory.knowledge import archival, graph
-from memory.knowledge.consolidation.run_records import begin_run
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.graph import Entity, Triple
+from memory.knowledge.upkeep.run_records import begin_run
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import Arrival, Place

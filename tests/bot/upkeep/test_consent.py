@@ -11,8 +11,8 @@ from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.notices import Notices
 from bot.upkeep.consent import ConsentRequests
 from memory import jobs
-from memory.knowledge.consolidation import run_records
 from memory.knowledge.entries import Entry
+from memory.knowledge.upkeep import run_records
 from memory.people import quiet_hours as hours
 from memory.people.audience import person_audience
 from memory.people.quiet_hours import Times

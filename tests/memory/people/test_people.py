@@ -27,14 +27,14 @@ from memory.knowledge import (
     unfinished_work,
     working_memory,
 )
-from memory.knowledge.consolidation.apply import apply
-from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy
 from memory.knowledge.evaluations import Evaluation, Quality
 from memory.knowledge.items import By
 from memory.knowledge.statements import Category, Statement
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
+from memory.knowledge.upkeep.apply import apply
+from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.working_memory import NewEntry as NewKept
 from memory.people import access, hidden_people, quiet_hours, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience

@@ -14,10 +14,10 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from memory.knowledge.consolidation.plan import MergeGroup, Part, Pass, kin_of
-from memory.knowledge.consolidation.run_records import mark_of
 from memory.knowledge.entries import Entry, to_entry
 from memory.knowledge.feedback import unquoted
+from memory.knowledge.upkeep.plan import MergeGroup, Part, Pass, kin_of
+from memory.knowledge.upkeep.run_records import mark_of
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search import vectors

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from memory.knowledge import archival
-from memory.knowledge.consolidation.plan import Mark, Part, Pass
 from memory.knowledge.entries import WHOLE, Entry, to_entry
+from memory.knowledge.upkeep.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, PersonId, new_id

@@ -13,13 +13,13 @@ from msgspec import Struct, field
 from memory import activity
 from memory.knowledge import archival, graph
 from memory.knowledge.archival import made_new
-from memory.knowledge.consolidation import run_records
-from memory.knowledge.consolidation.plan import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
-from memory.knowledge.consolidation.run_records import Item as Noted
-from memory.knowledge.consolidation.run_records import Run
-from memory.knowledge.consolidation.selection import LONGEST
-from memory.knowledge.consolidation.specifics import invented, lost
 from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, to_entry
+from memory.knowledge.upkeep import run_records
+from memory.knowledge.upkeep.plan import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
+from memory.knowledge.upkeep.run_records import Item as Noted
+from memory.knowledge.upkeep.run_records import Run
+from memory.knowledge.upkeep.selection import LONGEST
+from memory.knowledge.upkeep.specifics import invented, lost
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import Refused, StoreError

@@ -10,13 +10,13 @@ import pytest
 
 from memory.erasure import retraction
 from memory.knowledge import archival, entries, graph
-from memory.knowledge.consolidation.apply import BrokenPlan, apply, undo
-from memory.knowledge.consolidation.plan import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
-from memory.knowledge.consolidation.run_records import allowance, latest_run
-from memory.knowledge.consolidation.selection import choose
-from memory.knowledge.consolidation.specifics import invented, lost, same_words, specifics
 from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
+from memory.knowledge.upkeep.apply import BrokenPlan, apply, undo
+from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.upkeep.run_records import allowance, latest_run
+from memory.knowledge.upkeep.selection import choose
+from memory.knowledge.upkeep.specifics import invented, lost, same_words, specifics
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Tx, as_dict
 from memory.store.errors import Refused
