@@ -14,8 +14,8 @@ from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel, SecretStr, TypeAdapter
 from pydantic.fields import FieldInfo
 
+from bot.config.file_settings import FileSettings
 from bot.config.loader import Environment
-from bot.config.tables import FileSettings
 
 _ROOT = Path(__file__).parents[1]
 REFERENCE = _ROOT / "docs" / "settings.md"

@@ -89,7 +89,7 @@ def load() -> None:
 
 def own_ports(web: Any) -> None:
     """The usual port of the dashboard is one for the whole machine: here each process takes a free one instead."""
-    bind, usual = web.bind, importlib.import_module("bot.config.tables").WebServer().listen
+    bind, usual = web.bind, importlib.import_module("bot.config.file_settings").WebServer().listen
     web.bind = lambda listen: bind("127.0.0.1:0" if listen == usual else listen)
 
 

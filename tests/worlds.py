@@ -23,7 +23,7 @@ from bot.agents.deps import QueryMeaning
 from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search import Where
-from bot.config.tables import Dreams as DreamSettings
+from bot.config.file_settings import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller, PlaceScope, Via, owner_at_terminal

@@ -5,8 +5,8 @@ from TOML. Every problem is reported at once, by the name of its key, with what 
 secret's value is never shown. Every setting is explained in docs/settings.md.
 """
 
+from bot.config.file_settings import Agent, Group
 from bot.config.loader import Config, load_config, load_here
-from bot.config.tables import Agent, Group
 from bot.config.values import OFFLINE
 
 __all__ = ["OFFLINE", "Agent", "Config", "Group", "load_config", "load_here"]

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 
+from bot.config.file_settings import Agent, FileSettings, Group
 from bot.config.loader import Config, problems_of
 from bot.config.problems import file_problems
-from bot.config.tables import Agent, FileSettings, Group
 from bot.errors import ConfigError
 from texts import _
 

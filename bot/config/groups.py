@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.agents.groups.settings import Supervisor, Voting, named_agents
+from bot.config.file_settings import Group
 from bot.config.problems import nearest, shown, unmet
-from bot.config.tables import Group
 from texts import _, gettext_noop
 
 

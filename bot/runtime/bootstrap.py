@@ -13,9 +13,9 @@ from bot.config import Config
 from bot.config.agent_files import read_agent, read_group, require_sound
 from bot.config.blocks import Block as BlockSettings
 from bot.config.blocks import CommonBlock
-from bot.config.tables import TOOLS
-from bot.config.tables import Agent as AgentSettings
-from bot.config.tables import Group as GroupSettings
+from bot.config.file_settings import Agent as AgentSettings
+from bot.config.file_settings import Group as GroupSettings
+from bot.config.tool_names import TOOLS
 from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from memory import agents

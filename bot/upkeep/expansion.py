@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from bot.agents.budgets import Budgets
-from bot.config.tables import Dreams as Settings
+from bot.config.file_settings import Dreams as Settings
 from bot.config.values import OFFLINE
 from bot.upkeep.background_calls import (
     CAPPED,

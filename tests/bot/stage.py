@@ -26,7 +26,7 @@ from bot.agents.rules import MORE_TOOLS
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
 from bot.config import Config, load_config
-from bot.config.tables import TOOLS
+from bot.config.tool_names import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seed_routing
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime

@@ -10,9 +10,9 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
+from bot.config.file_settings import FileSettings
 from bot.config.loader import Config, Environment, load_config
 from bot.config.mcp import missing_programs
-from bot.config.tables import FileSettings
 from bot.errors import ConfigError
 from bot.interfaces.cli.home import data_folder
 from texts import speaking

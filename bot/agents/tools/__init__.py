@@ -22,7 +22,8 @@ from bot.agents.tools.search import SearchTool
 from bot.agents.tools.send_message import SendMessageTool
 from bot.agents.tools.sources import SourcesTool, SourceSubscribeTool
 from bot.agents.tools.working_memory import WorkingMemoryTool
-from bot.config.tables import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS, Web
+from bot.config.file_settings import Web
+from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from memory.agents import Agent
 from sources.base import Endpoint
 

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from bot.agents.context.quotes import PromptText, joined, line, quotation, say
 from bot.agents.permissions.policy import Asks, Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Tool, ToolContext
-from bot.config.tables import Web
+from bot.config.file_settings import Web
 from bot.errors import ToolError
 from memory.people.audience import Trust
 from sources.web import PageText, Reader, WebHit, WebRefused, WebSearch, checked_url, read_text

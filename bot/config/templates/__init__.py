@@ -5,7 +5,7 @@ import tomllib
 from functools import cache
 from importlib import resources
 
-from bot.config.tables import Agent
+from bot.config.file_settings import Agent
 from memory.blocks.configured import TEMPLATES, full_description
 
 

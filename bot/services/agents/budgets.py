@@ -11,7 +11,7 @@ from pydantic import Field
 from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
 from bot.agents.permissions.policy import Action
 from bot.config import Config
-from bot.config.tables import Budget, check_subject
+from bot.config.file_settings import Budget, check_subject
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_agent

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.agent_files import problem_with
-from bot.config.tables import Constellation as Section
+from bot.config.file_settings import Constellation as Section
 from bot.errors import UserError
 from bot.runtime.bootstrap import seed_routing
 from bot.services.caller import TERMINAL_ONLY, Caller

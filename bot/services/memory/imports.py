@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from bot.agents.permissions.policy import Action
 from bot.agents.seeds import seed_agent
-from bot.config.tables import Agent as Section
+from bot.config.file_settings import Agent as Section
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller

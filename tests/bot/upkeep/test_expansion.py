@@ -13,7 +13,7 @@ import pytest
 
 from bot.agents.budgets import Budgets
 from bot.agents.tools.recall import RecallTool
-from bot.config.tables import Dreams as Settings
+from bot.config.file_settings import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.system.jobs import JobRow
 from bot.upkeep import expansion

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.agents.budgets import Budgets, BudgetThresholds
-from bot.config.tables import Dreams as Settings
+from bot.config.file_settings import Dreams as Settings
 from bot.errors import UserError
 from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.caller import Caller

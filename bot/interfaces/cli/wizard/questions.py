@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from bot.agents.groups.settings import TABLES, Role
 from bot.config.agent_files import problem_with
-from bot.config.tables import Agent, Group
+from bot.config.file_settings import Agent, Group
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from texts import _, gettext_noop

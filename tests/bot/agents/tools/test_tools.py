@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Toolset
-from bot.config.tables import TOOLS
+from bot.config.tool_names import TOOLS
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.queue.payloads import BlockNote

@@ -9,7 +9,7 @@ from bot.agents.tools import web_tools
 from bot.agents.tools.base import Tool
 from bot.agents.tools.web import WebFetchTool, WebSearchTool, fetching
 from bot.config import load_config
-from bot.config.tables import Web
+from bot.config.file_settings import Web
 from bot.models.base import Call
 from memory.people.audience import PUBLIC, Trust
 from memory.store.records import replace

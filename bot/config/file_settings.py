@@ -1,4 +1,4 @@
-"""The tables of the TOML file as frozen types, with their defaults and limits.
+"""The settings file, carina.toml, as frozen types, with their defaults and limits.
 
 The texts of the errors raised here say what is expected; `bot.config.problems` puts the key and what was found before.
 """
@@ -19,6 +19,7 @@ from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
 from bot.config.mcp import McpServer, ServerName, is_foreign
 from bot.config.problems import located
+from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from bot.config.values import (
     OFFLINE,
     DiscordId,
@@ -122,30 +123,6 @@ class Dreams(Section):
     contradictions: bool = True
 
 
-TOOLS = (
-    "bluesky",
-    "bluesky_read",
-    "calculate",
-    "context",
-    "coord",
-    "emergency_halt",
-    "events",
-    "facts",
-    "projects",
-    "recall",
-    "reminders",
-    "search",
-    "send_message",
-    "tasks",
-    "web_fetch",
-    "web_search",
-    "working_memory",
-)
-"""All tools; an agent has all of them unless its table names some. Bluesky's and the web's exist only if these are
-configured."""
-CHOSEN_TOOLS = ("sources", "source_subscribe")
-"""Tools that an agent has only if its table names them."""
-FOLDER_TOOLS = frozenset(("file", "file_write"))  # an agent has them by its folders
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
 are found with `search` and `recall`. Write down what will matter later with `context` and `recall`, in few words and \
