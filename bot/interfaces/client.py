@@ -1,10 +1,13 @@
-"""Calls operations of a running service without an event loop, which takes a while to load: see `service_client.py`."""
+"""The caller's side of the control socket, without an event loop, which takes a while to load.
+
+`service_client.py` calls with one.
+"""
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from typing import Any
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, TypeVar, overload
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +18,8 @@ from texts import _, error_text
 
 CONNECT_SECONDS = 5.0
 LONGEST_REQUEST = 1 << 20
+
+T = TypeVar("T")
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
@@ -56,21 +61,20 @@ class NoService(UserError):
     """A program uses the folder but accepts no commands."""
 
 
-def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -> Iterator[Reply]:
-    """Send a request and yield the replies, each within the given seconds. Raises NoService, UserError."""
-    with closing(_connected(folder)) as connection:
+class ServiceFailed(UserError):
+    """The service answered with an error, or ended before it answered; the text says which."""
+
+
+def ask(folder: DataFolder, operation: str, seconds: float | None, **arguments: Any) -> Iterator[Reply]:
+    """Call an operation and yield the replies, each within the given seconds. Raises NoService, UserError."""
+    with closing(connected(folder)) as connection:
         connection.settimeout(seconds)
         try:
-            connection.sendall(json.dumps(request, default=msgspec.to_builtins).encode() + b"\n")
+            connection.sendall(request_line(operation, arguments))
             for line in connection.makefile("rb"):
-                reply = json.loads(line)
-                if "error" in reply:
-                    raise UserError(reply["error"])
-                if "data" not in reply:
+                if (reply := parse_reply(line)) is None:
                     return
-                with same_version():
-                    decoded = msgspec.convert(reply["data"], Reply)
-                yield decoded
+                yield decoded(reply["data"], Reply)
         except TimeoutError:
             raise silent(folder, seconds) from None
         except ConnectionError:
@@ -78,30 +82,41 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
         raise UserError("The service stopped before it answered.")
 
 
-def _connected(folder: DataFolder) -> socket.socket:
+def request_line(operation: str, arguments: dict[str, Any]) -> bytes:
+    """A request as it is sent. Raises ServiceFailed if it is too long."""
+    line = json.dumps({**arguments, "op": operation}, default=msgspec.to_builtins).encode() + b"\n"
+    if len(line) > LONGEST_REQUEST:
+        raise ServiceFailed("that is too long: {count} bytes (at most {most})", count=len(line), most=LONGEST_REQUEST)
+    return line
+
+
+def parse_reply(line: bytes) -> dict[str, Any] | None:
+    """A reply with its "data"; None after the last. Raises ServiceFailed, and ConnectionResetError for half a line."""
+    if not line.endswith(b"\n"):
+        raise ConnectionResetError
+    reply: dict[str, Any] = json.loads(line)
+    if "error" in reply:
+        raise ServiceFailed(str(reply["error"]))
+    return reply if "data" in reply else None
+
+
+def connected(folder: DataFolder) -> socket.socket:
+    """A connection to the service. Raises NoService, UserError."""
     if not hasattr(socket, "AF_UNIX"):
-        raise no_sockets(folder)
+        why = _("This platform has no Unix sockets, so the running service cannot be reached. Stop it first.")
+        raise UserError(f"{user_of(folder)}: {why}")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(CONNECT_SECONDS)
     try:
         connection.connect(str(folder.control_address()))
     except OSError:
         connection.close()
-        raise no_service(folder) from None
+        raise NoService(
+            "{who} and is not accepting commands: it is starting or stopping, or it is another command. Try again in "
+            "a moment, or stop it.",
+            who=user_of(folder),
+        ) from None
     return connection
-
-
-def no_service(folder: DataFolder) -> NoService:
-    return NoService(
-        "{who} and is not accepting commands: it is starting or stopping, or it is another command. Try again in a "
-        "moment, or stop it.",
-        who=user_of(folder),
-    )
-
-
-def no_sockets(folder: DataFolder) -> UserError:
-    why = _("This platform has no Unix sockets, so the running service cannot be reached. Stop it first.")
-    return UserError(f"{user_of(folder)}: {why}")
 
 
 def silent(folder: DataFolder, seconds: float | None) -> UserError:
@@ -113,11 +128,14 @@ def silent(folder: DataFolder, seconds: float | None) -> UserError:
     )
 
 
-@contextmanager
-def same_version() -> Iterator[None]:
-    """For decoding what came over the socket. Raises UserError if this version would not have sent it."""
+@overload
+def decoded(data: Any, kind: type[T]) -> T: ...
+@overload
+def decoded(data: Any, kind: Any) -> Any: ...
+def decoded(data: Any, kind: Any) -> Any:
+    """What came over the socket, as its type. Raises UserError if this version would not have sent it."""
     try:
-        yield
+        return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise other_version(error_text(error)) from None
 
@@ -128,6 +146,15 @@ def other_version(reason: str) -> UserError:
         "({reason}).",
         reason=reason,
     )
+
+
+def is_used(folder: DataFolder) -> bool:
+    """Whether a process uses the data folder. Creates nothing."""
+    return folder.path.is_dir() and folder.holder() is not None
+
+
+def not_running(folder: DataFolder) -> UserError:
+    return UserError("Carina is not running with the data folder {path}. `carina run` starts it.", path=folder.path)
 
 
 def user_of(folder: DataFolder) -> str:

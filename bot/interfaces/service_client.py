@@ -1,24 +1,21 @@
 """The process that uses a data folder, and calls to it over its control socket."""
 
 import asyncio
-import json
-import socket
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, aclosing, contextmanager, suppress
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from bot.errors import UserError
 from bot.interfaces.client import (
-    CONNECT_SECONDS,
-    LONGEST_REQUEST,
     Reply,
+    ServiceFailed,
     View,
-    no_service,
-    no_sockets,
-    same_version,
+    connected,
+    decoded,
+    is_used,
+    parse_reply,
+    request_line,
     silent,
     user_of,
 )
@@ -28,10 +25,6 @@ from texts import _
 
 ANSWER_SECONDS = 30.0
 _LONGEST_REPLY = 1 << 24
-
-
-class ServiceFailed(UserError):
-    """The service answered with an error, or ended before it answered; the text says which."""
 
 
 class ServiceEnded(ServiceFailed):
@@ -50,9 +43,7 @@ class Holder(Struct, frozen=True):
 
     async def data(self, operation: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
-        reply = await self.ask(operation, arguments=arguments, view=View(as_json=True))
-        with same_version():
-            return msgspec.convert(reply, Reply).data()
+        return decoded(await self.ask(operation, arguments=arguments, view=View(as_json=True)), Reply).data()
 
     def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
         """The replies as they arrive, without a time limit after the first one.
@@ -65,18 +56,20 @@ class Holder(Struct, frozen=True):
         self, operation: str, arguments: dict[str, Any], within: float | None, later: float | None
     ) -> AsyncGenerator[Any, None]:
         """The first reply within `within` seconds, later ones within `later`. Raises UserError, such as NoService."""
-        request = json.dumps({**arguments, "op": operation}, default=msgspec.to_builtins).encode("utf-8") + b"\n"
-        if len(request) > LONGEST_REQUEST:
-            raise ServiceFailed(
-                "that is too long: {count} bytes (at most {most})", count=len(request), most=LONGEST_REQUEST
-            )
-        reader, writer = await self._connected()
+        request = request_line(operation, arguments)
+        reader, writer = await asyncio.open_unix_connection(sock=connected(self.folder), limit=_LONGEST_REPLY)
         try:
             writer.write(request)
             await writer.drain()
-            while (reply := await self._receive(reader, within)) is not None:
+            while True:
+                async with asyncio.timeout(within):
+                    line = await reader.readline()
+                if (reply := parse_reply(line)) is None:
+                    return
                 yield reply["data"]
                 within = later
+        except TimeoutError:
+            raise silent(self.folder, within) from None
         except ConnectionError:
             raise ServiceEnded("The service stopped. What it accepted is answered when it runs again.") from None
         finally:
@@ -84,33 +77,10 @@ class Holder(Struct, frozen=True):
             with suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if not hasattr(socket, "AF_UNIX"):
-            raise no_sockets(self.folder)
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                return await asyncio.open_unix_connection(str(self.folder.control_address()), limit=_LONGEST_REPLY)
-        except (OSError, TimeoutError):
-            raise no_service(self.folder) from None
-
-    async def _receive(self, reader: asyncio.StreamReader, within: float | None) -> dict[str, Any] | None:
-        """The next reply; None after the last. Raises ServiceFailed."""
-        try:
-            async with asyncio.timeout(within):
-                line = await reader.readline()
-        except TimeoutError:
-            raise silent(self.folder, within) from None
-        if not line.endswith(b"\n"):
-            raise ConnectionResetError
-        reply: dict[str, Any] = json.loads(line)
-        if "error" in reply:
-            raise ServiceFailed(str(reply["error"]))
-        return reply if "data" in reply else None
-
 
 def holder_of(folder: DataFolder) -> Holder | None:
     """The process that uses the data folder; None without one. Creates nothing."""
-    return Holder(folder) if folder.path.is_dir() and folder.holder() is not None else None
+    return Holder(folder) if is_used(folder) else None
 
 
 @contextmanager

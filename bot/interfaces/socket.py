@@ -9,10 +9,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from bot.errors import CallError, UserError
-from bot.interfaces.client import Reply, View, same_version
+from bot.interfaces.client import Reply, View, decoded
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry
@@ -31,8 +29,7 @@ def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]
 async def replies(
     registry: Registry, name: str, arguments: Mapping[str, Any], view: View | Mapping[str, Any]
 ) -> AsyncIterator[Reply]:
-    with same_version():
-        shown = msgspec.convert(view, View)
+    shown = decoded(view, View)
     if shown.locale:
         speak(shown.locale)
     caller = replace(

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from bot.config import Config
@@ -14,7 +13,7 @@ from bot.interfaces.chat_events import ChatEvent, LineResult
 from bot.interfaces.cli.home import loaded
 from bot.interfaces.cli.local_operations import in_constellation, local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
-from bot.interfaces.client import Reply, View, same_version
+from bot.interfaces.client import Reply, View, decoded
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder
@@ -42,14 +41,10 @@ class Connection(Struct, frozen=True):
 
     async def say(self, text: str, external_id: str) -> LineResult:
         """Send a line; the same `external_id` again is the same line."""
-        taken = await self._ask("say", text=text, external_id=external_id)
-        with same_version():
-            return msgspec.convert(taken, LineResult)
+        return decoded(await self._ask("say", text=text, external_id=external_id), LineResult)
 
     async def stop(self) -> int:
-        count = await self._ask("chat.stop")
-        with same_version():
-            return msgspec.convert(count, int)
+        return decoded(await self._ask("chat.stop"), int)
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
         """Suggestions for an argument of an operation. Raises UserError."""
@@ -68,16 +63,12 @@ class Connection(Struct, frozen=True):
             registry = local_registry(here, entry.by)
             return [each async for each in socket.replies(registry, entry.name, arguments, view)]
         async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
-            found = [each async for each in replies]
-        with same_version():
-            return [msgspec.convert(each, Reply) for each in found]
+            return [decoded(each, Reply) async for each in replies]
 
     async def _events(self, operation: str, **arguments: Any) -> AsyncGenerator[ChatEvent, None]:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:
             async for each in replies:
-                with same_version():
-                    event = msgspec.convert(each, ChatEvent)
-                yield event
+                yield decoded(each, ChatEvent)
 
     async def _ask(self, operation: str, **arguments: Any) -> Any:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:

@@ -10,6 +10,7 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.database_files import File, examine
+from bot.interfaces.client import not_running
 from bot.interfaces.diagnostics import (
     examine_approvals,
     examine_backups,
@@ -67,9 +68,7 @@ class Installation(Struct, frozen=True):
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
         if holder is None:
-            raise UserError(
-                "Carina is not running with the data folder {path}. `carina run` starts it.", path=self.config.home
-            )
+            raise not_running(folder)
         before = (await holder.data("status"))["started"]
         await holder.data("restart")
         for _look in range(_LOOKS):

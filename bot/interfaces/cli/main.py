@@ -167,11 +167,10 @@ def _replies(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator
     folder = DataFolder(data_folder(Path.cwd()))
     if entry.where == "alone":
         yield from _here(entry, arguments, view)
-    elif folder.path.is_dir() and folder.holder() is not None:
-        request = {"op": entry.name, "arguments": arguments, "view": view}
+    elif client.is_used(folder):
         seconds = None if entry.streams or entry.seconds is None else entry.seconds + _MARGIN
         try:
-            yield from client.ask(folder, request, seconds)
+            yield from client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
         except client.NoService as error:
             if entry.where != "any":
                 raise
@@ -180,7 +179,7 @@ def _replies(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator
             except FolderLocked:
                 raise error from None
     elif entry.where == "service":
-        raise UserError("Carina is not running with the data folder {path}. `carina run` starts it.", path=folder.path)
+        raise client.not_running(folder)
     else:
         yield from _here(entry, arguments, view)
 

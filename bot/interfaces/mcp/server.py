@@ -4,18 +4,16 @@ It holds no data itself: every call is passed to the running service over its co
 reach, and is answered as the owner's commands are, so with what may be read at the owner's terminal.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, TypeAlias
 
-import msgspec
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import AliasChoices, Field, ValidationError
 
 from bot.errors import UserError
-from bot.interfaces.client import Reply, View, same_version
+from bot.interfaces.client import Reply, View, decoded, not_running
 from bot.interfaces.group_requests import LONGEST, MOST_SECONDS, GroupAnswer, Outcome
 from bot.interfaces.service_client import ANSWER_SECONDS, holder_of
 from memory.store.folder import DataFolder
@@ -68,8 +66,7 @@ class Tools:
         message that is answered late is answered all the same, in the owner's terminal chat.
         """
         found = await self._ask("group.ask", seconds + _SLACK, group=group, text=message, seconds=seconds)
-        with _tool_errors():
-            answer = msgspec.convert(found, GroupAnswer)
+        answer = decoded(found, GroupAnswer)
         match answer.outcome:
             case Outcome.ANSWERED:
                 return answer.text
@@ -102,30 +99,19 @@ class Tools:
         return f"{found['block']} (version {found['version']}):\n{found['text'] or '(empty)'}"
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Run an operation. Raises ToolError with a text for the caller."""
+        """Run an operation. Raises UserError."""
         reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view=View(as_json=True))
-        with _tool_errors():
-            return msgspec.convert(reply, Reply).data()
+        return decoded(reply, Reply).data()
 
 
 def over_the_socket(folder: DataFolder) -> Ask:
 
     async def ask(operation: str, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         if (holder := holder_of(folder)) is None:
-            raise ToolError(f"Carina is not running with the data folder {folder.path}. `carina run` starts it.")
-        with _tool_errors():
-            return await holder.ask(operation, within, **arguments)
+            raise not_running(folder)
+        return await holder.ask(operation, within, **arguments)
 
     return ask
-
-
-@contextmanager
-def _tool_errors() -> Iterator[None]:
-    try:
-        with same_version():
-            yield
-    except UserError as error:
-        raise ToolError(error_text(error)) from error
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
@@ -151,6 +137,8 @@ class _Server(MCPServer):
             match error.__cause__:
                 case ToolError() as own:
                     raise own from None
+                case UserError() as own:
+                    raise ToolError(error_text(own)) from own
                 case ValidationError() as wrong:
                     raise ToolError(f"{name} was not called. {'. '.join(map(_problem, wrong.errors()))}.") from None
             raise

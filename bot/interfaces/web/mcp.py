@@ -7,12 +7,10 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bot.errors import UserError
 from bot.interfaces import socket
 from bot.interfaces.group_requests import ask_group
 from bot.interfaces.version import version
 from bot.interfaces.web.context import Context
-from texts import error_text
 
 
 async def serve(ctx: Context) -> Response:
@@ -20,15 +18,12 @@ async def serve(ctx: Context) -> Response:
     tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp.server")
 
     async def ask(operation: str, within: float, **arguments: Any) -> Any:
-        try:
-            async with asyncio.timeout(within):
-                if operation == "group.ask":
-                    return await ask_group(ctx.web.services, ctx.web.talk.router, **arguments)
-                registry = ctx.web.services.registry
-                replies = socket.replies(registry, operation, arguments["arguments"], arguments["view"])
-                return [each async for each in replies][-1]
-        except UserError as error:
-            raise tools.ToolError(error_text(error)) from error
+        async with asyncio.timeout(within):
+            if operation == "group.ask":
+                return await ask_group(ctx.web.services, ctx.web.talk.router, **arguments)
+            registry = ctx.web.services.registry
+            replies = socket.replies(registry, operation, arguments["arguments"], arguments["view"])
+            return [each async for each in replies][-1]
 
     server = tools.tools_server(ask, version())
     server.streamable_http_app(json_response=True, stateless_http=True)

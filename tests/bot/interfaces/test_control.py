@@ -21,10 +21,10 @@ from bot.config import load_config
 from bot.errors import ToolError, UserError
 from bot.interfaces import client
 from bot.interfaces.cli.connection import Connection
-from bot.interfaces.client import NoService
+from bot.interfaces.client import NoService, ServiceFailed
 from bot.interfaces.control import replies_of, serve
 from bot.interfaces.mcp.server import Tools, over_the_socket
-from bot.interfaces.service_client import Holder, ServiceFailed
+from bot.interfaces.service_client import Holder
 from bot.interfaces.socket import replies
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
@@ -123,7 +123,7 @@ async def test_a_reply_in_the_form_of_another_version_says_so_and_what_to_do(fol
         lambda: anext(chat.shown(1, 1)),
         lambda: anext(chat.once("hi", "1")),
         lambda: holder.data("status"),
-        lambda: asyncio.to_thread(lambda: [*client.ask(folder, {"op": "status"}, 5)]),
+        lambda: asyncio.to_thread(lambda: [*client.ask(folder, "status", 5)]),
         lambda: tools.route_to_group("home", "hi"),
         lambda: tools.search_memory("hi"),
     ]
