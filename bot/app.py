@@ -21,7 +21,7 @@ from bot.interfaces.web.server import PageMarks, WebParts, WebServer
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services
 from bot.services.people.web_access import OnceRequests
-from bot.services.shared import ServedRegistry, open_shared
+from bot.services.served_folder import ServedRegistry, open_shared
 from bot.services.system.halt import Restart
 from memory import agents
 from memory.store.clock import Clock, utc_now

@@ -117,7 +117,7 @@ def test_a_chat_loads_a_service_only_where_none_runs() -> None:
 
 
 def test_a_command_that_opens_the_services_loads_no_library_that_rows_can_do_without() -> None:
-    found = loaded("bot.interfaces.cli.local_operations, bot.interfaces.cli.local_services")
+    found = loaded("bot.interfaces.cli.local_operations, bot.services.served_folder")
     assert [name for name in (*HEAVY, "httpcore") if name in found and name != "loro"] == []
 
 

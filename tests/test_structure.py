@@ -219,7 +219,6 @@ def test_services_know_no_library_of_an_interface() -> None:
 COMPOSITION = (
     "bot/app.py",
     "bot/interfaces/cli/serve.py",
-    "bot/interfaces/cli/local_services.py",
     "bot/services/",
     "bot/runtime/",
 )

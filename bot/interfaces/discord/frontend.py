@@ -23,7 +23,7 @@ from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
 from bot.services.registry import Operation
-from bot.services.shared import ServedRegistry
+from bot.services.served_folder import ServedRegistry
 from memory.people.access import Rule
 from memory.store.clock import Clock
 from memory.store.faults import commit_point

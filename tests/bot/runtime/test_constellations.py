@@ -17,7 +17,7 @@ from bot.runtime.arrivals import to_arrival
 from bot.runtime.supervision import Supervisor
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.composition import ServedConstellations, Services
-from bot.services.shared import ServedRegistry, open_shared
+from bot.services.served_folder import ServedRegistry, open_shared
 from bot.services.system.halt import Restart
 from memory import jobs
 from memory.jobs import NewJob

@@ -8,12 +8,12 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.cli.local_services import open_registry
 from bot.interfaces.client import View
 from bot.interfaces.socket import printed
 from bot.services import services
 from bot.services.caller import Via, owner_at_terminal
 from bot.services.registry import operations_of
+from bot.services.served_folder import open_registry
 from memory.store.errors import StoreError
 from memory.store.records import replace
 from tests.bot.parts import OLGA, ScriptedModel, call, said, says

@@ -11,11 +11,11 @@ import pytest_asyncio
 from bot.agents.permissions.policy import Rank
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.cli.local_services import open_registry
 from bot.services import services
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Operation, Parameter, Registry, operations_of
 from bot.services.results import Markdown
+from bot.services.served_folder import open_registry
 from memory import agents
 from memory.knowledge import archival
 from memory.knowledge.entries import NewEntry, Origin

@@ -13,10 +13,10 @@ from bot.app import App, build
 from bot.config import Config, load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
-from bot.interfaces.cli.local_services import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Plain
+from bot.services.served_folder import open_registry
 from memory.search.embedding.choice import missing
 from tests.bot.requests import status
 from tests.bot.stage import until

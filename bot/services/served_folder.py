@@ -1,4 +1,4 @@
-"""Creates what the constellations of a process share, holding the data folder: for the service, and for commands."""
+"""Opens a data folder, and creates what its constellations share: for the service, and for commands on the files."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -30,7 +30,7 @@ from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result
 from bot.services.system.halt import Restart
 from bot.upkeep.embedding import Embedders
-from memory.store.clock import Clock
+from memory.store.clock import Clock, utc_now
 from memory.store.constellation import Constellation, Constellations
 from memory.store.errors import StoreError
 from memory.store.folder import DataFolder
@@ -58,7 +58,7 @@ async def open_shared(
     """
     at_rest = asked is not None
     async with AsyncExitStack() as stack:
-        folder, redact = open_folder(config), Redactor(config.secrets()).text
+        folder, redact = _folder(config), Redactor(config.secrets()).text
         stack.enter_context(folder.lock())
         models = await stack.enter_async_context(open_models(config, clock))
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock))
@@ -101,6 +101,16 @@ async def open_shared(
         await served.load()
         stack.push_async_callback(served.opened.close)
         yield served
+
+
+@asynccontextmanager
+async def open_registry(config: Config, asked: str = "") -> AsyncIterator[Registry]:
+    """The operations for a command, run in its process. `asked`, FolderLocked and UserError: see `open_shared`."""
+    async with (
+        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", asked=asked) as served,
+        served.use(served.shared.configured) as services,
+    ):
+        yield ServedRegistry(served, services.registry.operations)
 
 
 def _terms(config: Config) -> Terms:
@@ -152,7 +162,7 @@ async def _configured(config: Config, constellations: Constellations, asked: str
     )
 
 
-def open_folder(config: Config) -> DataFolder:
+def _folder(config: Config) -> DataFolder:
     """The data folder, created if missing. Raises ConfigError if that fails."""
     folder = DataFolder(config.home)
     try:
