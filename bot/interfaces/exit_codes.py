@@ -17,9 +17,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (UserError, 1),
 )
 EXPECTED = tuple(kind for kind, _code in _CODES)
-UNEXPECTED = 1
 
 
 def exit_code(error: BaseException) -> int:
     """The code for an expected error; any other error means that the command failed."""
-    return next((code for kind, code in _CODES if isinstance(error, kind)), UNEXPECTED)
+    return next((code for kind, code in _CODES if isinstance(error, kind)), 1)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -19,7 +19,8 @@ from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, loaded
 from bot.interfaces.cli.local_operations import load_settings, log_to
-from bot.interfaces.exit_codes import EXPECTED, UNEXPECTED, exit_code
+from bot.interfaces.cli.main import CommandFailed
+from bot.interfaces.exit_codes import EXPECTED, exit_code
 from bot.interfaces.service_client import holder_of
 from bot.interfaces.version import version
 from bot.secrets import Redactor
@@ -27,14 +28,18 @@ from memory.store.folder import DataFolder
 from texts import _, error_text
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run one of them and return the exit code. Expected errors are printed."""
+def main(arguments: Sequence[str]) -> Any:
+    """Run one of them; returns an exit code, or nothing. Raises CommandFailed for an expected error."""
+    error: BaseException
     try:
-        with print_error():
-            commands.main(list(arguments), "carina")
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else 0
-    return 0
+        return commands.main(list(arguments), "carina", standalone_mode=False)
+    except BaseExceptionGroup as group:
+        error = _innermost(group)
+    except EXPECTED as expected:
+        error = expected
+    if isinstance(error, EXPECTED):
+        raise CommandFailed(error_text(error), exit_code(error))
+    raise error
 
 
 @click.group("carina", invoke_without_command=True)
@@ -119,35 +124,14 @@ def _serve(*, as_json: bool = False) -> None:
 
 
 @contextmanager
-def print_error() -> Iterator[None]:
-    """Print an expected error as text, and exit; an unexpected one keeps its traceback."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        _print_end(_innermost(group))
-    except EXPECTED as error:
-        _print_end(error)
-
-
-@contextmanager
 def log_error() -> Iterator[None]:
-    """The same for a JSON log: an event with the reason, then `stopped` with the exit code."""
+    """Log what ends the service: an event with the reason, then `stopped` with the exit code."""
     logs.setup_logs(Redactor(), as_json=True)  # until the configuration is known, whose words hold no secret
     logging.captureWarnings(capture=True)
     try:
         yield
     except Exception as error:  # of every kind: what nobody expected may not end up as plain lines either
-        raise SystemExit(_log_end(_innermost(error))) from error
-
-
-def _print_end(error: BaseException) -> NoReturn:
-    if isinstance(error, BrokenPipeError):  # who read the output has read enough, as `head` does
-        streams.drop_output()
-        raise SystemExit(UNEXPECTED) from None
-    if not isinstance(error, EXPECTED):
-        raise error
-    click.echo(f"carina: {error_text(error)}", err=True)
-    raise SystemExit(exit_code(error)) from None
+        raise click.exceptions.Exit(_log_end(_innermost(error))) from error
 
 
 def _log_end(error: BaseException) -> int:

@@ -31,7 +31,7 @@ _MARGIN = 5.0  # seconds that a service may be late with saying that something t
 
 
 class CommandFailed(Exception):
-    """An operation failed: the text for people, and the exit code."""
+    """A command failed: the text for people, and the exit code."""
 
     def __init__(self, words: str, code: int) -> None:
         super().__init__(words)
@@ -61,12 +61,13 @@ def run(arguments: Sequence[str]) -> int:
     arguments = _option_last(arguments)
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    if not arguments or arguments[0] in manifest().by_hand:  # without a command: a chat, or the service
-        manifest.cache_clear()  # a service needs none of it: it takes a MiB
-        with streams.without_echo() if arguments[:1] in ([], ["chat"]) else nullcontext():
-            return int(loaded("bot.interfaces.cli.long_running").main(list(arguments)))
     try:
-        code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
+        if not arguments or arguments[0] in manifest().by_hand:  # without a command: a chat, or the service
+            manifest.cache_clear()  # a service needs none of it: it takes a MiB
+            with streams.without_echo() if arguments[:1] in ([], ["chat"]) else nullcontext():
+                code = loaded("bot.interfaces.cli.long_running").main(list(arguments))
+        else:
+            code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()
