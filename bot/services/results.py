@@ -5,7 +5,7 @@ from abc import ABC
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
@@ -52,37 +52,6 @@ WORDS = gettext_noop("archived"), gettext_noop("week")
 """Values that are shown in the reader's language, and marked nowhere else."""
 
 
-class Markup(Protocol):
-    """How values are written for one kind of reader."""
-
-    def text(self, words: str) -> str:
-        """People's text, which may contain what the reader's program would take for markup."""
-
-    def time(self, moment: datetime) -> str:
-        """A time, with how far away it is."""
-
-    def number(self, identifier: str) -> str:
-        """A number by which people call something, if they have to type it; else empty."""
-
-    def code(self, text: str, language: str) -> str:
-        """Text with every character and line preserved."""
-
-    def person(self, subject: str) -> str:
-        """A person, a role or a server, by id."""
-
-    def place(self, name: str) -> str:
-        """A channel, by id."""
-
-    def quote(self, words: str) -> str:
-        """A line of people's text, apart from what is said of it."""
-
-    def small(self, words: str) -> str:
-        """A line of less weight; `words` stand as they are."""
-
-    def internal(self, words: str) -> str:
-        """What only who runs the service needs, such as the arguments of a tool call; empty on Discord."""
-
-
 _SIGNS = re.compile(r"\*\*|__|`+|(?:^|(?<= ))#{1,6} ")
 """Markdown that says nothing to who reads a line of it at a terminal."""
 
@@ -94,31 +63,36 @@ class Plain(Struct, frozen=True):
     now: datetime
 
     def text(self, words: str) -> str:
+        """People's text, which may contain what the reader's program would take for markup."""
         return without_unseen(words)
 
     def time(self, moment: datetime) -> str:
+        """A time, with how far away it is."""
         return f"{clock_words(moment, self.zone)} ({relative(moment, self.now)})"
 
     def number(self, identifier: str) -> str:
+        """A number by which people call something, if they have to type it; else empty."""
         return f" #{code(identifier) if identifier.isdecimal() else identifier}"
 
     def code(self, text: str, _language: str) -> str:
+        """Text with every character and line preserved."""
         return text
 
     def person(self, subject: str) -> str:
+        """A person, a role or a server, by id."""
         return _("the owner") if subject.startswith("terminal:") else subject
 
     def place(self, name: str) -> str:
+        """A channel, by id."""
         return name
 
     def quote(self, words: str) -> str:
+        """A line of people's text, apart from what is said of it."""
         return self.text(_SIGNS.sub("", words))
 
     def small(self, words: str) -> str:
+        """A line of less weight; `words` stand as they are."""
         return f"  {words}"
-
-    def internal(self, words: str) -> str:
-        return self.text(words)
 
 
 class Markdown(Struct, frozen=True):
@@ -156,8 +130,9 @@ class Markdown(Struct, frozen=True):
     def small(self, words: str) -> str:
         return f"-# {words}"
 
-    def internal(self, _words: str) -> str:
-        return ""
+
+Markup: TypeAlias = Plain | Markdown
+"""How values are written for one kind of reader."""
 
 
 def relative(moment: datetime, now: datetime) -> str:
