@@ -21,24 +21,16 @@ class HaltState:
         self._constellations = constellations
         self._clock = clock
         self._phrase = phrase
-        self._since = ""
-        self._unstored = False
+        self.since = ""
+        """When the halt began; empty without one."""
+        self.unstored = False
+        """Whether a restart would forget the current halt."""
         self._one = asyncio.Lock()
         self._stopped: list[Callable[[], None]] = []
 
     @property
-    def since(self) -> str:
-        """When the halt began; empty without one."""
-        return self._since
-
-    @property
     def halted(self) -> bool:
-        return bool(self._since)
-
-    @property
-    def unstored(self) -> bool:
-        """Whether a restart would forget the current halt."""
-        return self._unstored
+        return bool(self.since)
 
     def on_stop(self, stop: Callable[[], None]) -> None:
         """Register a function to be called whenever a halt begins."""
@@ -46,9 +38,9 @@ class HaltState:
 
     async def restore(self) -> None:
         """Restore the halt of the last run; call this before the router starts."""
-        self._since = await self._constellations.position(_MARK) or ""
-        if self._since:
-            _log.warning("agents_halted", since=self._since, hint="`carina halt release` or `/admin halt release`")
+        self.since = await self._constellations.position(_MARK) or ""
+        if self.since:
+            _log.warning("agents_halted", since=self.since, hint="`carina halt release` or `/admin halt release`")
 
     def hear(self, notification: Notification) -> None:
         """Halt if the owner says the phrase, before anything else happens with the message."""
@@ -62,15 +54,15 @@ class HaltState:
 
     def begin(self, why: str) -> None:
         """Stop everything now; `keep` or `store` writes it to the database."""
-        self._since = self._since or to_text(self._clock())
-        self._unstored = True
+        self.since = self.since or to_text(self._clock())
+        self.unstored = True
         for stop in self._stopped:
             stop()
         _log.warning("agents_halted", why=why)
 
     async def keep(self) -> None:
         """Store a new halt, however long that takes; awaited before its message is stored, so that neither is lost."""
-        if self._unstored:
+        if self.unstored:
             await until_stored("halt", self.store)
 
     async def stop(self, why: str) -> None:
@@ -81,20 +73,20 @@ class HaltState:
     async def store(self) -> None:
         """Store the halt once. Raises StoreError."""
         async with self._one:
-            if self._since:
-                await self._constellations.note_position(_MARK, self._since, durable=True)
-            self._unstored = False
+            if self.since:
+                await self._constellations.note_position(_MARK, self.since, durable=True)
+            self.unstored = False
 
     async def end(self) -> bool:
         """End the halt; False if another one began meanwhile. Raises StoreError; then the halt stays."""
         async with self._one:
-            before, self._unstored = self._unstored, False
+            before, self.unstored = self.unstored, False
             try:
                 await self._constellations.note_position(_MARK, "", durable=True)
             except BaseException:
-                self._unstored = self._unstored or before
+                self.unstored = self.unstored or before
                 raise
-            if self._unstored:
+            if self.unstored:
                 return False
-            self._since = ""
+            self.since = ""
         return True

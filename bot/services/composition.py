@@ -283,7 +283,7 @@ class _Maker:
             heard_places=HeardPlaces(self.constellation.id, shared.constellations),
             fronts=shared.fronts,
             embedding=answers.embedding,
-            talking=AgentChats(approvals, places, receive),
+            talking=AgentChats(self.database, places, receive),
             data_sources=data_sources,
             gaps=Gaps("discord", self.database, clock, settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),
@@ -300,8 +300,8 @@ class _Maker:
         seconds = _MEANING_SECONDS if shared.at_rest else None
         understood = functools.partial(answers.embedding.searched, seconds=seconds)
         of_folders = functools.partial(answers.embedding.of_folders, seconds=seconds)
-        agents = Agents(approvals, config, answers.routing, runtime.moved, runtime.resume)
-        groups = Groups(approvals, config, places, runtime.resume)
+        agents = Agents(*base, shared.broker, config, answers.routing, runtime.moved, runtime.resume)
+        groups = Groups(*base, config, places, runtime.resume)
         services = (
             *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
             *(shared.restart, shared.web_access, self.served.commands, Halt(shared.halt, self.served.release)),

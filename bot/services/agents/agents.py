@@ -14,6 +14,7 @@ from pydantic import Field
 
 from bot.agents import patrols
 from bot.agents.permissions import policy
+from bot.agents.permissions.broker import Broker
 from bot.agents.permissions.policy import Action
 from bot.agents.rules import Rules
 from bot.agents.seeds import describe_blocks, ensure_own_blocks, seed_agent
@@ -39,10 +40,9 @@ from bot.services.agents.agent_tables import (
 )
 from bot.services.caller import Caller
 from bot.services.names import find_agent
-from bot.services.people.approvals import UsesApprovals
 from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
-from bot.services.transactions import commit, reads, tried, writes
+from bot.services.transactions import MemoryService, commit, reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
 from memory.queue import inbox, turns
@@ -133,11 +133,12 @@ class AgentDetails(TomlFile):
         return "\n".join([*head, self.toml.rstrip("\n")])
 
 
-class Agents(UsesApprovals, frozen=True):
+class Agents(MemoryService, frozen=True):
     """The agents of one constellation. `moved` makes running turns look again, `resume` handles whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
 
+    broker: Broker
     config: Config
     answering: RoutingTable
     moved: MovedHere
@@ -146,7 +147,7 @@ class Agents(UsesApprovals, frozen=True):
     @operation("agent.list", "List the agents", Action.HELP)
     @reads
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
-        whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
+        whole = policy.may(self.people, caller.approver, Action.STATUS)
         listed = (
             AgentRow.from_record(agent, model=(agent.model or self.config.model.default) if whole else "")
             for agent in (agents.every_agent if whole else agents.agents)(rows)
@@ -158,7 +159,7 @@ class Agents(UsesApprovals, frozen=True):
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:
         found = find_agent(rows, agent)
         member_of = [each.name for each in agents.groups_of(rows, found.id)]
-        section = agent_section(found) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
+        section = agent_section(found) if policy.may(self.people, caller.approver, Action.EXPORT) else {}
         return AgentDetails.from_record(
             found,
             model=found.model or self.config.model.default,
@@ -212,16 +213,16 @@ class Agents(UsesApprovals, frozen=True):
     )
     async def archive(self, _caller: Caller, agent: _Agent) -> ActionReport:
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
-            found, now = find_agent(tx, agent), self.approvals.clock()
+            found, now = find_agent(tx, agent), self.clock()
             if found.status == "archived":
                 raise UserError("{agent} is already archived.", agent=found.name)
             agents.set_status(tx, found.id, "archived", now)
             ended = turns.open_of_agent(tx, found.id)
             for turn in ended:
-                abandon(tx, self.approvals.broker, turn, now)
+                abandon(tx, self.broker, turn, now)
             self._plan(tx, now)
             for turn in requests.waiting_turns(tx, found.id):  # of turns that ended after asking
-                self.approvals.broker.withdraw(tx, turn, now)
+                self.broker.withdraw(tx, turn, now)
             return found, ended
 
         found, ended = await commit(self.database, work)
@@ -275,7 +276,7 @@ class Agents(UsesApprovals, frozen=True):
     @writes
     def _let(self, tx: Tx, name: str, of: Status, to: Status) -> str:
         """Change an agent's status from `of` to `to`; returns its name. Raises UserError if it has another status."""
-        agent, now = find_agent(tx, name), self.approvals.clock()
+        agent, now = find_agent(tx, name), self.clock()
         _require_status(agent, of)
         agents.set_status(tx, agent.id, to, now)
         inbox.agents_changed(tx)
@@ -289,7 +290,7 @@ class Agents(UsesApprovals, frozen=True):
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[TableChange]:
         """Create or change agents from these tables. Raises UserError or ConfigError."""
-        now, shown = self.approvals.clock(), self.config.discord.show_names
+        now, shown = self.clock(), self.config.discord.show_names
         done = []
         for section in sections:
             made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)

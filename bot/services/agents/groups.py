@@ -35,11 +35,10 @@ from bot.services.agents.agent_tables import (
 )
 from bot.services.caller import Caller
 from bot.services.names import find_group
-from bot.services.people.approvals import UsesApprovals
 from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Lines, Listing, Markup, Result, Row
-from bot.services.transactions import reads, tried, writes
+from bot.services.transactions import MemoryService, reads, tried, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member
 from memory.store.database import Rows, Tx
@@ -160,7 +159,7 @@ class GroupStatus(Result):
             yield markup.text(_("Above its threshold: {names}", names=", ".join(kept.above)))
 
 
-class Groups(UsesApprovals, frozen=True):
+class Groups(MemoryService, frozen=True):
     titles: ClassVar = {
         "group": "Manage groups of agents and where they answer",
         "group.add": "Add agents to groups",
@@ -174,7 +173,7 @@ class Groups(UsesApprovals, frozen=True):
     @operation("group.list", "List groups and their members", Action.HELP)
     @suggestions("groups")
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
-        whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
+        whole = policy.may(self.people, caller.approver, Action.STATUS)
         rows = [
             GroupRow.from_record(
                 section,
@@ -188,7 +187,7 @@ class Groups(UsesApprovals, frozen=True):
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
     async def show(self, caller: Caller, group: _Group) -> GroupDetails:
         section = await self._named(group)
-        whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
+        whole = policy.may(self.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
         return GroupDetails(group=section["name"], settings=section, toml=toml)
 
@@ -294,7 +293,7 @@ class Groups(UsesApprovals, frozen=True):
                     group=section.name,
                 )
             before = None if there is None else _comparable(read_group(self._section(tx, there)))
-            make_group(tx, section, self.approvals.clock())
+            make_group(tx, section, self.clock())
             wanted = _comparable(section)
             if before is not None and not section.default:  # it says nothing of that
                 wanted["default"] = before["default"]

@@ -279,22 +279,17 @@ class Approvals(Struct, frozen=True):
         await repeat("expiry of requests", self.expire, _LOOK_SECONDS)
 
 
-class UsesApprovals(Struct, frozen=True):
-    """A service that uses its constellation's requests."""
-
-    approvals: Approvals
-
-    @property
-    def database(self) -> Database:
-        return self.approvals.database
-
-
-class Permits(UsesApprovals, frozen=True):
+class Permits(Struct, frozen=True):
     """The requests and lasting permissions of one constellation; `tools` returns an agent's tools."""
 
     titles: ClassVar = {"permits": "Manage agents' permissions"}
 
+    approvals: Approvals
     tools: Callable[[Agent], Toolset]
+
+    @property
+    def database(self) -> Database:
+        return self.approvals.database
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)
     async def list_permits(self, caller: Caller) -> PermitList:

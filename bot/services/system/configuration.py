@@ -58,7 +58,7 @@ class ConfigurationFile(Struct, frozen=True):
 
         done: tuple[TableChange, ...] = ()
         if differing:
-            done = await commit(self.agents.approvals.database, work)
+            done = await commit(self.agents.database, work)
             await self.groups.place(groups)
         same = gettext_noop("Nothing to apply: agents and groups are as in {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)

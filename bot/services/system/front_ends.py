@@ -7,7 +7,6 @@ from msgspec import Struct, field
 
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
-from bot.services.people.approvals import UsesApprovals
 from bot.services.people.places import Places
 from bot.services.transactions import reads
 from bot.storage_retry import until_stored
@@ -99,9 +98,10 @@ class Addressee(Struct, frozen=True):
     group: GroupId
 
 
-class AgentChats(UsesApprovals, frozen=True):
+class AgentChats(Struct, frozen=True):
     """Direct messages to agents in one constellation; `receive` accepts them like any other."""
 
+    database: Database
     places: Places
     receive: Callable[[Notification], None]
 

@@ -33,15 +33,10 @@ class Halt(Struct, frozen=True):
     state: HaltState
     go_on: Callable[[], None]
 
-    @property
-    def since(self) -> str:
-        """When the halt began; empty without one."""
-        return self.state.since
-
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
     async def halt(self, caller: Caller) -> ActionReport:
         """Stop everything at once, then write that down."""
-        before = "" if self.state.unstored else self.since
+        before = "" if self.state.unstored else self.state.since
         if not before:
             self.state.begin(f"{caller.person} by {caller.approver.door}")
         try:
@@ -52,7 +47,7 @@ class Halt(Struct, frozen=True):
                 "end it. Halt again to retry.",
                 error=error,
             ) from error
-        since = from_text(self.since)
+        since = from_text(self.state.since)
         if before:
             return report(_("Everything has been halted since {since}."), since=since, text="already halted")
         text = _("Halted. I answer and send nothing until you release the halt. Incoming messages are kept.")
@@ -60,7 +55,7 @@ class Halt(Struct, frozen=True):
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
     async def release(self, caller: Caller) -> str:
-        if not self.since:
+        if not self.state.since:
             return _("Nothing is halted.")
         try:
             over = await self.state.end()

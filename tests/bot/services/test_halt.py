@@ -26,7 +26,7 @@ class Switch:
 
     @property
     def since(self) -> str:
-        return self._halt.since
+        return self._halt.state.since
 
     async def halt(self, caller: Caller = OWNER, operation: str = "halt.now") -> str:
         return "\n".join((await registry(self._halt).call(operation, caller, {})).lines(Markdown()))

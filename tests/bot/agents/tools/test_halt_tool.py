@@ -24,28 +24,23 @@ def tool_of(begun: list[Service]) -> EmergencyHaltTool:
     return EmergencyHaltTool(stop)
 
 
-def switch(service: Service) -> Halt:
-    return Halt(service.halt, service.router.release)
-
-
 async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path) -> None:
     begun, replies = list[Service](), [says("", HALT), says("I asked."), says("Back again."), says("Hello.")]
     async with running(tmp_path, Setting(model=ScriptedModel(*replies), tools=[tool_of(begun)])) as service:
         begun.append(service)
-        halt = switch(service)
         await service.heard(said("stop this", 1))
-        assert not halt.since
+        assert not service.halt.since
         request = await waiting(service)
         offers = [post.buttons.offers for post in service.platform.posts if post.buttons]
         assert offers == [("once", "deny")], "no lasting yes to this"
 
         await service.approvals.answer(request, OWNER, Verdict.ONCE)
-        await until(lambda: halt.since and not halt.state.unstored)
+        await until(lambda: service.halt.since and not service.halt.unstored)
         assert service.halt.halted
-        assert await service.constellations.position("halt") == halt.since
+        assert await service.constellations.position("halt") == service.halt.since
         service.hear(said("anybody there?", 2))
 
-        await halt.release(owner_at_terminal())
+        await Halt(service.halt, service.router.release).release(owner_at_terminal())
         await service.settled()
         assert service.platform.texts()[-2:] == ["Back again.", "Hello."]
         assert not service.halt.halted
