@@ -11,6 +11,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
+from memory.people import quiet_hours
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -44,6 +45,15 @@ class MemoryService(Struct, frozen=True):
         """Whose words are taken back: of the caller's accounts, the one that said them."""
         own = self.people.selves(caller.person)
         return next((person for person in said if person in own), caller.person)
+
+
+class ZonedService(MemoryService, frozen=True):
+    """A service that reads and tells times. `zone` is for people who set none."""
+
+    zone: str
+
+    def zone_of(self, rows: Rows, caller: Caller) -> str:
+        return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import ZonedService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import NewEvent
@@ -121,15 +121,14 @@ class EventRow(Row):
         return f"{markup.time(self.at)}{until}: {markup.text(self.text)}{again}"
 
 
-class Agenda(MemoryService, frozen=True):
-    """The agendas of one constellation. `zone` is for people who set none.
+class Agenda(ZonedService, frozen=True):
+    """The agendas of one constellation.
 
     `changed` is called when something becomes due at another time, `queued` when a message is queued.
     """
 
     titles: ClassVar = {"remind": "Set and manage reminders", "events": "Manage your calendar"}
 
-    zone: str
     changed: Callable[[], None]
     queued: Callable[[], None]
 
@@ -145,7 +144,7 @@ class Agenda(MemoryService, frozen=True):
         chosen = where or quiet_hours.of(tx, self.people.selves(caller.person)).reminders
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
-            text, when = reminding.split_request(text, self.clock(), self._zone(tx, caller))
+            text, when = reminding.split_request(text, self.clock(), self.zone_of(tx, caller))
         new = NewReminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
@@ -156,7 +155,7 @@ class Agenda(MemoryService, frozen=True):
     @suggestions("reminders")
     @reads
     def reminders(self, rows: Rows, caller: Caller) -> Listing[ReminderRow]:
-        zone = self._zone(rows, caller)
+        zone = self.zone_of(rows, caller)
         found = (
             ReminderRow.from_record(
                 each,
@@ -185,7 +184,7 @@ class Agenda(MemoryService, frozen=True):
         minutes: _Minutes = reminding.SNOOZE_MINUTES,
         until: _Until = None,
     ) -> str:
-        found, zone, now = self._reminder(tx, caller, reminder), self._zone(tx, caller), self.clock()
+        found, zone, now = self._reminder(tx, caller, reminder), self.zone_of(tx, caller), self.clock()
         after = timedelta(minutes=minutes) if until is None else reminding.until_part(until, zone, now)
         at = reminding.snooze(tx, found, after, now)
         return _("I will remind you again on {moment}: {text}", moment=moment_text(at), text=found.text)
@@ -216,7 +215,7 @@ class Agenda(MemoryService, frozen=True):
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)
-        found = (_event(at, each, self._zone(rows, caller)) for at, each in coming)
+        found = (_event(at, each, self.zone_of(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events here."))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
@@ -275,9 +274,6 @@ class Agenda(MemoryService, frozen=True):
         if found is None or found.person not in self.people.selves(caller.person):  # the same answer
             raise Refused("You have no such reminder.")
         return found
-
-    def _zone(self, rows: Rows, caller: Caller) -> str:
-        return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
 
 
 def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:

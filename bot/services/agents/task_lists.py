@@ -16,14 +16,13 @@ from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import ZonedService, reads, writes
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.knowledge import task_templates
 from memory.knowledge.items import By
 from memory.knowledge.task_templates import Template
-from memory.people import quiet_hours
 from memory.people.audience import Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
@@ -148,17 +147,15 @@ class TemplateRow(Row):
     phrase = "{name}: {title} ({steps})"
 
 
-class TaskLists(MemoryService, frozen=True):
-    """The tasks of one constellation. `zone` is for people who set none."""
+class TaskLists(ZonedService, frozen=True):
+    """The tasks of one constellation."""
 
     titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use templates of tasks"}
-
-    zone: str
 
     @operation("tasks.add", "Add a task", Action.AGENDA, KEEPS)
     @writes
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
-        now, zone, among = self.clock(), self._zone(tx, caller), self._reach(tx, caller)
+        now, zone, among = self.clock(), self.zone_of(tx, caller), self._reach(tx, caller)
         above = find_task(among, arguments.under) if arguments.under not in ("", NONE) else None
         if above is not None and above.shared:
             by = By(Scope(above.audience), caller.trust, now, person=caller.person)
@@ -177,14 +174,14 @@ class TaskLists(MemoryService, frozen=True):
     @operation("tasks.list", "List your tasks", Action.AGENDA)
     @reads
     def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
-        zone = self._zone(rows, caller)
+        zone = self.zone_of(rows, caller)
         found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
         return Tasks.of((TaskRow.of(each, zone) for each in found), _("You have no open tasks here."))
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _CHANGES)
     @writes
     def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
-        now, zone = self.clock(), self._zone(tx, caller)
+        now, zone = self.clock(), self.zone_of(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
         task = find_task(found, arguments.task)
         wanted = TaskChanges(
@@ -202,7 +199,7 @@ class TaskLists(MemoryService, frozen=True):
         found = find_task(tasks.shared(tx, caller.scope), task)
         to = find_living(tx, agent).id if agent else None
         task_, _before = self._put(tx, caller, found, {"assignee_id": to})
-        return Entry(done=_("Changed"), row=TaskRow.of(task_, self._zone(tx, caller)))
+        return Entry(done=_("Changed"), row=TaskRow.of(task_, self.zone_of(tx, caller)))
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
     @writes
@@ -225,7 +222,7 @@ class TaskLists(MemoryService, frozen=True):
             parent=None if above is None else above.id,
         )  # fmt: skip
         made = task_templates.create_tasks(tx, template, new, self.clock())
-        return Tasks.of(TaskRow.of(each, self._zone(tx, caller)) for each in made)
+        return Tasks.of(TaskRow.of(each, self.zone_of(tx, caller)) for each in made)
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
     @suggestions("task templates")
@@ -295,9 +292,6 @@ class TaskLists(MemoryService, frozen=True):
     def _template(self, rows: Rows, caller: Caller, name: str) -> Template:
         """Raises UserError."""
         return find(self._templates(rows, caller), name, NO_TEMPLATE)
-
-    def _zone(self, rows: Rows, caller: Caller) -> str:
-        return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
 
 
 def _alike(found: Sequence[Task], task: Task) -> list[Task]:

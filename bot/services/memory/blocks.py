@@ -6,7 +6,7 @@ readable names: the label and, if several have that label, the owner and the aud
 
 import functools
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -52,7 +52,7 @@ from bot.services.registry import (
     suggestions,
 )
 from bot.services.results import Listing
-from bot.services.transactions import MemoryService, commit, reads, writes
+from bot.services.transactions import ZonedService, commit, reads, writes
 from memory.blocks import Operation, manual_edits, revert
 from memory.blocks.changes import Writer, person_writer, played
 from memory.blocks.edits import addition, end_of
@@ -61,7 +61,6 @@ from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
-from memory.people import quiet_hours
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
 from memory.store.ids import BlockId
@@ -97,11 +96,7 @@ class EditBlock(Arguments):
     ] = ""
 
 
-class Blocks(MemoryService, frozen=True):
-    titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
-
-    zone: str = "UTC"
-    """For people who set none."""
+class Blocks(ZonedService, frozen=True):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     # ------------------------------------------------------------------ looking
@@ -217,7 +212,7 @@ class Blocks(MemoryService, frozen=True):
         past = block_history(tx, named.block.id)
         names = writer_names(tx, past, caller.scope, caller.approver, self.people)
         whose = writer_called(names, past, writer, self.people)
-        zone = zone_of(quiet_hours.zone_for(tx, self.people.selves(caller.person), self.zone))
+        zone = zone_of(self.zone_of(tx, caller))
         after = version_before(past, since, self.clock(), zone) if only is None else only - 1
         done = revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
         return UndoResult.of(named.name, done)

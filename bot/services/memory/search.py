@@ -29,9 +29,8 @@ from bot.services.memory.archive import agents_called
 from bot.services.names import MOMENTS, is_shared, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
-from bot.services.transactions import MemoryService, reads
+from bot.services.transactions import ZonedService, reads
 from memory.knowledge.entries import shown_name
-from memory.people import quiet_hours
 from memory.people.audience import Scope
 from memory.people.identities import label_called, place_called
 from memory.queue import inbox, messages
@@ -235,10 +234,9 @@ class SearchResults(Result):
         return "\n".join([*self.lines(markup), *why])
 
 
-class Search(MemoryService, frozen=True):
-    """The search of one constellation. `zone` is for people who set none."""
+class Search(ZonedService, frozen=True):
+    """The search of one constellation."""
 
-    zone: str
     understood: Callable[[str], Awaitable[QueryMeaning]]
     of_folders: OfFolders
 
@@ -314,8 +312,7 @@ class Search(MemoryService, frozen=True):
         mine = wanted.author.strip().casefold() == ME
         if mine and wanted.role == "assistant":
             raise UserError("Your own messages have the role user. Omit the role, or name an agent.")
-        zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
-        since, until = _times(wanted, self.clock(), zone)
+        since, until = _times(wanted, self.clock(), self.zone_of(rows, caller))
         # Discord splits at commas, and a tag can contain one.
         tags = (", ".join(wanted.tag),) if caller.via is Via.DISCORD else wanted.tag
         return Query(

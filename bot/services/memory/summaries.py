@@ -15,7 +15,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NamedBlock, find_agent, find_living, is_shared, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
-from bot.services.transactions import MemoryService, commit, reads
+from bot.services.transactions import ZonedService, commit, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
 from memory import activity, agents, unattended_turns
 from memory import arrangements as arranged
@@ -224,8 +224,7 @@ class UndoneRow(Row):
         return self.told(markup, "{what}: {state} ({text})", state=_(self.state))
 
 
-class ChangeReport(MemoryService, frozen=True):
-    zone: str
+class ChangeReport(ZonedService, frozen=True):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)

@@ -34,7 +34,7 @@ def settings(database: Database) -> BlockSettings:
 
 @pytest.fixture
 def blocks(database: Database) -> Blocks:
-    return Blocks(database, PEOPLE, lambda: NOW + timedelta(minutes=1))
+    return Blocks(database, PEOPLE, lambda: NOW + timedelta(minutes=1), "UTC")
 
 
 async def test_who_could_see_it_is_offered_by_name_where_it_is_asked(settings: BlockSettings) -> None:

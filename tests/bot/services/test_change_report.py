@@ -80,7 +80,7 @@ class Dark:
         self.live, self.service, self._calls = live, live.service, calls
         people = self.service.approvals.people
         store = self.service.database, people, self.service.clock
-        self.registry = registry(ChangeReport(*store, "UTC"), Blocks(*store), people=people)
+        self.registry = registry(ChangeReport(*store, "UTC"), Blocks(*store, "UTC"), people=people)
 
     async def acts(self, *calls: Any) -> None:
         """Somebody says what wakes the agent of the night, which then does that."""
