@@ -157,28 +157,18 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
 
 
 async def _asked(thinking: ModelSelection, name: str) -> Finding:
-    began = time.perf_counter()
+    about, began = gettext_lazy("model {name}", name=name), time.perf_counter()
     try:
         async with asyncio.timeout(_SECONDS):
             await thinking.catalog.try_out(name, _ASKED)
     except TimeoutError:
         words = _("no answer within {seconds:.0f} seconds", seconds=_SECONDS)
-        return Finding(
-            gettext_lazy("model {name}", name=name),
-            State.PROBLEM,
-            words,
-            _("check the network and the provider's status page"),
-        )
+        return Finding(about, State.PROBLEM, words, _("check the network and the provider's status page"))
     (health, *_rest) = thinking.health([name])
     if health.state is ModelState.WORKING:
-        return Finding(
-            gettext_lazy("model {name}", name=name),
-            State.GOOD,
-            _("answers, after {seconds:.1f} s", seconds=time.perf_counter() - began),
-        )
-    return Finding(
-        gettext_lazy("model {name}", name=name), State.PROBLEM, f"{_(health.state)}: {health.why}", health.advice
-    )
+        words = _("answers, after {seconds:.1f} s", seconds=time.perf_counter() - began)
+        return Finding(about, State.GOOD, words)
+    return Finding(about, State.PROBLEM, f"{_(health.state)}: {health.why}", health.advice)
 
 
 async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:

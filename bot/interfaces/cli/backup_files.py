@@ -1,7 +1,7 @@
 """`carina backup restore`: restores a backup, or the replica of Litestream, while no service runs."""
 
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Struct
 from pydantic import Field
@@ -69,8 +69,6 @@ class RestoreResult(Result):
 
 
 class BackupFiles(Struct, frozen=True):
-    titles: ClassVar = {"backup": "Back up and restore all data"}
-
     config: Config
 
     @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)

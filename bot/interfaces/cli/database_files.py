@@ -4,10 +4,10 @@
 changes nothing.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msgspec import Struct
 from pydantic import ConfigDict, Field
@@ -60,7 +60,8 @@ class File(Row):
         return markup.text(f"{self.file}: {self.problem or self.state}")
 
 
-_ERRORS = {State.OLDER: DatabaseOutdated, State.NEWER: DatabaseTooNew}
+_ERRORS: Mapping[State, type[StoreError]] = {State.OLDER: DatabaseOutdated, State.NEWER: DatabaseTooNew}
+_STATES: Mapping[type, State] = {type(None): State.OK, **{kind: state for state, kind in _ERRORS.items()}}
 
 
 class MigratedFile(Row):
@@ -115,7 +116,8 @@ def examine(folder: DataFolder) -> list[File]:
     if not begun and not found:
         return []
     registry, expected = _registry(folder) if begun else (_lost_registry(folder, found), [])
-    return [registry, *(_constellation(folder, path, path in expected) for path in sorted({*found, *expected}))]
+    every = sorted({*found, *expected})
+    return [registry, *(_examined(folder, path, Kind.CONSTELLATION, expected=path in expected) for path in every)]
 
 
 def worst(files: Sequence[File]) -> StoreError | None:
@@ -135,8 +137,6 @@ def require_data(config: Config) -> DataFolder:
 
 class DatabaseFiles(Struct, frozen=True):
     """Commands on the files while no service holds them."""
-
-    titles: ClassVar = {"db": "Check, migrate and compact the database files"}
 
     config: Config
 
@@ -184,39 +184,24 @@ def _file(
     folder: DataFolder, path: Path, kind: Kind, version: int | None = None, error: StoreError | None = None
 ) -> File:
     there = path.exists()
-    match error:
-        case None:
-            state = State.OK
-        case DatabaseOutdated():
-            state = State.OLDER
-        case DatabaseTooNew():
-            state = State.NEWER
-        case _:
-            state = State.UNREADABLE if there else State.MISSING
+    state = _STATES.get(type(error), State.UNREADABLE if there else State.MISSING)
     return File(
         file=_named(path, folder.path), path=path, kind=kind, version=version, needed=migrations(kind)[-1].version,
         bytes=path.stat().st_size if there else None, state=state, problem=error_text(error) if error else "",
     )  # fmt: skip
 
 
-def _examined(folder: DataFolder, path: Path, kind: Kind) -> File:
+def _examined(folder: DataFolder, path: Path, kind: Kind, *, expected: bool = False) -> File:
     version = None
     try:
+        if expected:
+            require(path)
         found = status(path, kind)
         version = found.version
         check(found)
     except (DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew) as error:
         return _file(folder, path, kind, version, error)
     return _file(folder, path, kind, version)
-
-
-def _constellation(folder: DataFolder, path: Path, expected: bool) -> File:
-    try:
-        if expected:
-            require(path)
-    except DatabaseCorrupt as error:
-        return _file(folder, path, Kind.CONSTELLATION, error=error)
-    return _examined(folder, path, Kind.CONSTELLATION)
 
 
 def _registry(folder: DataFolder) -> tuple[File, list[Path]]:

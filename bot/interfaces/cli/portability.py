@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 import click
 from msgspec import Struct
@@ -22,6 +22,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result
+from memory.agents import Agent, Group
 from memory.portability.car import About, CarError, Kind, shown
 from memory.portability.destination import (
     become_constellation,
@@ -46,6 +47,8 @@ from memory.store.records import replace
 from memory.store.sqlite import connect, copy_database
 from sources.terminal import PERSON
 from texts import _, gettext_noop
+
+N = TypeVar("N", Agent, Group)
 
 _READS = Options(via=TERMINAL_ONLY, seconds=None)
 _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
@@ -107,7 +110,6 @@ class Contents(Result):
 class CarFiles(Struct, frozen=True):
     titles: ClassVar = {
         "export": "Export a constellation, a group or an agent into a file that Carina can import",
-        "import": "Import what was exported, here or from other programs",
         "car": "Inspect exported files",
     }
 
@@ -116,28 +118,18 @@ class CarFiles(Struct, frozen=True):
     @operation("export.constellation", "Export a whole constellation", Action.EXPORT, _READS)
     async def export_constellation(self, _caller: Caller, arguments: ExportConstellation) -> Contents:
         found = self._constellation(arguments.name)
-        return await self._export(
-            found, "constellation", found.id, found.name, ExportScope(thin=arguments.thin), arguments
-        )
+        return await self._export(found, "constellation", found, ExportScope(thin=arguments.thin), arguments)
 
     @operation("export.agent", "Export an agent with its memory and messages", Action.EXPORT, _READS)
     async def export_agent(self, _caller: Caller, arguments: ExportOne) -> Contents:
-        found = self._constellation("")
-        with closing(connect(found.path, read_only=True)) as raw:
-            agent = find_agent(Rows(raw), arguments.name)
-        return await self._export(
-            found, "agent", agent.id, agent.name, ExportScope((agent.id,), (), arguments.thin), arguments
-        )
+        found, agent = self._named(find_agent, arguments.name)
+        return await self._export(found, "agent", agent, ExportScope((agent.id,), (), arguments.thin), arguments)
 
     @operation("export.group", "Export a group with its agents and their memory", Action.EXPORT, _READS)
     async def export_group(self, _caller: Caller, arguments: ExportOne) -> Contents:
-        found = self._constellation("")
-        with closing(connect(found.path, read_only=True)) as raw:
-            group = find_group(Rows(raw), arguments.name)
+        found, group = self._named(find_group, arguments.name)
         members = tuple(each.agent for each in group.members)
-        return await self._export(
-            found, "group", group.id, group.name, ExportScope(members, (group.id,), arguments.thin), arguments
-        )
+        return await self._export(found, "group", group, ExportScope(members, (group.id,), arguments.thin), arguments)
 
     @operation("car.inspect", "Verify an exported file and show what it contains", Action.EXPORT, _READS)
     async def inspect(self, _caller: Caller, arguments: OneFile) -> Contents:
@@ -190,7 +182,7 @@ class CarFiles(Struct, frozen=True):
         """Import the file; returns whether anything was new."""
         if taken.manifest.about.kind == "constellation":
             if not placed(taken, rename):
-                self._require_room(taken, rename)
+                self._require_new_name(taken, rename)
                 await asyncio.to_thread(stage, taken)
             await asyncio.to_thread(become_constellation, taken, PERSON, rename)
             return True
@@ -207,11 +199,17 @@ class CarFiles(Struct, frozen=True):
             raise
         return True
 
-    def _require_room(self, taken: Import, rename: str) -> None:
+    def _require_new_name(self, taken: Import, rename: str) -> None:
         registry = self.config.home / "global.db"
-        if taken.manifest.about.kind == "constellation" and registry.exists():
+        if registry.exists():
             with closing(connect(registry, read_only=True)) as raw:
                 require_new_name(Rows(raw), taken, rename)
+
+    def _named(self, search: Callable[[Rows, str], N], name: str) -> tuple[Constellation, N]:
+        """An agent or group of the configured constellation, with that. Raises UserError."""
+        found = self._constellation("")
+        with closing(connect(found.path, read_only=True)) as raw:
+            return found, search(Rows(raw), name)
 
     def _constellation(self, name: str) -> Constellation:
         """The constellation of that name, or the configured one. Raises UserError."""
@@ -222,14 +220,15 @@ class CarFiles(Struct, frozen=True):
             return find(constellations(Rows(raw), folder.path), wanted, NO_CONSTELLATION)
 
     async def _export(
-        self, found: Constellation, kind: Kind, identifier: str, name: str, part: ExportScope, arguments: Target
+        self, found: Constellation, kind: Kind, of: Constellation | Agent | Group, part: ExportScope, arguments: Target
     ) -> Contents:
-        target = arguments.output or Path.cwd() / f"{''.join(each if each.isalnum() else '-' for each in name)}.car"
+        name = "".join(each if each.isalnum() else "-" for each in of.name)
+        target = arguments.output or Path.cwd() / f"{name}.car"
         if target.exists():
             raise UserError("{path} already exists, so nothing was exported.", path=target)
         if not target.parent.is_dir():
             raise UserError("There is no folder {path}.", path=target.parent)
-        about = About(kind, identifier, name, migrations(File.CONSTELLATION)[-1].version, part.thin)
+        about = About(kind, of.id, of.name, migrations(File.CONSTELLATION)[-1].version, part.thin)
         passphrase = (
             _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt or arguments.passphrase_file else ""
         )
