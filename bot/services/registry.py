@@ -271,6 +271,11 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         )
         return tuple(_parameter(name, each) for name, each in fields.items())
 
+    def taken(self, via: Via) -> list[Parameter]:
+        """The arguments that an interface can pass; paths only work on the machine where a command runs."""
+        there = (each for each in self.parameters if is_offered(via, each.via))
+        return [each for each in there if not (via is Via.WEB and each.kind == "path")]
+
     def keeps_of(self, given: bool) -> bool:
         """Whether the call stores words of its caller: not without arguments, which only show a setting."""
         return self.keeps and (given or any(each.required for each in self.parameters))
@@ -442,14 +447,10 @@ class Registry:
         """Raise UserError for arguments that this caller may not give."""
         if declared.keeps_of(bool(given)) and self._guard.ignored(caller.person):
             raise UserError(_(IGNORED))
-        if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
+        taken = declared.taken(caller.via)
+        if unknown := [each for each in declared.parameters if each.name in given and each not in taken]:
             shown = ", ".join(each.called(caller.via) for each in unknown)
             raise CallError("{shown}: not available here", shown=shown)
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
                 policy.require(self._guard.people, caller.approver, each.needs)
-
-
-def _takes(via: Via, parameter: Parameter) -> bool:
-    """Whether an interface can pass an argument; paths only work on the machine where a command runs."""
-    return is_offered(via, parameter.via) and not (via is Via.WEB and parameter.kind == "path")

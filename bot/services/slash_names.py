@@ -125,7 +125,7 @@ def operation_words(command: str) -> str:
 
 def _least_rank(declared: Operation) -> Rank:
     """The lowest role that may call all of it."""
-    taken = (each.needs for each in declared.parameters if each.needs is not None and Via.DISCORD in each.via)
+    taken = (each.needs for each in declared.taken(Via.DISCORD) if each.needs is not None)
     return min((each.least for each in (declared.needs, *taken)), key=list(Rank).index)
 
 

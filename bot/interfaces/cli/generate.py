@@ -115,7 +115,7 @@ def _entry(declared: Operation) -> Entry:
         name=declared.name,
         summary=declared.summary,
         where=_where(declared),
-        parameters=tuple(_told(each) for each in declared.parameters if Via.TERMINAL in each.via),
+        parameters=tuple(map(_told, declared.taken(Via.TERMINAL))),
         by=_by(declared.name),
         streams=declared.streams,
         seconds=declared.seconds,

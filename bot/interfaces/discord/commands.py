@@ -261,7 +261,7 @@ def _listed(declared: Operation, given: Mapping[str, Any]) -> dict[str, list[str
 
 
 def offered(declared: Operation) -> list[Parameter]:
-    return [each for each in declared.parameters if Via.DISCORD in each.via and each.help]
+    return [each for each in declared.taken(Via.DISCORD) if each.help]
 
 
 def keeping(registry: Registry) -> Callable[[str, bool], bool]:

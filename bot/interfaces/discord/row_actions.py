@@ -29,7 +29,7 @@ STEP = re.compile(rf"carina:step:{_NAME}:(?P<value>.+)", re.DOTALL)
 
 def one_taken(declared: Operation) -> Parameter | None:
     """The one argument that an operation needs, or the only one that it has, where it is chosen among what is there."""
-    taken = [each for each in declared.parameters if Via.DISCORD in each.via]
+    taken = declared.taken(Via.DISCORD)
     needed = [each for each in taken if each.required] or taken
     return needed[0] if len(needed) == 1 and needed[0].suggests else None
 

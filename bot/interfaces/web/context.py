@@ -1,5 +1,7 @@
 """One request of the dashboard: who asks, the services behind it, and how an answer is made."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -11,11 +13,12 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from bot.agents.permissions.policy import Approver
 from bot.errors import CallError, UserError
 from bot.interfaces.web.render import render
+from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import Caller, PlaceScope, Unconfirmed, Via, is_offered, owner_at_terminal
 from bot.services.names import where
 from bot.services.people.privacy_results import PersonCounts
-from bot.services.registry import Operation, Parameter
+from bot.services.registry import Operation
 from bot.services.results import Result
 from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.people.web_keys import WebKey
@@ -24,7 +27,7 @@ from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from sources.api import SOURCE
 from sources.terminal import PERSON
-from texts import error_text
+from texts import _, error_text
 
 FAILURES = (UserError, CallError, StoreError)
 """What an operation raises with words for whoever asked."""
@@ -99,6 +102,16 @@ class Context(Struct, frozen=True):
     async def _fields(self) -> list[tuple[str, str]]:
         return parse_qsl((await self.request.body()).decode("utf-8", "replace"), keep_blank_values=True)
 
+    async def json(self) -> dict[str, Any]:
+        """The body of a request of a program. Raises Refusal."""
+        try:
+            given = await asyncio.to_thread(json.loads, await self.request.body())
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict):
+            raise Refusal(400, _("The body is not a JSON object."))
+        return given
+
     def stream(self, events: AsyncIterator[str]) -> StreamingResponse:
         """Events as they come, until whoever asked is signed out or their token is revoked."""
 
@@ -171,14 +184,10 @@ def offered(ctx: Context) -> dict[str, Operation]:
     return {each.name: each for each in there if each.offered}
 
 
-def fields_of(declared: Operation, via: Via = Via.WEB) -> list[Parameter]:
-    return [each for each in declared.parameters if is_offered(via, each.via) and each.kind != "path"]
-
-
 def arguments(declared: Operation, form: Mapping[str, str], via: Via = Via.WEB) -> dict[str, Any]:
     """What a form gives, as the operation takes it; what was left empty is not given."""
     given: dict[str, Any] = {}
-    for each in fields_of(declared, via):
+    for each in declared.taken(via):
         text = form.get(each.name)
         if text is None or (text == "" and not each.required and not each.piped):
             continue

@@ -4,7 +4,6 @@ Only what is asked last is said; what was said before is remembered by the agent
 refused instead.
 """
 
-import asyncio
 import base64
 import hashlib
 import json
@@ -105,7 +104,7 @@ async def model(ctx: Context) -> Response:
 
 async def completions(ctx: Context) -> Response:
     """Say the last message of the request to an agent or group, and give its answer, whole or as it is written."""
-    asked = _asked(await _json(ctx))
+    asked = _asked(await ctx.json())
     to, said = await _begun(ctx, asked)
     head = {"id": f"chatcmpl-{said}", "created": int(time.time()), "model": f"{PREFIX}{to.to.name}"}
     if asked.stream:
@@ -241,16 +240,6 @@ def _offered(data: str, name: object, more: Mapping[object, object]) -> Attachme
         raise BadRequest(f"{name} is not valid base64.", "messages") from None
     kind = (found[1] or "") if found else mimetypes.guess_type(str(name))[0] or ""
     return Attachment(str(name), kind, len(content), content=content)
-
-
-async def _json(ctx: Context) -> dict[str, Any]:
-    try:
-        given = await asyncio.to_thread(json.loads, await ctx.request.body())
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise BadRequest("The body is not a JSON object.")
-    return given
 
 
 async def _names(ctx: Context) -> list[str]:

@@ -10,10 +10,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from bot.interfaces.web.context import FAILURES, Context, arguments, fields_of, offered, outcome, told
+from bot.interfaces.web.context import Context, arguments, offered, outcome, told
 from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
 from bot.services.agents.task_lists import as_tree
+from bot.services.caller import Via
 from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.places import MODES
@@ -25,7 +26,7 @@ from memory.queue import inbox
 from memory.requests import Status
 from memory.store.ids import MessageId, text_mark
 from scheduler.zones import zone_of
-from texts import _, error_text
+from texts import _
 
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
@@ -88,7 +89,7 @@ async def search(ctx: Context) -> Response:
     found = await ctx.try_call("search", **wanted, limit=limit) if wanted else None
     failed = found if isinstance(found, str) else ""
     said = [MessageId(int(hit.id)) for hit in found.hits if hit.kind == "message"] if found and not failed else []
-    fields = [each for each in fields_of(declared) if each.name not in ("text", "limit")]
+    fields = [each for each in declared.taken(Via.WEB) if each.name not in ("text", "limit")]
     return ctx.page(
         "search.html", title=_("Search"), found=None if failed else found, wanted=wanted, fields=fields,
         more=_MORE_FILTERS, limit=limit, query=str(ctx.request.query_params),
@@ -288,7 +289,7 @@ async def command(ctx: Context) -> Response:
         result = came if isinstance(came, Result) else None
         done = {} if result is not None and not declared.changes else await told(ctx, came)
     return ctx.page(
-        "command.html", title=_(declared.summary), declared=declared, fields=fields_of(declared), form=form,
+        "command.html", title=_(declared.summary), declared=declared, fields=declared.taken(Via.WEB), form=form,
         shown=_shown(result, await ctx.words(result) if result is not None else ""), **done,
     )  # fmt: skip
 
@@ -338,10 +339,7 @@ async def own_page(ctx: Context) -> Response:
 async def export(ctx: Context) -> Response:
     if ctx.request.method != "POST":
         raise Refusal(405, _("Use the button on your page for this."))
-    try:
-        found = await ctx.call("privacy.export")
-    except FAILURES as error:
-        return ctx.page("error.html", 400, title=_("This did not work"), words=error_text(error))
+    found = await ctx.call("privacy.export")
     text = json.dumps(found.data(), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": 'attachment; filename="carina.json"'}
     return Response(text, media_type="application/json", headers=headers)

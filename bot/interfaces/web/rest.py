@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.version import version
-from bot.interfaces.web.context import FAILURES, Context, fields_of, offered
+from bot.interfaces.web.context import FAILURES, Context, offered
 from bot.interfaces.web.security import Refusal, problem
-from bot.services.caller import Unconfirmed
+from bot.services.caller import Unconfirmed, Via
 from bot.services.memory.block_results import History, ShownBlock
 from bot.services.people.web_access import OnceRequest, StoredResponse
 from bot.services.registry import Operation
@@ -165,13 +165,7 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
         if twice := [name for name in query if name not in many and len(query.getlist(name)) > 1]:
             raise Refusal(400, _("{twice} is given more than once.", twice=twice[0]))
         return {name: query.getlist(name) if name in many else query[name] for name in query}
-    body = await ctx.request.body()
-    try:
-        given = json.loads(body or b"{}")
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise Refusal(400, _("The body is not a JSON object."))
+    given = await ctx.json() if await ctx.request.body() else {}
     if state := ctx.request.headers.get("if-match", ""):
         if "only_at" not in {each.name for each in declared.parameters}:
             raise Refusal(400, _("{name} does not accept If-Match; memory.edit does.", name=declared.name))
@@ -211,7 +205,7 @@ def _path(declared: Operation) -> dict[str, Any]:
 
 def _schema(declared: Operation) -> JsonSchemaValue:
     whole = declared.arguments.model_json_schema(schema_generator=GenerateJsonSchema)
-    help_of = {each.name: each.help for each in fields_of(declared)}
+    help_of = {each.name: each.help for each in declared.taken(Via.WEB)}
     there = {name: each for name, each in whole.get("properties", {}).items() if name in help_of}
     told = {name: {**each, "description": help_of[name]} for name, each in there.items()}
     required = [name for name in whole.get("required", ()) if name in help_of]
