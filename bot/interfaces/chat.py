@@ -18,7 +18,7 @@ from bot.agents.turn_end import abandon
 from bot.errors import UserError
 from bot.interfaces.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control import Handler
-from bot.interfaces.group_requests import GroupAnswer, answers_of, ask_group
+from bot.interfaces.group_requests import GroupAnswer, answers_of, ask_group, delivered_row
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
@@ -104,25 +104,18 @@ class Chat:
             source, waited = (BROKER, said.request) if said.answer else (SOURCE, external_id)
             while not said.answer or said.goes_on:
                 changed.clear()
-                row = await self._row(source, waited)
-                over = row is not None and row.over
-                if over:
-                    await self._runtime.delivered(PLACE.id)
+                row = await delivered_row(self._services, source, waited)
                 while not queue.empty():
                     if await self._is_for(each := queue.get_nowait(), source, waited):
                         shown.add(each.id)
                         yield each
-                if row is not None and over:
+                if row is not None and row.over:
                     for each in await self._answers_to(row):
                         if each.id not in shown:
                             yield each
                     break
                 await changed.wait()
             yield Idle()
-
-    @reads
-    def _row(self, rows: Rows, source: str, external_id: str) -> InRow | None:
-        return inbox.by_external(rows, source, external_id)
 
     @reads
     def _is_for(self, rows: Rows, shown: Message, source: str, waited: str) -> bool:

@@ -84,15 +84,11 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
     """Send the message, wait until it is answered, and return the answer, which counts as delivered."""
     with services.events.ends(PLACE.id) as changed:
         router.receive(heard, services.runtime.id)
-        while True:
+        while (row := await delivered_row(services, heard.source, heard.external_id)) is None or not row.over:
             await changed.wait()
             changed.clear()
-            row = await services.database.read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
-            if row is not None and row.status is Status.DEAD:
-                raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
-            if row is not None and row.over:
-                break
-    await services.runtime.delivered(PLACE.id)
+    if row.status is Status.DEAD:
+        raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
     now = services.approvals.clock()
 
     def take(tx: Tx) -> str:
@@ -102,6 +98,14 @@ async def _answer(services: Services, router: Router, heard: Notification) -> st
         return "\n\n".join(map(words_of, said))
 
     return await services.database.write(_TAKE, take)
+
+
+async def delivered_row(services: Services, source: str, external_id: str) -> InRow | None:
+    """The row of what was said at the terminal, as it stands; if it is over, its answers are delivered."""
+    row = await services.database.read(lambda rows: inbox.by_external(rows, source, external_id))
+    if row is not None and row.over:
+        await services.runtime.delivered(PLACE.id)
+    return row
 
 
 def answers_of(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:

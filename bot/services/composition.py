@@ -285,7 +285,7 @@ class _Maker:
             embedding=answers.embedding,
             talking=AgentChats(self.database, places, receive),
             data_sources=data_sources,
-            gaps=Gaps("discord", self.database, clock, settle),
+            gaps=Gaps(self.database, clock, settle),
             registry=self._registry(answers, jobs, (spending, data_sources, status)),
             privacy=self.served.privacy,
             halt=shared.halt,

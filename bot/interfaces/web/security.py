@@ -7,7 +7,6 @@ import ipaddress
 import re
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
@@ -55,20 +54,19 @@ class FailedSignIns(Struct):
     What is right opens all the same: any page of the web can have a browser try wrong codes from its owner's address.
     """
 
-    now: Callable[[], float] = time.monotonic
     _failed: dict[str, deque[float]] = field(default_factory=lambda: defaultdict(deque))
 
     def blocked(self, client: str) -> bool:
         """Whether so many failed lately that a failure is answered with 429."""
         failed = self._failed.get(client)
-        while failed and failed[0] < self.now() - _TRY_SECONDS:
+        while failed and failed[0] < time.monotonic() - _TRY_SECONDS:
             failed.popleft()
         return failed is not None and len(failed) >= _TRIES
 
     def note(self, client: str) -> None:
         if len(self._failed) >= _MOST_CLIENTS:
             self._failed.clear()
-        self._failed[client].append(self.now())
+        self._failed[client].append(time.monotonic())
 
 
 def csrf_of(secret: str) -> str:

@@ -236,7 +236,7 @@ class Places:
                 "`[discord.modes]` in carina.toml.",
                 place=place,
             )
-        return await self._set_mode(place, mode, caller.approver)
+        return await self.decide("mode", place, mode, caller.approver)
 
     @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
     async def mode(
@@ -246,7 +246,7 @@ class Places:
         if where.direct:
             raise UserError("I always answer direct messages. `/owner people` controls who may send me any.")
         if mode is not None:
-            done = await self._set_mode(_level(where, reach), mode, caller.approver)
+            done = await self.decide("mode", _level(where, reach), mode, caller.approver)
         found = self.mode_of(where.names)
         words = _("The mode here is {{}}: {SAYS}", SAYS=_(MODES[found.value]))
         return self._shown(done, words, found, where)
@@ -255,20 +255,14 @@ class Places:
         """The mode of a place with these names, narrowest first."""
         return self._origin("mode", chain, self.configured, self.usual)
 
-    async def _set_mode(self, subject: str, mode: str, who: Approver) -> str:
-        return await self.decide("mode", subject, None if mode == _CONFIGURED else mode, who)
-
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
     async def route(
         self, caller: Caller, group: _Group = None, channel: _Channel = None, reach: _Level = "channel"
     ) -> PlaceSetting:
         where, done = _where(caller, channel), ""
         if group is not None:
-            level = where.bindings[-1] if reach == "server" else where.bindings[0]
-            value = None if group == _CONFIGURED else group
-            done = await self.bind(level, value, caller.approver)
-        chain = (*where.bindings, EVERYWHERE_ELSE)
-        found = self._origin("group", chain, self.answering.places, self.answering.default)
+            done = await self.bind(_binding(where, reach), group, caller.approver)
+        found = self._group_of(where)
         name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
         return self._shown(done, _("{} answers here"), replace(found, value=name), where)
 
@@ -287,16 +281,13 @@ class Places:
             if model not in (*self.models, _CONFIGURED):
                 known = ", ".join(self.models)
                 raise UserError("The model {model} is not configured. Choose from {known}.", model=model, known=known)
-            level = where.bindings[-1] if reach == "server" else where.bindings[0]
-            value = None if model == _CONFIGURED else model
-            done = await self.decide("model", level, value, caller.approver)
+            done = await self.decide("model", _binding(where, reach), model, caller.approver)
         found = self._origin("model", where.bindings, {}, "")
         usual = found.value or ", ".join(await self._models_of(where)) or _("nobody")
         return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
 
     async def _models_of(self, where: Location) -> tuple[str, ...]:
-        chain = (*where.bindings, EVERYWHERE_ELSE)
-        group = self._origin("group", chain, self.answering.places, self.answering.default).value
+        group = self._group_of(where).value
 
         def read(rows: Rows) -> tuple[str, ...]:
             members = next((each.members for each in agents.groups(rows) if each.id == group), ())
@@ -324,11 +315,10 @@ class Places:
         words = gettext_noop("Language: {language}.") if chosen else gettext_noop("Language: {language} (automatic).")
         return _(words, language=_LANGUAGES[spoken()])
 
-    async def bind(self, subject: str, group: str | None, who: Approver) -> str:
-        """Set the group of a place; None returns to the configuration. Raises UserError."""
-        if group is None:
-            return await self.decide("group", subject, None, who)
-        return await self.decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
+    async def bind(self, subject: str, group: str, who: Approver) -> str:
+        """Set the group of a place, by its name or as configured. Raises UserError."""
+        value = group if group == _CONFIGURED else find(await self.groups(), group, NO_GROUP).id
+        return await self.decide("group", subject, value, who)
 
     def _modes(self, rows: Rows, caller: Caller) -> dict[str, ModeRow]:
         chains = dict[str, tuple[str, ...]]()
@@ -353,6 +343,10 @@ class Places:
     def groups(self, rows: Rows) -> list[Group]:
         return agents.groups(rows)
 
+    def _group_of(self, where: Location) -> _Origin:
+        chain = (*where.bindings, EVERYWHERE_ELSE)
+        return self._origin("group", chain, self.answering.places, self.answering.default)
+
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
         """The value for a place with these names, narrowest first, and its origin."""
         for subject in chain:
@@ -369,7 +363,8 @@ class Places:
         return PlaceSetting.from_record(found, done=done, words=words, at=at, guild=where.guild)
 
     async def decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
-        now = self.clock()
+        """Store a setting; None, or "configured", returns to the configuration. Raises UserError."""
+        now, value = self.clock(), None if value == _CONFIGURED else value
         setting = Setting(kind, subject, value or "", who.person, now)
 
         def work(tx: Tx) -> StoredSettings:
@@ -394,6 +389,10 @@ def _where(caller: Caller, channel: Location | None) -> Location:
             raise UserError("Please choose a channel.")
         raise UserError("Name a place, for example: `carina model --place discord:1234`.")
     return where
+
+
+def _binding(where: Location, reach: Literal["channel", "server"]) -> str:
+    return where.bindings[-1] if reach == "server" else where.bindings[0]
 
 
 def _level(where: Location, reach: Reach) -> str:

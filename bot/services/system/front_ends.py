@@ -30,15 +30,14 @@ _TRY = commit_point("gaps.try")
 _FILL = commit_point("gaps.fill")
 _CLOSE = commit_point("gaps.close")
 
-_AT_ONCE = 20
+_SOURCE, _AT_ONCE = "discord", 20
 
 _log = Log("bot.services.system.front_ends")
 
 
 class Gaps(Struct, frozen=True):
-    """The gaps of one source's places in one constellation; `settle` waits until received messages are stored."""
+    """The gaps of Discord's places in one constellation; `settle` waits until received messages are stored."""
 
-    source: str
     database: Database
     clock: Clock
     settle: Callable[[], Awaitable[None]]
@@ -59,12 +58,12 @@ class Gaps(Struct, frozen=True):
 
     @reads
     def due(self, rows: Rows) -> list[Gap]:
-        return gaps.due(rows, self.source, self.clock(), _AT_ONCE)
+        return gaps.due(rows, _SOURCE, self.clock(), _AT_ONCE)
 
     @reads
     def wait(self, rows: Rows) -> float | None:
         """Seconds until the next gap is due; None if there is none."""
-        found = gaps.next_try(rows, self.source)
+        found = gaps.next_try(rows, _SOURCE)
         return None if found is None else max((found - self.clock()).total_seconds(), 0)
 
     async def failed(self, span: Span, reason: str) -> None:
