@@ -1,1 +1,4 @@
-"""Erasing messages with everything derived from them, and people with all their data."""
+"""Erasing messages with everything derived from them, and people with all their data in one constellation.
+
+`bot.services.people.erasure` erases a person in all of them.
+"""

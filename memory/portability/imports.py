@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from memory import jobs
 from memory.blocks.store import index_blocks
-from memory.erasure.person import compact, erase_here
+from memory.erasure.one_constellation import compact, erase_here
 from memory.people.audience import Trust
 from memory.portability import import_audit
 from memory.portability.car import (

@@ -8,7 +8,7 @@ from memory import blocks, why
 from memory.blocks import NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import byte_search
-from memory.erasure.person import compact, empty_log
+from memory.erasure.one_constellation import compact, empty_log
 from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
 from memory.knowledge import archival, entries
 from memory.knowledge.entries import NewEntry, Origin

@@ -1,8 +1,8 @@
 """The job that erases a person everywhere: begun durably, resumed after a crash, finished with a receipt.
 
-One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.person`); then the file is
-rewritten without free pages, its log is emptied, and finally every file of the data folder is searched for words of the
-person that were sampled before. These are only in memory, so a job resumed after a crash may have none.
+One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.one_constellation`); then the
+file is rewritten without free pages, its log is emptied, and finally every file of the data folder is searched for
+words of the person that were sampled before. These are only in memory, so a job resumed after a crash may have none.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
 from memory.erasure import byte_search, stores
-from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
+from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.people import privacy
 from memory.people.privacy import Erasure
 from memory.queue import outbox

@@ -23,7 +23,7 @@ from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestion
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, relative, report
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
-from memory.erasure.person import must_separate, separate
+from memory.erasure.one_constellation import must_separate, separate
 from memory.knowledge import graph
 from memory.people import identities, states
 from memory.people.audience import Scope

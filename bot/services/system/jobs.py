@@ -21,7 +21,7 @@ from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
 from memory import jobs
 from memory.agenda import reminders
-from memory.erasure.person import optimize
+from memory.erasure.one_constellation import optimize
 from memory.jobs import Job, NewJob, Status
 from memory.knowledge import entry_journal, items
 from memory.store.clock import Clock

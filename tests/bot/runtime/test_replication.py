@@ -15,7 +15,7 @@ from bot.runtime import replication
 from bot.runtime.replication import Replica, Replication, program, replica_of
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
-from memory.erasure.person import empty_log
+from memory.erasure.one_constellation import empty_log
 from memory.people import privacy
 from memory.store import backups
 from memory.store.clock import utc_now

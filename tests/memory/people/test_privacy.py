@@ -21,7 +21,7 @@ from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
 from memory.blocks.retraction import NO_DESCRIPTION, remove_derived
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import byte_search, stores
-from memory.erasure.person import ErasureResult, compact, empty_log, erase_here
+from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
 from memory.knowledge import archival
 from memory.knowledge.entries import NewEntry, Origin

@@ -12,7 +12,7 @@ from bot.models.base import Answer, Request
 from bot.services.agents.groups import GroupStatus
 from bot.services.results import Plain
 from memory import agents, groups
-from memory.erasure.person import begin_again
+from memory.erasure.one_constellation import begin_again
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
