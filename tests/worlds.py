@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from bot.agents.budgets import Budgets
-from bot.agents.deps import QueryMeaning
 from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search import Where
+from bot.agents.turn_deps import QueryMeaning
 from bot.config.file_settings import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver

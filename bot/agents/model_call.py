@@ -2,6 +2,9 @@
 
 A failed call is retried by the model itself (`bot.models.retry_and_fallback`).
 
+Most people write a thought in several messages. Waiting for the next one would delay every answer, so a turn begins
+with the first message, and the others join it as long as nothing was done or shown: the model is asked again.
+
 `TurnControl` is shared by everything that works on one turn, so that all of it stops or looks again.
 """
 
@@ -17,15 +20,29 @@ from bot.agents import events
 from bot.agents.answers import without_our_lines
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import HOLD_SECONDS, TurnDeps, may_interrupt
+from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import arrivals
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, AnswerRestarted, Model, Request, TextDelta, Usage
 from memory import budgets
 from memory.budgets import record
+from memory.queue.steps import MessagesJoined, has_effect
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point, outside
 from memory.store.records import replace
+
+MOST_INTERRUPTIONS = 2
+"""How often a turn's model call is restarted for additions; later ones join at the next step."""
+HOLD_SECONDS = 1.5
+"""How long an answer is held back in total while its reader is typing."""
+
+
+def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
+    """Whether a model call may be restarted: its turn did and showed nothing, and was not interrupted too often."""
+    if shown or material.part is not None:
+        return False
+    joined = [step for step in material.steps if isinstance(step.body, MessagesJoined)]
+    return len(joined) <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
 
 
 class TurnControl(Struct, eq=False):

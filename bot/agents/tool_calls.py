@@ -18,7 +18,6 @@ from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
-from bot.agents.deps import TurnDeps
 from bot.agents.permissions import cards, policy
 from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.rules import Rules
@@ -34,6 +33,7 @@ from bot.agents.tools.base import (
     Tool,
     ToolContext,
 )
+from bot.agents.turn_deps import TurnDeps
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups

@@ -15,7 +15,6 @@ from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall, TurnControl
@@ -35,6 +34,7 @@ from bot.agents.steps import (
 )
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.more import Offer, offer, unaliased
+from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import answer_place, arrivals, begin_again, cancel, end_turn, join_arrivals
 from bot.config.values import OFFLINE
 from bot.errors import ToolError

@@ -6,11 +6,11 @@ from datetime import datetime
 from bot.agents import learning, patrols, transcript, turn_log
 from bot.agents.context import recovery
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import end_part
 from bot.agents.groups.team import is_observer
 from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
+from bot.agents.turn_deps import TurnDeps
 from memory import groups
 from memory.groups import RunOutcome
 from memory.knowledge import unfinished_work

@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from bot.agents import events
 from bot.agents.context import recovery
-from bot.agents.deps import HOLD_SECONDS, TurnDeps
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.who_answers import member_similarity
-from bot.agents.model_call import TurnControl
+from bot.agents.model_call import HOLD_SECONDS, TurnControl
 from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
+from bot.agents.turn_deps import TurnDeps
 from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, RetryPolicy, TurnRetries
 from bot.runtime.turn_start import TurnStart, begin_turn, is_unattended
 from memory import agents, groups

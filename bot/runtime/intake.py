@@ -11,9 +11,9 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from bot.agents import learning
-from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
 from bot.agents.permissions.policy import People
+from bot.agents.turn_deps import TurnDeps
 from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.group_routing import RoutingTable

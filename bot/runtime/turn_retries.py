@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from bot.agents import events
 from bot.agents.context import recovery
-from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
+from bot.agents.turn_deps import TurnDeps
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, outbox, turns

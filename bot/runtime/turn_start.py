@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from bot.agents import turn_log
 from bot.agents.context import prompt
-from bot.agents.deps import TurnDeps
 from bot.agents.groups.team import Team
 from bot.agents.groups.who_answers import plan_turn
 from bot.agents.notices import Notices
@@ -19,6 +18,7 @@ from bot.agents.permissions import broker
 from bot.agents.seeds import ensure_blocks
 from bot.agents.steps import CallModel, next_step
 from bot.agents.turn import TurnState, load_state
+from bot.agents.turn_deps import TurnDeps
 from memory import activity, agents
 from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission

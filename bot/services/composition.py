@@ -19,7 +19,6 @@ from bot.agents.agenda.calendar import EventJob
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.answers import package, too_long
 from bot.agents.data_sources import DataSources
-from bot.agents.deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.broker import Broker
@@ -27,6 +26,7 @@ from bot.agents.rate_limits import Rates
 from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
+from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.config import Config
 from bot.models.catalog import ModelSelection
 from bot.runtime.bootstrap import load_routing, seed_routing

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstra
 
 from bot.agents.budgets import Allowance, BudgetLevel, Budgets, cost_of
 from bot.agents.context.quotes import estimate_tokens
-from bot.agents.deps import TurnDeps
+from bot.agents.turn_deps import TurnDeps
 from bot.config.file_settings import Dreams as Settings
 from bot.config.values import OFFLINE
 from bot.errors import ConfigError

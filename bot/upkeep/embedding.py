@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
-from bot.agents.deps import QueryMeaning
+from bot.agents.turn_deps import QueryMeaning
 from bot.config import Config
 from bot.errors import UserError
 from bot.secrets import Redactor

@@ -12,13 +12,13 @@ from pathlib import Path
 from bot.agents import events
 from bot.agents.answers import package
 from bot.agents.budgets import Budgets
-from bot.agents.deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms
 from bot.agents.permissions.policy import People
 from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
+from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from bot.agents.deps import QueryMeaning
 from bot.agents.permissions.policy import People
+from bot.agents.turn_deps import QueryMeaning
 from bot.services.memory.search import Search
 from memory.people.audience import Scope
 from memory.search.similarity import Meaning

@@ -14,7 +14,6 @@ from unittest.mock import AsyncMock, patch
 from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.agents.events import TurnEvent
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
@@ -25,6 +24,7 @@ from bot.agents.rate_limits import NO_LIMITS, Rates
 from bot.agents.rules import MORE_TOOLS
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
+from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople
 from bot.config import Config, load_config
 from bot.config.tool_names import TOOLS
 from bot.models.base import Model, Request

@@ -12,13 +12,13 @@ from bot.agents import events, steps
 from bot.agents.answers import Piece, queue
 from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import TurnDeps
 from bot.agents.groups.conducted_run import MemberRequest, NoMemberAnswer, RunAnswer, RunState, Step, next_step
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answer_row, answers, words_of
 from bot.agents.turn import TurnRunner, TurnState, load_state, run_part
+from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import begin_again, cancel, finish
 from memory import agents, groups
 from memory.groups import Part

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from bot.agents.deps import OfFolders, QueryMeaning
 from bot.agents.permissions.policy import Action
 from bot.agents.tools.search import (
     NEWEST,
@@ -22,6 +21,7 @@ from bot.agents.tools.search import (
     tags_meant,
     why_found,
 )
+from bot.agents.turn_deps import OfFolders, QueryMeaning
 from bot.errors import UserError
 from bot.services.agents.task_lists import STATES
 from bot.services.caller import Caller, Via

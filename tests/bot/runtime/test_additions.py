@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.agents import deps
+from bot.agents import turn_deps
 from bot.models.base import Access, Event, Limits, Model, Request
 from bot.models.chat_completions import connect
 from memory.queue import inbox
@@ -162,7 +162,7 @@ async def test_a_death_while_the_model_is_asked_anew_loses_nothing(tmp_path: Pat
 
 
 def test_what_was_sent_is_expected_until_it_is_taken_up() -> None:
-    people = deps.TypingPeople()
+    people = turn_deps.TypingPeople()
     people.spoke(HALL.id, ANN.id)
     assert not people.is_typing(HALL.id, ANN.id)  # nothing was reported of them
     people.types(HALL.id, ANN.id)
@@ -176,8 +176,8 @@ def test_what_was_sent_is_expected_until_it_is_taken_up() -> None:
 
 
 def test_only_so_many_people_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deps, "_MOST_PEOPLE", 1)
-    people = deps.TypingPeople()
+    monkeypatch.setattr(turn_deps, "_MOST_PEOPLE", 1)
+    people = turn_deps.TypingPeople()
     people.types(HALL.id, ANN.id)
     people.types(HALL.id, BOB.id)
     assert [people.is_typing(HALL.id, each.id) for each in (ANN, BOB)] == [False, True]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.agents.deps import QueryMeaning
 from bot.agents.permissions.policy import People
 from bot.agents.tools.search import GUESSES
+from bot.agents.turn_deps import QueryMeaning
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults

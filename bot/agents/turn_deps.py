@@ -1,9 +1,4 @@
-"""`TurnDeps`: what every turn needs, created once by composition; and what happens when a person adds something while a
-turn runs.
-
-Most people write a thought in several messages. Waiting for the next one would delay every answer, so a turn begins
-with the first message, and the others join it as long as nothing was done or shown: the model is asked again.
-"""
+"""`TurnDeps`: what every turn needs, created once by composition."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -24,7 +19,6 @@ from bot.models.base import Model
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Scope
-from memory.queue.steps import MessagesJoined, has_effect
 from memory.search.similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
@@ -32,22 +26,10 @@ from memory.store.ids import AgentId, PersonId, PlaceId
 from sources.terminal import PERSON
 from texts import speaking
 
-MOST_INTERRUPTIONS = 2
-"""How often a turn's model call is restarted for additions; later ones join at the next step."""
-HOLD_SECONDS = 1.5
-"""How long an answer is held back in total while its reader is typing."""
 _TYPING_SECONDS = 10.0  # Discord repeats the event this often, and never reports that typing stopped
 _ON_ITS_WAY_SECONDS = 0.5
 _NEVER = (0.0, False)
 _MOST_PEOPLE = 1_000
-
-
-def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
-    """Whether a model call may be restarted: its turn did and showed nothing, and was not interrupted too often."""
-    if shown or material.part is not None:
-        return False
-    joined = [step for step in material.steps if isinstance(step.body, MessagesJoined)]
-    return len(joined) <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
 
 
 class TypingPeople(Struct):
