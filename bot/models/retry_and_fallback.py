@@ -118,7 +118,7 @@ def _read_call(answer: Answer, offered: set[str]) -> Answer:
     return answer
 
 
-ADAPTERS = {"anthropic": "bot.models.messages"}
+ADAPTERS = {"anthropic": "bot.models.anthropic_messages"}
 ANY_OTHER = "bot.models.chat_completions"
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bot.models.anthropic_messages import connect
 from bot.models.base import (
     Access,
     Answer,
@@ -22,7 +23,6 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.http_model import HttpModel
-from bot.models.messages import connect
 from memory.store.records import replace
 from tests.bot.models.anthropic_server import KEY, AnthropicServer, Refuses, Says, call, text
 from tests.bot.models.scripted import HELLO, events, last
