@@ -26,7 +26,7 @@ from sources.discord.listener import GatewayListener, Job
 from sources.discord.outcomes import REFUSED, WORDS
 from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number
 from sources.discord.settings import Mode
-from sources.discord.wiring import SharedState, StoredMessage
+from sources.discord.shared_state import SharedState, StoredMessage
 from texts import gettext_lazy
 
 log = Log(__name__)

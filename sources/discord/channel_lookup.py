@@ -14,7 +14,7 @@ from sources.discord.answer_rules import Author, is_admitted
 from sources.discord.incoming import author_of, said_by_a_person
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import ChannelInfo, channel_info, person_id
-from sources.discord.wiring import SharedState
+from sources.discord.shared_state import SharedState
 from sources.text import flatten
 
 log = Log(__name__)

@@ -21,8 +21,8 @@ from sources.discord.cards import card, words_of
 from sources.discord.markup import tables_as_code, units
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import channel_number, history_readable, user_number
+from sources.discord.shared_state import SharedState
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
-from sources.discord.wiring import SharedState
 from sources.outgoing import outgoing, seen
 from sources.splitting import split_text
 from sources.text import flatten, visible

@@ -14,7 +14,7 @@ from sources.base import Attachment
 from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.cards import words_of
 from sources.discord.places import person_id, shortened
-from sources.discord.wiring import SharedState
+from sources.discord.shared_state import SharedState
 from sources.text import flatten, one_line
 
 MOST_FORWARDED, MOST_EMBED = 4_000, 1_000

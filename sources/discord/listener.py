@@ -24,7 +24,7 @@ from sources.discord.conversion import MessageContext, Reaction
 from sources.discord.incoming import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
-from sources.discord.wiring import SharedState, Spawn
+from sources.discord.shared_state import SharedState, Spawn
 from sources.text import flatten
 
 Job: TypeAlias = Callable[[], Awaitable[None]]

@@ -39,7 +39,7 @@ from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
-from sources.discord.wiring import SharedState, Spawn, Wiring
+from sources.discord.shared_state import SharedState, Spawn, Wiring
 from texts import _, gettext_lazy
 
 log = Log(__name__)

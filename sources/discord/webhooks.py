@@ -22,7 +22,7 @@ from memory.store.recent import RecentValues
 from sources.base import DeliveryFailed, DeliveryUnclear
 from sources.discord import outcomes
 from sources.discord.outcomes import REFUSED
-from sources.discord.wiring import SharedState
+from sources.discord.shared_state import SharedState
 from sources.outgoing import seen
 from sources.text import flatten
 from texts import gettext_lazy

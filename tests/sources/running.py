@@ -17,8 +17,8 @@ from sources.base import Notification
 from sources.discord.client import Commands, Install, mark
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
+from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource
-from sources.discord.wiring import StoredMessage, Wiring
 from tests.wire.discord import DiscordServer, GuildChannel, Person, Role
 
 

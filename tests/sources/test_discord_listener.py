@@ -13,7 +13,7 @@ from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
 from sources.discord.places import guild_id, person_id, place_id
 from sources.discord.settings import Mode, People, StoredDecisions, role_subject
-from sources.discord.wiring import StoredMessage
+from sources.discord.shared_state import StoredMessage
 from tests.sources.running import Ear, connected, home, joins
 from tests.wire import until
 from tests.wire.discord.messages import Upload

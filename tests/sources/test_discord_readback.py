@@ -12,7 +12,7 @@ from memory.queue.gaps import Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id
-from sources.discord.wiring import StoredMessage
+from sources.discord.shared_state import StoredMessage
 from tests.sources.running import Ear, KeptGaps, connected
 from tests.wire import until
 from tests.wire.discord import GuildChannel, Message, Person

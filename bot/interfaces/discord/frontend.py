@@ -32,8 +32,8 @@ from memory.store.records import replace
 from sources.base import Front
 from sources.discord.client import Commands as Offered
 from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
+from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource
-from sources.discord.wiring import StoredMessage, Wiring
 from texts import _
 
 _COMPARED = 50  # stored messages of a place that are compared with its history after a time away

@@ -1,4 +1,4 @@
-"""The settings and callbacks that the Discord source is made with, and what its receiving and sending share."""
+"""What receiving and sending share: the settings and callbacks that the Discord source is made with, and its state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
