@@ -24,7 +24,7 @@ LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.ag
 """Inside bot, from top to bottom: a package imports only what stands below it, and composition (`bot.app`) nobody."""
 MEMORY_LAYERS = (
     {"portability"},
-    {"arrangements", "coordination", "erasure", "why", "wider_audience"},
+    {"coordination", "erasure", "turn_effects", "why", "wider_audience"},
     {"blocks", "knowledge"},
     {"activity", "agenda", "budgets", "groups", "requests", "search"},
     {"data_sources", "folders", "jobs", "queue", "unattended_turns"},

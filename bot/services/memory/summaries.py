@@ -17,10 +17,8 @@ from bot.services.registry import CHANGES, Options, Param, Suggestions, operatio
 from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
-from memory import activity, agents, unattended_turns
-from memory import arrangements as arranged
+from memory import activity, agents, turn_effects, unattended_turns
 from memory.activity import Kind, NewEvent
-from memory.arrangements import Arrangement
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import ChangeLog
@@ -36,6 +34,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
+from memory.turn_effects import Arrangement
 from memory.unattended_turns import NightTurn
 from scheduler.descriptions import date_words
 from sources.text import one_line, place_title
@@ -359,7 +358,7 @@ def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period
             blocks.append((named[identifier], past, changes))
         hidden += bool(changes) and identifier not in named
     return TurnWrites(
-        blocks, entry_journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden
+        blocks, entry_journal.of_turns(rows, wanted, scope), turn_effects.of_turns(rows, wanted, scope), hidden
     )
 
 
@@ -400,7 +399,7 @@ _ARRANGED = {
 
 
 def _back(tx: Tx, found: Arrangement) -> UndoneRow:
-    done, words = arranged.take_back(tx, found)
+    done, words = turn_effects.take_back(tx, found)
     return _item(_(_ARRANGED[found.what], id=found.id), "undone" if done else "left", _(words))
 
 
