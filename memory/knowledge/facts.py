@@ -23,6 +23,7 @@ from memory.knowledge.statements import (
     jaccard,
     names_same_property,
     relation,
+    says_instead,
     speaks_of_the_same,
     statements,
     words,
@@ -44,7 +45,7 @@ _LABELS = {
     Category.PREFERENCE: gettext_noop("Preference"),
     Category.PATTERN: gettext_noop("Codebase"),
     Category.HABIT: gettext_noop("Habit"),
-    Category.LESSON: gettext_noop("Lesson"),
+    Category.LESSON: gettext_noop("Note"),
 }
 
 
@@ -121,6 +122,15 @@ def of_subject(rows: Rows, source: Source) -> list[Fact]:
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ? AND f.person_id IS ?
               AND f.superseded_by IS NULL ORDER BY f.id"""
     return to_fact.all(rows, sql, (source.agent, source.audience, source.person))
+
+
+def said_before(rows: Rows, source: Source) -> frozenset[FactId]:
+    """The facts of the person's last message there before this one in the same session, and of this one."""
+    sql = """SELECT fact_id FROM fact_sources WHERE session_id = :session AND message_id IN (:message,
+             (SELECT max(b.id) FROM messages m JOIN messages b ON b.person_id = m.person_id AND b.place_id = m.place_id
+              WHERE m.id = :message AND b.id < m.id AND b.role = 'user'))"""
+    found = rows.all(sql, {"session": source.session, "message": source.message})
+    return frozenset(FactId(row["fact_id"]) for row in found)
 
 
 def of_agent(rows: Rows, agent: AgentId, audience: Audience) -> list[Fact]:
@@ -321,11 +331,12 @@ class Decision(Struct, frozen=True):
     replaces: tuple[FactId, ...] = ()
 
 
-def decide(said: Statement, source: Source, known: Sequence[Fact]) -> Decision:
+def decide(said: Statement, source: Source, known: Sequence[Fact], before: frozenset[FactId] = frozenset()) -> Decision:
     """What a statement means for the known facts. Pure.
 
     Contradictions are looked for first. The newer one wins, but the result of a tool or an agent's note never wins over
-    what the person said. A correction also replaces facts about the same thing from the same session.
+    what the person said. A correction also replaces facts about the same thing, and the last one of those said right
+    `before` it if the verb is the same.
     """
     mine = words(said.text)
     if said.only_replaces:
@@ -337,6 +348,8 @@ def decide(said: Statement, source: Source, known: Sequence[Fact]) -> Decision:
     opposed = [fact for fact in near if related[fact.id] is Relation.OPPOSED]
     if said.corrects:
         opposed += [fact for fact in near if related[fact.id] is Relation.OTHER and _is_meant(said, fact)]
+        last = [fact for fact in known if fact.id in before and says_instead(said.text, fact.text)][-1:]
+        opposed += [fact for fact in last if fact.category is said.category and fact not in opposed]
     if source.origin in ("tool", "agent") and (older := next((each for each in opposed if each.by_person), None)):
         return Decision(Step.REFUSE, older)
     replaces = tuple(fact.id for fact in opposed)
@@ -375,7 +388,8 @@ def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> l
 
 
 def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> LearnedFact:
-    found = decide(said, source, of_subject(tx, source))
+    before = said_before(tx, source) if said.corrects else frozenset()
+    found = decide(said, source, of_subject(tx, source), before)
     match found.step:
         case Step.SKIP:
             return LearnedFact(Step.SKIP, None)

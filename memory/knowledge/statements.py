@@ -38,6 +38,7 @@ _LIKES = _set(
 _HATES = _set("hate hates dislike dislikes detests hasst 嫌い 苦手")
 _NOT = _set("not never dont doesnt didnt isnt arent cannot cant without nicht nie niemals kein keine keinen ohne no")
 _JAPANESE = UnicodePattern("(?:が|は)?(?P<word>大好き|好き|嫌い|苦手)(?:じゃない|ではない)?(?:です|だ)?$")
+_ALSO = UnicodePattern(r"\b(?:also|too|both|as well|auch|ebenfalls)\b|も(?:大好き|好き|嫌い|苦手)")
 _COMPARED = UnicodePattern(
     r"\b(?:over|instead of|rather than|more than|than|statt|anstatt|anstelle von|lieber als|als)\b"
 )
@@ -135,6 +136,14 @@ def names_same_property(new: str, old: str) -> bool:
     """Whether two statements name the same property, such as "my sister's name is", with any values."""
     values = _VALUE.fullmatch(new), _VALUE.fullmatch(old)
     return values[0] is not None and values[1] is not None and fingerprint(values[0][1]) == fingerprint(values[1][1])
+
+
+def says_instead(new: str, old: str) -> bool:
+    """Whether a correction says something else with the same verb: "likes blues" after "likes jazz"."""
+    if (one := _JAPANESE.search(new)) and (other := _JAPANESE.search(old)):
+        return one[0] == other[0] and new != old and _ALSO.search(new) is None
+    (verb, _, what), (verb_before, _, what_before) = new.partition(" "), old.partition(" ")
+    return verb == verb_before and what != what_before and bool(what and what_before) and _ALSO.search(new) is None
 
 
 def _sense(text: str) -> _Sense:
@@ -338,7 +347,7 @@ LEAD = Pattern(
 )
 CORRECTS = Pattern(
     r"^(?:no|nope|actually|correction|sorry|i meant|that['’]s wrong|that is wrong|not true"
-    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや)\s*"
+    r"|nein|doch|eigentlich|falsch|das stimmt nicht|korrektur|違う|違います|いや|いいえ)\s*"
     r"(?:[,.:;!、。-]\s*|\s+(?=i\b|ich\b|my\b|mein|call|nenn))",
     re.IGNORECASE,
 )

@@ -58,7 +58,7 @@ def counted(rows: Rows, now: datetime) -> tuple[Family, ...]:
 
 
 def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict[str, float]]:
-    """Messages heard, turns answered, and costs of models, by day (UTC) since a day."""
+    """Messages heard, those of them that were answered, alone or together, and costs of models, by day (UTC)."""
 
     def count(what: str, source: str, at: str) -> dict[str, Any]:
         sql = f"SELECT substr({at}, 1, 10) AS day, {what} AS n FROM {source} AND {at} >= ? GROUP BY 1"
@@ -66,7 +66,10 @@ def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict
 
     heard = count("count(*)", "messages WHERE role = 'user' AND person_id IS NOT NULL", "created_at")
     answered = count(
-        "count(*)", "turns WHERE status = 'done' AND parent_id IS NULL AND person_id IS NOT NULL", "started_at"
+        "count(*)",
+        "messages m JOIN turns t ON t.id = m.batch_id "
+        "WHERE m.role = 'user' AND m.person_id IS NOT NULL AND t.status = 'done'",
+        "m.created_at",
     )
     cost = count("sum(cost_usd)", "model_usage WHERE 1", "at")
     return heard, answered, cost

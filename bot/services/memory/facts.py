@@ -10,7 +10,7 @@ from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living
-from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
@@ -35,7 +35,7 @@ _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[
     _Words, Param("One statement about you or your work", example="I'm allergic to peanuts.", metavar="TEXT")
 ]
-_Category = Annotated[Category, Param("What kind of fact it is")]
+_Category = Annotated[Category, Param("What kind of fact it is", labels={"lesson_learned": "Note"})]
 _Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to walnuts.")]
 _Findings = Annotated[
     str,
@@ -106,7 +106,7 @@ class FactRow(Row):
 class Facts(MemoryService, frozen=True):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
-    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY)
+    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, LISTS)
     @suggestions("facts")
     @reads
     def list_facts(self, rows: Rows, caller: Caller, agent: _Agent = "", mine: _Mine = False) -> Listing[FactRow]:

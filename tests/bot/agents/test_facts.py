@@ -140,7 +140,7 @@ def test_facts_and_roster_stay_within_their_tokens(text: str, roster: str) -> No
     whole = "\n\n".join([there, *(quotation(*each) for each in parts)])
     assert estimate_tokens(whole) <= TOKENS
     for _, lines in parts:
-        assert lines.startswith("- Lesson: 0 ")  # the weightiest comes first, and what does not fit is cut behind
+        assert lines.startswith("- Note: 0 ")  # the weightiest comes first, and what does not fit is cut behind
 
 
 # ------------------------------------------------------------------------------------------------------------ the tool

@@ -267,6 +267,41 @@ def test_a_correction_in_plain_words_teaches_nothing_else(tx: Tx) -> None:
     assert heard(tx, "No, my sister is a good nurse!") == known
 
 
+def told(tx: Tx, *said: str) -> list[str]:
+    for number, text in enumerate(said, 1):
+        message = taken(tx, number, text).message
+        facts.learn(tx, statements.statements(text, own=True), source(message=message), NOON)
+    return texts(tx)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (("I like jazz", "no, I like blues"), ["likes blues"]),
+        (("I like tea", "I like jazz", "no, I like blues"), ["likes blues", "likes tea"]),
+        (("I like jazz. No, I like blues.",), ["likes blues"]),
+        (("ich mag Jazz", "nein, ich mag Blues"), ["mag Blues"]),
+        (("ジャズが好きです", "いや、ブルースが好きです"), ["ブルースが好き"]),
+        (("猫が好きです", "いいえ、犬が好きです"), ["犬が好き"]),
+        (("I like jazz", "no, I like blues too"), ["likes blues too", "likes jazz"]),
+        (("I like jazz", "no, I hate blues"), ["hates blues", "likes jazz"]),
+        (("I like jazz", "I like blues"), ["likes blues", "likes jazz"]),
+        (("I like jazz", "is it raining?", "no, I like rain"), ["likes jazz", "likes rain"]),
+    ],
+)
+def test_a_correction_right_after_replaces_what_was_said_with_the_same_verb(
+    tx: Tx, said: tuple[str, ...], left: list[str]
+) -> None:
+    assert told(tx, *said) == left
+
+
+def test_a_correction_later_replaces_nothing(tx: Tx) -> None:
+    first, then = taken(tx, 1, "I like jazz").message, taken(tx, 2, "no, I like blues").message
+    facts.learn(tx, [said("likes jazz", PREFERENCE)], source(1, message=first), NOON)
+    facts.learn(tx, [said("likes blues", PREFERENCE, corrects=True)], source(2, message=then), NOON)
+    assert texts(tx) == ["likes blues", "likes jazz"]
+
+
 def test_nobody_confirms_or_contradicts_what_somebody_else_said(tx: Tx) -> None:
     for number, person in enumerate((ANN, BOB, OWNERS)):
         facts.learn(tx, [said("prefers dark theme editor", PREFERENCE)], source(number, person=person), NOON)
