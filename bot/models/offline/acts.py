@@ -36,7 +36,9 @@ def _say(intent: Intent, context: Context) -> Lines:
     clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": say("weekdays").split()[now.weekday()]}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
     name, day = context.turn.request.agent or "Carina", context.language.day(now)
-    said = say(intent.name or intent.act, name=name, day=day, **clock, **given)
+    # What was to be undone is deleted with its words by now, so only the call tells of it.
+    undone = intent.name == "undo" and any(each.startswith(f"{context.ident}_drop") for each in context.turn.made)
+    said = say("undone" if undone else intent.name or intent.act, name=name, day=day, **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
 
 
@@ -219,9 +221,8 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     for hit in newest:
         clock = "%m-%d %H:%M " if first != last else "%H:%M "
         when = hit.at.astimezone(context.turn.now.tzinfo).strftime(clock) if hit.at else ""
-        who = context.language.say("you") if hit.mine else context.name(hit)
-        if hit.role == "assistant":
-            who = context.turn.request.agent or context.language.say("myself")
+        other = context.language.say("you") if hit.mine else context.name(hit)
+        who = (context.turn.request.agent or context.language.say("myself")) if hit.role == "assistant" else other
         lines.append(f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}")
     return Lines("\n".join(lines))
 

@@ -123,6 +123,5 @@ def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
 
 
 def _digest(message: UserMessage) -> str:
-    at = message.at.isoformat() if message.at else ""
-    raw = f"{at}\0{message.speaker}\0{message.said}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(raw).hexdigest()[:12]
+    raw = f"{message.at.isoformat() if message.at else ''}\0{message.speaker}\0{message.said}"
+    return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]

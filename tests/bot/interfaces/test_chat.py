@@ -279,6 +279,21 @@ def test_beside_a_running_service_it_ends_alone(
     assert lingering_service.wait(START_SECONDS) == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "undo", "answer"),
+    [
+        ("remember that my cat is called Bolt", "Undo that", "Undone: I forgot that"),
+        ("merk dir, dass meine Katze Bolt heißt", "mach das rückgängig", "Rückgängig gemacht: Ich habe das vergessen"),
+        ("remind me tomorrow at 9 to call mom", "Undo that", "Canceled: call mom."),
+    ],
+)
+def test_what_another_run_was_told_just_before_is_undone(tmp_path: Path, said: str, undo: str, answer: str) -> None:
+    carina(tmp_path, "chat", "--once", said)
+    assert answer in carina(tmp_path, "chat", "--once", undo).stdout
+    assert "Bolt" not in carina(tmp_path, "chat", "--once", "what is my cat called?").stdout
+    assert carina(tmp_path, "remind", "list").stdout == "You have no reminders here.\n"
+
+
 @BOTH
 def test_before_it_has_begun_it_is_called_off(tmp_path: Path, number: signal.Signals) -> None:
     home = tmp_path / "data"
