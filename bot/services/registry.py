@@ -305,6 +305,7 @@ _PLAIN = Options()
 CHANGES = Options(changes=True)
 KEEPS = Options(changes=True, keeps=True)
 ASKS = Options(changes=True, asks=True)
+LISTS = Options(default=True)
 AT_TERMINAL = Options(via=TERMINAL_ONLY)
 CHANGES_AT_TERMINAL = Options(via=TERMINAL_ONLY, changes=True)
 _declared: dict[Callable[..., Any], Operation] = {}

@@ -192,10 +192,7 @@ class _Command(click.Command):
         try:
             super().parse_args(ctx, args)
         except click.MissingParameter as error:
-            if not self._entry.example:
-                raise
-            example = _("For example: {command}", command=f"{_typed(self._entry.name)} {self._entry.example}")
-            raise click.UsageError(f"{error.format_message()} {example}") from None
+            raise click.UsageError(self._missing(error.param)) from None
         except click.BadParameter as error:
             flag = f"{error.param.opts[-1]}: " if isinstance(error.param, click.Option) else ""
             raise click.UsageError(f"{flag}{error.message}", ctx) from None
@@ -203,6 +200,13 @@ class _Command(click.Command):
             more = " ".join(ctx.args)
             ctx.fail(_("This command does not take {words}. Put a text of several words in quotes.", words=repr(more)))
         return ctx.args
+
+    def _missing(self, missing: click.Parameter | None) -> str:
+        told = next((each for each in self._entry.parameters if missing and each.name == missing.name), None)
+        shown = told.metavar if told and told.positional else told.flags[-1] if told else ""
+        words = _("{argument} is missing ({help}).", argument=shown, help=_(told.help) if told else "")
+        example = f"{_typed(self._entry.name)} {self._entry.example}"
+        return f"{words} {_('For example: {command}', command=example)}" if self._entry.example else words
 
 
 def _discords(name: str, slash: str) -> click.Command:

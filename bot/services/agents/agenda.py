@@ -12,7 +12,7 @@ from bot.agents.agenda.calendar import EventTimes
 from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row
 from bot.services.transactions import ZonedService, reads, writes
 from memory.agenda import calendar as appointments
@@ -151,7 +151,7 @@ class Agenda(ZonedService, frozen=True):
         said = {"when": planned.when, "note": planned.note, "at": planned.at}
         return ReminderSet.from_record(kept, **said, repeats=reminding.repetition(kept.trigger))
 
-    @operation("remind.list", "List your open reminders", Action.AGENDA)
+    @operation("remind.list", "List your open reminders", Action.AGENDA, LISTS)
     @suggestions("reminders")
     @reads
     def reminders(self, rows: Rows, caller: Caller) -> Listing[ReminderRow]:
@@ -211,7 +211,7 @@ class Agenda(ZonedService, frozen=True):
     async def suggest_events(self, caller: Caller) -> Listing[EventRow]:
         return await self.list_events(caller, days=366)
 
-    @operation("events.list", "List upcoming events", Action.AGENDA)
+    @operation("events.list", "List upcoming events", Action.AGENDA, LISTS)
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)

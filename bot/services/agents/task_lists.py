@@ -14,7 +14,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
-from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import ZonedService, reads, writes
 from memory import coordination
@@ -171,7 +171,7 @@ class TaskLists(ZonedService, frozen=True):
         task, _before = tasks.change(tx, task, columns, Scope(task.audience), now)
         return Entry(done=_("Added"), row=TaskRow.of(task, zone))
 
-    @operation("tasks.list", "List your tasks", Action.AGENDA)
+    @operation("tasks.list", "List your tasks", Action.AGENDA, LISTS)
     @reads
     def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
         zone = self.zone_of(rows, caller)

@@ -111,14 +111,17 @@ class SourceRow(Row):
     by: str = ""
     state: str = ""
     """How a data source stands."""
+    title: str = Field(default="", exclude=True)
+    """What people call it; of a data source its name."""
 
     def line(self, markup: Markup) -> str:
+        title = self.title or self.source
         if self.state:
-            return markup.text(f"{self.source}: {self.state}")
+            return markup.text(f"{title}: {self.state}")
         if self.since is None:
-            return _("{source}: active", source=self.source)
+            return _("{source}: active", source=title)
         text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
-        return self.told(markup, text, by=markup.person(self.by))
+        return self.told(markup, text, source=title, by=markup.person(self.by))
 
 
 class SourceSettings(Struct, frozen=True):
@@ -196,7 +199,10 @@ class SourceSettings(Struct, frozen=True):
     @reads
     def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
         paused = {each: self.places.accounts.held.get(("pause", each)) for each in (*self.fronts, SOURCE)}
-        fronts = (SourceRow.from_record(by, source=each, paused=by is not None) for each, by in paused.items())
+        fronts = (
+            SourceRow.from_record(by, source=each, title=each.capitalize(), paused=by is not None)
+            for each, by in paused.items()
+        )
         return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
@@ -236,6 +242,7 @@ class SourceSettings(Struct, frozen=True):
         """Pause or resume a source; the name of a front end, or empty for a data source. Raises UserError."""
         if await self._enabled(name, not paused):
             return ""
+        name = name.casefold()
         if name == SOURCE:
             raise UserError("The terminal cannot be paused, so that you can always reach me.")
         if name not in self.fronts:

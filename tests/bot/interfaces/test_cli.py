@@ -54,7 +54,13 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
     [
         (["invite-url", "abc"], 2, "'abc' is not an application ID, which has digits only. Copy it from"),
         (["invite-url", "１２３"], 2, "is not an application ID"),
-        (["invite-url"], 2, "Missing argument"),
+        (
+            ["invite-url"],
+            2,
+            "APPLICATION_ID is missing (Application ID, from Discord's developer portal). For example:",
+        ),
+        (["group", "show"], 2, "GROUP is missing (Name of the group). For example: carina group show Main"),
+        (["remind", "me"], 2, "TEXT is missing (What to remind you of, and perhaps when). For example: carina remind"),
         (["invite-url", "123456789012345678"], 0, ""),
         (["chat", "--once", " "], 2, "--once: give a message to send"),
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
@@ -79,6 +85,14 @@ def test_an_exit_code_says_who_has_to_act(tmp_path: Path, command: list[str], co
     assert done.returncode == code
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_name_of_a_group_that_lists_shows_its_list(tmp_path: Path) -> None:
+    carina(tmp_path, "chat", "--once", "hello")
+    for group in ("remind", "tasks", "events", "facts"):
+        shown, listed = carina(tmp_path, group), carina(tmp_path, group, "list")
+        assert (shown.returncode, shown.stdout) == (0, listed.stdout)
+        assert "You " in shown.stdout
 
 
 @pytest.mark.parametrize("fault", ["nonsense", "a.b:before:x"])

@@ -89,9 +89,9 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     refused(await t.ana.command("owner source pause", {"source": "discord"}), "Only the owner may")
     paused = await t.olga.command("owner source pause", {"source": "discord"})
     assert "is paused" in paused.text
-    refused(await t.olga.command("owner source pause", {"source": "discord"}), "already paused")
+    refused(await t.olga.command("owner source pause", {"source": "Discord"}), "already paused")
     await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
-    assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
+    assert f"Discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
     assert "; paused; " in (await t.olga.command("admin status")).text
     await t.service.stop()
     await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
