@@ -4,23 +4,20 @@ An event says what was done, in words of ours, and never copies what somebody sa
 message, whose text is read there, so that an edit or a deletion changes nothing here. Words that agents give to `coord`
 (tasks, handoffs, notes) are the exception; triggers delete them with the messages that they came from.
 
-There are ten kinds. `details` holds the same for programs, by kind: `agent_activated`, `agent_deactivated` {};
-`message_received`, `message_sent` {"messages"} how many, {"target"} if sent to another place; `tool_executed` {"tool",
-"operation", "worked", "call", "seconds"}; `memory_block_updated` {"label", "change", "block"}; `file_accessed`
-{"folder", "files", "operation"}; `task_assigned` {"task", "assignee"}; `handoff_initiated` {"note", "to"}; `notable`
-{"note"}, or {"task", "before"}. A tool call is one event: of the kind of what it did, with {"tool"}, if there is such a
-kind.
+There are ten kinds. `Details` hold the same for programs. A tool call is one event: of the kind of what it did, with
+the name of the tool, if there is such a kind.
 
 The log also records when agents were active, separately for each audience: one audience learns nothing about others.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError
+from msgspec.json import decode
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
@@ -28,9 +25,9 @@ from memory.queue.turns import Turn
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.fulltext import date_words, index_text, storable
-from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.ids import AgentId, BlockId, EntryId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy, ngettext_lazy, packed, unpacked
+from texts import gettext_lazy, packed, unpacked
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
@@ -39,7 +36,6 @@ IDLE = timedelta(minutes=30)
 """An agent is inactive after this time without a turn."""
 MOST = 200
 """The most events in one read."""
-_encode = json.JSONEncoder(ensure_ascii=False).encode
 _SAID = 160  # characters of a message that are read with its event
 _RESULT = 1_000  # characters of what a tool gave that are read with its use
 
@@ -57,10 +53,139 @@ class Kind(StrEnum):
     NOTABLE = "notable"
 
 
+# ------------------------------------------------------------------------------------------------------ details
+
+
+class Details(Struct, frozen=True, omit_defaults=True):
+    """What an event says for programs, of one kind. Without a field: something notable, or what cannot be read.
+
+    Fields with defaults are left out if they say nothing; some of them are of later versions.
+    """
+
+    kind: ClassVar[Kind] = Kind.NOTABLE
+
+
+class Activated(Details, frozen=True):
+    kind = Kind.ACTIVATED
+
+
+class Deactivated(Details, frozen=True):
+    kind = Kind.DEACTIVATED
+
+
+class MessagesReceived(Details, frozen=True):
+    kind = Kind.RECEIVED
+    messages: int
+
+
+class MessageSent(Details, frozen=True):
+    """`target` is an agent, a group or a place other than that of the turn."""
+
+    kind = Kind.SENT
+    messages: int
+    target: str = ""
+
+
+class ToolUsed(Details, frozen=True):
+    """`call` identifies the call in the conversation."""
+
+    kind = Kind.TOOL
+    tool: str
+    operation: str | None
+    worked: bool
+    call: str = ""
+    seconds: float | None = None
+
+
+class FolderUsed(ToolUsed, frozen=True, kw_only=True):
+    kind = Kind.FILE
+    folder: str
+
+
+class AttachmentsRead(Details, frozen=True):
+    kind = Kind.FILE
+    folder: Literal["attachments"]
+    files: int
+    operation: Literal["read"]
+
+
+class BlockUpdated(Details, frozen=True):
+    kind = Kind.BLOCK
+    label: str
+    change: str
+    block: BlockId | None = None
+
+
+class Arranged(Details, frozen=True, kw_only=True):
+    """By a turn with `tool`, or by hand."""
+
+    tool: str = ""
+
+
+class TaskAssigned(Arranged, frozen=True):
+    kind = Kind.TASK
+    task: str
+    assignee: str
+
+
+class TaskChanged(Arranged, frozen=True):
+    task: str
+    before: Mapping[str, Mapping[str, str | int | None]] = {}
+    """The old values of changed columns, by task."""
+
+
+class HandoffLeft(Arranged, frozen=True):
+    kind = Kind.HANDOFF
+    note: str
+    to: str
+
+
+class NoteAdded(Arranged, frozen=True):
+    note: str
+
+
+class EntryWidened(Details, frozen=True):
+    entry: EntryId
+    change: Literal["widen"]
+
+
+class MemoryTidied(Details, frozen=True):
+    """By the run with the id `dream`."""
+
+    dream: str
+    retired: int
+    made: int
+    refined: int
+
+
+class NightUndone(Details, frozen=True):
+    """`night_undone` is the name of the night."""
+
+    night_undone: str
+
+
+_DETAILS = (
+    Activated, Deactivated, MessagesReceived, MessageSent, ToolUsed, FolderUsed, AttachmentsRead, BlockUpdated,
+    TaskAssigned, TaskChanged, HandoffLeft, NoteAdded, EntryWidened, MemoryTidied, NightUndone,
+)  # fmt: skip
+
+
+def read_details(kind: Kind, text: str) -> Details:
+    """Stored details, of the first class of that kind whose fields they have."""
+    for each in _DETAILS:
+        with suppress(ValidationError):
+            if each.kind is kind:
+                return decode(text, type=each)
+    return Details()
+
+
+# ------------------------------------------------------------------------------------------------------- events
+
+
 class NewEvent(Struct, frozen=True):
     """An event to be written; `words` follow the agent's name and come from the catalog: "assigned a task to Flux"."""
 
-    kind: Kind
+    details: Details
     words: str
     audience: Audience
     trust: Trust
@@ -70,7 +195,6 @@ class NewEvent(Struct, frozen=True):
     turn: TurnId | None = None
     message: MessageId | None = None
     importance: Importance | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Event(NamedTuple):
@@ -78,7 +202,6 @@ class Event(NamedTuple):
 
     id: int
     kind: Kind
-    agent: AgentId | None
     agent_name: str
     """Empty if a person did it by hand."""
     place: PlaceId | None
@@ -91,35 +214,28 @@ class Event(NamedTuple):
     audience: Audience
     trust: Trust
     at: datetime
-    details_text: str
+    details: Details
     person: PersonId | None = None
     """The person who did it by hand, or for whom it was done."""
 
-    @property
-    def details(self) -> Mapping[str, Any]:
-        parsed: dict[str, Any] = json.loads(self.details_text)
-        return parsed
-
 
 def note(tx: Tx, event: NewEvent, now: datetime) -> None:
-    words = storable(event.words)
-    values = {**_new.values(event), "id": snowflakes.next(), "details": _encode(dict(event.details))}
-    values |= {"words": storable(packed(event.words)), "at": to_text(now)}
-    if event.kind not in (Kind.RECEIVED, Kind.SENT):  # the messages themselves are found
-        values["search_text"] = index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}")
+    words, kind = storable(event.words), event.details.kind
+    values = {**_new.values(event), "id": snowflakes.next(), "event_type": kind, "at": to_text(now)}
+    values["words"] = storable(packed(event.words))
+    if kind not in (Kind.RECEIVED, Kind.SENT):  # the messages themselves are found
+        values["search_text"] = index_text(f"{date_words(now)} {kind.replace('_', ' ')} {words}")
     tx.insert("activity_events", values)
 
 
-def take_back(
-    tx: Tx, detail: tuple[str, str], since: datetime, now: datetime, but: Callable[[AgentId, Audience], str]
-) -> None:
-    """Record that what agents did since then was undone: the events with this in their details.
+def take_back(tx: Tx, dream: str, since: datetime, now: datetime, but: Callable[[AgentId, Audience], str]) -> None:
+    """Record that a run of upkeep since then, by which agents tidied their memory, was undone.
 
-    Each of them says so from now on, and so does a new event; `but` says what stayed for an agent and an audience.
+    Each of its events says so from now on, and so does a new one; `but` says what stayed for an agent and an audience.
     """
     sql = """SELECT * FROM activity_events WHERE at >= ? AND agent_id IS NOT NULL
-             AND json_extract(details, '$.' || ?) = ? ORDER BY id"""
-    for row in tx.all(sql, (since, *detail)):
+             AND json_extract(details, '$.dream') = ? ORDER BY id"""
+    for row in tx.all(sql, (since, dream)):
         told, agent, audience = unpacked(row["words"]), AgentId(row["agent_id"]), Audience(row["audience"])
         stays, event = but(agent, audience), as_dict(row)
         event["words"] = packed(gettext_lazy("{did}; this was undone later{except_for}", did=told, except_for=stays))
@@ -128,24 +244,15 @@ def take_back(
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         tx.insert("activity_events", event)
         words = gettext_lazy("had this undone: {did}{except_for}", did=told, except_for=stays)
-        new = NewEvent(Kind.NOTABLE, words, audience, Trust(row["trust"]), agent)
-        note(tx, new, now)
+        note(tx, NewEvent(Details(), words, audience, Trust(row["trust"]), agent), now)
 
 
-def of_turn(
-    turn: Turn, kind: Kind, words: str, details: Mapping[str, Any] | None = None, message: MessageId | None = None
-) -> NewEvent:
-    """An action of a turn's agent, for those who hear the turn."""
+def note_of_turn(
+    tx: Tx, turn: Turn, details: Details, words: str, now: datetime, message: MessageId | None = None
+) -> None:
+    """Record an action of a turn's agent, for those who hear the turn."""
     about = (turn.agent, turn.person, turn.place, turn.id, message)
-    return NewEvent(kind, words, turn.scope.audience, turn.trust, *about, details=details or {})
-
-
-def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: datetime) -> None:
-    """Record that an agent got messages to answer."""
-    if messages:
-        count = len(messages)
-        words = ngettext_lazy("received a message", "received {count} messages", count)
-        note(tx, of_turn(turn, Kind.RECEIVED, words, {"messages": count}, messages[-1]), now)
+    note(tx, NewEvent(details, words, turn.scope.audience, turn.trust, *about), now)
 
 
 # ------------------------------------------------------------------------------------------------------- reading
@@ -187,7 +294,7 @@ def recent(rows: Rows, scope: Scope, limit: int, *wanted: EventFilter) -> list[E
 
 def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:
     """The arguments and results of the tool calls of these events, by event, if the transcript still has them."""
-    used = {event.id: (event.turn, event.details["call"]) for event in events if "call" in event.details}
+    used = {event.id: (event.turn, event.details.call) for event in events if isinstance(event.details, ToolUsed)}
     known, parameters = scope.sql("m.audience")
     sql = f"""SELECT m.batch_id, m.tool_call_id, m.role, coalesce(m.tool_args, substr(m.content, 1, {_RESULT})) AS words
               FROM messages m WHERE m.batch_id IN (SELECT value FROM json_each(?)) AND m.tool_call_id IS NOT NULL
@@ -215,18 +322,14 @@ def _newest(wanted: EventFilter, scope: Scope, limit: int) -> tuple[str, tuple[V
     return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.passed, *parameters, limit)
 
 
-def counted(rows: Rows, wanted: EventFilter, scope: Scope) -> list[tuple[AgentId | None, str, Kind, int]]:
-    """How many events of each kind by each agent the scope may know: agent, its name, kind, number."""
+def counted(rows: Rows, wanted: EventFilter, scope: Scope) -> list[tuple[str, Kind, int]]:
+    """How many events of each kind by each agent the scope may know: the agent's name, kind, number."""
     condition, parameters = _where(wanted, scope)
-    sql = f"""SELECT e.agent_id, coalesce(a.name, '') AS name, e.event_type,
+    sql = f"""SELECT coalesce(a.name, '') AS name, e.event_type,
               sum(coalesce(json_extract(e.details, '$.messages'), 1)) AS n
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id
               WHERE {condition} GROUP BY e.agent_id, e.event_type ORDER BY name, e.event_type"""
-    found = rows.all(sql, parameters)
-    return [
-        (None if row["agent_id"] is None else AgentId(row["agent_id"]), row["name"], Kind(row["event_type"]), row["n"])
-        for row in found
-    ]
+    return [(row["name"], Kind(row["event_type"]), row["n"]) for row in rows.all(sql, parameters)]
 
 
 _ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_executed', 'file_accessed'))"
@@ -258,7 +361,7 @@ _event = RowMapper(
     Event,
     kind="event_type",
     place_name=lambda row: row["place_name"] or row["place_id"] or "",
-    details_text="details",
+    details=lambda row: read_details(Kind(row["event_type"]), row["details"]),
     words=lambda row: unpacked(row["words"]),
 )
 
@@ -277,7 +380,7 @@ def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
     return tx.run(sql, (moment, limit))
 
 
-_new = RowMapper(NewEvent, kind="event_type")
+_new = RowMapper(NewEvent)
 
 
 # --------------------------------------------------------------------------------------------- when agents were active
@@ -306,7 +409,7 @@ def note_begin(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
     if row is None or not row[1] or now - row[0] >= IDLE:
         if row is not None and row[1]:
             _gone(tx, turn.agent, turn.scope.audience, row[0] + IDLE)
-        note(tx, of_turn(turn, Kind.ACTIVATED, gettext_lazy("became active")), now)
+        note_of_turn(tx, turn, Activated(), gettext_lazy("became active"), now)
     sql = """INSERT INTO agent_presence (agent_id, audience, last_active, active) VALUES (?, ?, ?, 1)
              ON CONFLICT DO UPDATE SET last_active = excluded.last_active, active = 1"""
     tx.run(sql, (turn.agent, turn.scope.audience, now))
@@ -331,8 +434,7 @@ def any_idle(rows: Rows, now: datetime) -> bool:
 
 def _gone(tx: Tx, agent: AgentId, audience: Audience, at: datetime) -> None:
     tx.run("UPDATE agent_presence SET active = 0 WHERE agent_id = ? AND audience = ?", (agent, audience))
-    event = NewEvent(Kind.DEACTIVATED, gettext_lazy("became inactive"), audience, Trust.SYSTEM, agent)
-    note(tx, event, at)
+    note(tx, NewEvent(Deactivated(), gettext_lazy("became inactive"), audience, Trust.SYSTEM, agent), at)
 
 
 def seen(rows: Rows, agent: AgentId, scope: Scope) -> dict[Audience, Seen]:

@@ -11,9 +11,10 @@ from datetime import datetime
 from msgspec import Struct
 
 from memory import activity
-from memory.activity import IMPORTANCES, Importance, Kind, NewEvent
+from memory.activity import IMPORTANCES, Importance, NewEvent
 from memory.agenda import tasks
 from memory.agenda.tasks import LONGEST_TITLE, Before, NewTask, Priority, Status, Task
+from memory.agents import Agent
 from memory.knowledge import items
 from memory.knowledge.items import By
 from memory.knowledge.items import Kind as ItemKind
@@ -23,7 +24,6 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
-from memory.store.ids import AgentId
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy, gettext_noop
@@ -58,16 +58,16 @@ class Note(Struct, frozen=True):
 # ------------------------------------------------------------------------------------------------------- writing
 
 
-def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importance: Importance = "medium") -> Task:
+def assign(tx: Tx, by: By, words: str, to: Agent | None, importance: Importance = "medium") -> Task:
     """Assign a task to an agent, or to anyone. Raises Refused."""
     title, notes = split_task(words)
     new = NewTask(
         title, by.person, by.scope.audience, by.trust, by.agent, notes, priority(importance),
-        shared=True, assignee=to, turn=by.turn, message=by.message,
+        shared=True, assignee=None if to is None else to.id, turn=by.turn, message=by.message,
     )  # fmt: skip
     task = tasks.add(tx, new, by.now)
-    told = gettext_lazy("assigned a task to {to}: {task}", to=to_name or _ANYONE, task=_short(words))
-    activity.note(tx, _event(by, Kind.TASK, told, importance, task=str(task.id), assignee=to_name), by.now)
+    told = gettext_lazy("assigned a task to {to}: {task}", to=task.to_name or _ANYONE, task=_short(words))
+    activity.note(tx, _event(by, activity.TaskAssigned(str(task.id), task.to_name), told, importance), by.now)
     return task
 
 
@@ -85,11 +85,10 @@ def priority(importance: Importance) -> Priority:
     return Priority.URGENT if importance == "critical" else Priority(importance)
 
 
-def _event(by: By, kind: Kind, words: str, importance: Importance | None = None, **details: object) -> NewEvent:
-    if by.turn is not None:
-        details["tool"] = "coord"
+def _event(by: By, details: activity.Arranged, words: str, importance: Importance | None = None) -> NewEvent:
+    did = details if by.turn is None else replace(details, tool="coord")
     about = (by.agent, by.person, by.place, by.turn, by.message)
-    return NewEvent(kind, words, by.scope.audience, by.trust, *about, importance, details)
+    return NewEvent(did, words, by.scope.audience, by.trust, *about, importance)
 
 
 _ANYONE = gettext_lazy("anyone")
@@ -113,27 +112,27 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = gettext_lazy(_DID[None if status is None else changed.status], task=_short(changed.title))
-    event = _event(by, Kind.NOTABLE, did, "low", task=str(task.id), before=before)
+    event = _event(by, activity.TaskChanged(str(task.id), before), did, "low")
     activity.note(tx, replace(event, audience=task.audience), by.now)
     return changed, before
 
 
-def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) -> Handoff:
+def hand_over(tx: Tx, by: By, content: str, to: Agent | None) -> None:
     """Leave a note for an agent, or for whoever continues. Raises Refused."""
     text = _checked(content, "a handoff note")
-    kept = items.put(tx, by.item(ItemKind.HANDOFF, text, to or ""), by.now)
-    words = gettext_lazy("left a handoff note for {to}: {note}", to=to_name or _ANYONE, note=_short(text))
-    activity.note(tx, _event(by, Kind.HANDOFF, words, note=str(kept.id), to=to_name), by.now)
-    return next(each for each in handoffs(tx, by.scope, 1))
+    reader, name = ("", "") if to is None else (to.id, to.name)
+    kept = items.put(tx, by.item(ItemKind.HANDOFF, text, reader), by.now)
+    words = gettext_lazy("left a handoff note for {to}: {note}", to=name or _ANYONE, note=_short(text))
+    activity.note(tx, _event(by, activity.HandoffLeft(str(kept.id), name), words), by.now)
 
 
-def add_note(tx: Tx, by: By, text: str, importance: Importance) -> Note:
-    """Store a note for all agents who may know of it. Raises Refused."""
+def add_note(tx: Tx, by: By, text: str, importance: Importance) -> int:
+    """Store a note for all agents who may know of it; returns its id. Raises Refused."""
     text = _checked(text, "a note")
     kept = items.put(tx, by.item(ItemKind.NOTE, text, importance), by.now)
     words = gettext_lazy("noted: {note}", note=_short(text))
-    activity.note(tx, _event(by, Kind.NOTABLE, words, importance, note=str(kept.id)), by.now)
-    return next(each for each in notes(tx, by.scope, 1))
+    activity.note(tx, _event(by, activity.NoteAdded(str(kept.id)), words, importance), by.now)
+    return kept.id
 
 
 def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:

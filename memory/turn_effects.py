@@ -4,12 +4,12 @@ Rows that a turn wrote name the turn, or the message that it answered. A turn's 
 activity log, with the task's earlier state.
 """
 
-import json
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from memory.activity import Kind, TaskChanged, read_details
 from memory.agenda import tasks
 from memory.people.audience import Scope
 from memory.store.database import Rows, Tx, Value
@@ -60,12 +60,13 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arrangem
 def take_back(tx: Tx, arranged: Arrangement) -> tuple[bool, str]:
     """Undo it, with its entries in the activity log; returns whether that was possible, and the result in words."""
     if arranged.what == "task changed":
-        sql = """SELECT id, json_extract(details, '$.before') AS before FROM activity_events WHERE turn_id = ?
+        sql = """SELECT id, details FROM activity_events WHERE turn_id = ?
                  AND at = ? AND event_type = 'notable' AND json_extract(details, '$.task') = ? ORDER BY id DESC"""
         row = tx.one(sql, (arranged.turn, arranged.at, arranged.id))
-        if row is None or row["before"] is None:
+        change = None if row is None else read_details(Kind.NOTABLE, row["details"])
+        if row is None or not isinstance(change, TaskChanged) or not change.before:
             return False, gettext_lazy("nobody knows what it was before")
-        if not tasks.restore(tx, json.loads(row["before"]), arranged.at):
+        if not tasks.restore(tx, change.before, arranged.at):
             return False, gettext_lazy("somebody changed it since")
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         return True, gettext_lazy("it is as it was before")

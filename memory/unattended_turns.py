@@ -12,8 +12,6 @@ from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
 from texts import unpacked
 
-NIGHT_UNDONE = "night_undone"
-"""The key of the night's name in the details of the event that it was undone."""
 _IS_ROOT = """t.parent_id IS NULL AND t.person_id IS NULL
     AND (t.group_id IN (SELECT id FROM agent_groups WHERE pattern_type = 'sleeptime')
       OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
@@ -85,7 +83,7 @@ def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
     """When a night was undone, and what was recorded about it, as far as the scope may know; newest first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
-              AND json_extract(details, '$.{NIGHT_UNDONE}') = ? ORDER BY id DESC"""
+              AND json_extract(details, '$.night_undone') = ? ORDER BY id DESC"""
     return [(from_text(row["at"]), unpacked(row["words"])) for row in rows.all(sql, (*parameters, name))]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any
 
 from memory import activity
-from memory.activity import Kind, NewEvent
+from memory.activity import BlockUpdated, EntryWidened, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, create_block
 from memory.blocks.changes import SYSTEM, Change, person_writer
 from memory.blocks.containers import parts_of
@@ -65,10 +65,9 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience)
     named = "SELECT named_by, named_turn FROM memory_blocks WHERE id = ?"
     tx.run(f"UPDATE memory_blocks SET (named_by, named_turn) = ({named}) WHERE id = ?", (block.id, made.id))
     words = gettext_lazy("let more people know the block {label}", label=block.label)
-    details = {"label": block.label, "change": "widen"}
+    widened = BlockUpdated(block.label, "widen")
     # Told where the block was: that it came from there is nothing that the others need to know.
-    event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
-    activity.note(tx, event, hand.now)
+    activity.note(tx, NewEvent(widened, words, block.audience, hand.trust, person=hand.person), hand.now)
     return made
 
 
@@ -104,9 +103,8 @@ def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
     require_widening_entry(tx, hand, entry, to)
     made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
     words = gettext_lazy("let more people know the entry {name}", name=entries.shown_name(entry.label, entry.id))
-    details = {"entry": entry.id, "change": "widen"}
-    event = NewEvent(Kind.NOTABLE, words, entry.audience, hand.trust, person=hand.person, details=details)
-    activity.note(tx, event, hand.now)
+    widened = EntryWidened(entry.id, "widen")
+    activity.note(tx, NewEvent(widened, words, entry.audience, hand.trust, person=hand.person), hand.now)
     return made
 
 

@@ -58,8 +58,8 @@ def write(tx: Tx, ended: TurnResult, now: datetime) -> None:
         working_memory.forget_turn(tx, material.turn.id)
     _queue(tx, ended, message, now)
     if ended.pieces:
-        sent = activity.of_turn(material.turn, activity.Kind.SENT, gettext_lazy("replied"), {"messages": 1}, message)
-        activity.note(tx, sent, now)
+        sent = activity.MessageSent(1)
+        activity.note_of_turn(tx, material.turn, sent, gettext_lazy("replied"), now, message)
 
 
 def _rows(step: Step, ended: TurnResult, *, final: bool, now: datetime) -> list[messages.TurnRow]:

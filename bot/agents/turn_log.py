@@ -5,7 +5,6 @@ Only names and outcomes: arguments and results are people's words, which the tra
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 
@@ -14,6 +13,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call, parsed
 from memory import activity
+from memory.activity import AttachmentsRead, FolderUsed, MessagesReceived, ToolUsed
 from memory.agents import Agent
 from memory.blocks.edits import EVENTS, TOOLS, append_log, log_author
 from memory.blocks.store import CheckpointPolicy
@@ -38,13 +38,14 @@ def write(
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:
     """Record in the activity log that a turn got messages, and read their files."""
     given = list(rows)
-    activity.note_received(tx, turn, [row.message for row in given if row.message is not None], now)
+    if messages := [row.message for row in given if row.message is not None]:
+        words = ngettext_lazy("received a message", "received {count} messages", len(messages))
+        activity.note_of_turn(tx, turn, MessagesReceived(len(messages)), words, now, messages[-1])
     came = [row.payload for row in given if isinstance(row.payload, Extras)]
     files = sum(bool(file.text) for each in came for file in each.attachments)
     if files:
         words = ngettext_lazy("read an attached file", "read {count} attached files", files)
-        details = {"folder": "attachments", "files": files, "operation": "read"}
-        activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
+        activity.note_of_turn(tx, turn, AttachmentsRead("attachments", files, "read"), words, now)
 
 
 _IN_FOLDER = {
@@ -63,25 +64,18 @@ class Use(Struct, frozen=True):
     worked: bool
     seconds: float
 
-    @property
-    def details(self) -> dict[str, Any]:
-        """Identifies the call in the conversation, and says how long it took."""
-        return {"call": self.call.id, "seconds": round(self.seconds, 2)}
-
 
 def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetime) -> None:
     """Record in the activity log that a tool was used and how long that took; names only."""
     call, worked = use.call, use.worked
     if call.name == MORE_TOOLS:
         return
-    # A failed call may have any text as its tool or operation, even a person's words.
-    name = call.name if worked or call.name in tools else "unknown tool"
-    operation = _operation(call.arguments) if worked else None
+    name, operation = _shown(call.name, call.arguments, tools, worked=worked)
     words = gettext_lazy("used {tool}", tool=f"{name} ({operation})" if operation else name)
     if not worked:
         words = gettext_lazy("used {tool}, which failed", tool=name)
-    details = {"tool": name, "operation": operation, "worked": worked, **use.details}
-    activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
+    used = ToolUsed(name, operation, worked, call.id, round(use.seconds, 2))
+    activity.note_of_turn(tx, turn, used, words, now)
     if not worked:
         learning.note_failure(tx, turn, name, now)
 
@@ -91,28 +85,34 @@ def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: da
     call = use.call
     for folder in folders:
         operation = _operation(call.arguments) or "search"
-        details = {"folder": folder, "tool": call.name, "operation": operation, "worked": True, **use.details}
+        used = FolderUsed(call.name, operation, use.worked, call.id, round(use.seconds, 2), folder=folder)
         told = _IN_FOLDER.get(operation, gettext_noop("used {tool} in {folder}/"))
         words = gettext_lazy(told, tool=call.name, folder=folder)
-        activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
+        activity.note_of_turn(tx, turn, used, words, now)
 
 
-def _used(material: PromptInputs, tools: Callable[[Agent], Collection[str]]) -> Iterator[dict[str, Any]]:
+def _used(material: PromptInputs, tools: Callable[[Agent], Collection[str]]) -> Iterator[dict[str, object]]:
     bodies = [step.body for step in material.steps]
     operations = {call.id: call.arguments for body in bodies if isinstance(body, ModelAnswer) for call in body.calls}
     for body in bodies:
         if isinstance(body, CallDone | CallFailed) and body.name != MORE_TOOLS:
-            # A failed call may have any text as its tool or operation, even a person's words.
-            name = body.name if body.ok or body.name in tools(material.agent) else "unknown tool"
-            operation = _operation(operations.get(body.call, "")) if body.ok else None
+            given = operations.get(body.call, "")
+            name, operation = _shown(body.name, given, tools(material.agent), worked=body.ok)
             yield {"tool": name, "operation": operation, "worked": body.ok}
 
 
+def _shown(name: str, arguments: str, tools: Collection[str], *, worked: bool) -> tuple[str, str | None]:
+    """The tool and the operation. A failed call may have any text as these, even a person's words."""
+    known = name if worked or name in tools else "unknown tool"
+    return known, _operation(arguments) if worked else None
+
+
 def _operation(arguments: str) -> str | None:
-    return parsed(arguments).get("operation")
+    found = parsed(arguments).get("operation")
+    return found if isinstance(found, str) else None  # other people's tools may mean anything by it
 
 
-def _met(material: PromptInputs) -> Iterator[dict[str, Any]]:
+def _met(material: PromptInputs) -> Iterator[dict[str, object]]:
     for asked in material.asked:
         if asked.message.role == "system":
             yield {"event": "notice" if isinstance(asked.payload, Extras) else asked.payload.status}

@@ -162,7 +162,7 @@ class _Here(Struct, frozen=True):
         def work(tx: Tx) -> None:
             for each in acts:
                 event = activity.NewEvent(
-                    activity.Kind.NOTABLE, each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
+                    activity.Details(), each.words, PUBLIC, Trust.STRANGER, person=each.person, importance="low"
                 )
                 activity.note(tx, event, each.at)
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
 
@@ -221,6 +222,8 @@ class _Data(BaseModel, ABC):
 
     @field_serializer("*", mode="wrap", when_used="json")
     def _as_stored(self, value: Any, usual: SerializerFunctionWrapHandler) -> Any:
+        if isinstance(value, Struct):
+            return msgspec.to_builtins(value)
         # A time on somebody's clock keeps its offset.
         stored = isinstance(value, datetime) and not value.utcoffset()
         return to_text(value) if stored else usual(value)

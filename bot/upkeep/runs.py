@@ -199,12 +199,6 @@ def _tell(tx: Tx, run: str, now: datetime) -> None:
              FROM dream_items WHERE run_id = ? GROUP BY agent_id, audience"""
     for row in tx.all(sql, (run,)):
         counts = {name: int(row[name]) for name in ("retired", "made", "refined")}
-        event = activity.NewEvent(
-            activity.Kind.NOTABLE,
-            gettext_lazy("tidied its memory: {retired} retired, {made} made, {refined} refined", **counts),
-            Audience(row["audience"]),
-            Trust(row["trust"]),
-            AgentId(row["agent_id"]),
-            details={run_records.TOLD: run, **counts},
-        )
-        activity.note(tx, event, now)
+        words = gettext_lazy("tidied its memory: {retired} retired, {made} made, {refined} refined", **counts)
+        of = Audience(row["audience"]), Trust(row["trust"]), AgentId(row["agent_id"])
+        activity.note(tx, activity.NewEvent(activity.MemoryTidied(run, **counts), words, *of), now)

@@ -164,7 +164,7 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
     return _required(tx, identifier, Scope(new.audience))
 
 
-Before: TypeAlias = dict[str, dict[str, Value]]
+Before: TypeAlias = Mapping[str, Mapping[str, str | int | None]]
 """The old values of changed columns, by task id."""
 
 
@@ -187,7 +187,7 @@ def change(tx: Tx, task: Task, columns: Mapping[str, Value], scope: Scope, now: 
         values["done_at"] = to_text(now) if ended else None
         steps = _open_steps(tx, task) if ended else []
         changed |= {step: {"status": values["status"], "done_at": to_text(now)} for step in steps}
-    before: Before = {}
+    before = dict[str, dict[str, str | int | None]]()
     for identifier, each in changed.items():
         each |= {"updated_at": to_text(now)}
         if (row := tx.one("SELECT * FROM tasks WHERE id = ?", (identifier,))) is not None:

@@ -295,7 +295,7 @@ def log_author(
     return Author(agent, Scope(audience), SYSTEM, Trust.SYSTEM, now, turn, policy=policy)
 
 
-def append_log(tx: Tx, name: str, author: Author, entries: Iterable[Mapping[str, Any]]) -> Block | None:
+def append_log(tx: Tx, name: str, author: Author, entries: Iterable[Mapping[str, object]]) -> Block | None:
     """Add entries to a log as one change, creating it if needed; None when there are no entries.
 
     If a block of that name is not a log, nothing is stored: a missing log must not fail a turn. Raises Refused for an

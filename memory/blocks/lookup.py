@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from memory import activity
+from memory.activity import BlockUpdated, NewEvent
 from memory.blocks.changes import SYSTEM
 from memory.blocks.records import (
     CONSTELLATION_OWNER,
@@ -340,14 +341,6 @@ def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
     """Record a change that an agent made, such as an `Operation`; the system's own upkeep is not recorded."""
     if author.writer == SYSTEM or block.type is BlockType.LOG:
         return
-    event = activity.NewEvent(
-        activity.Kind.BLOCK,
-        gettext_lazy("changed the block {label} ({change})", label=block.label, change=gettext_lazy(change)),
-        block.audience,
-        author.trust,
-        author.agent,
-        block.about,
-        turn=author.turn,
-        details={"label": block.label, "change": change, "block": block.id},
-    )
-    activity.note(tx, event, author.now)
+    did, by = BlockUpdated(block.label, change, block.id), (block.audience, author.trust, author.agent)
+    words = gettext_lazy("changed the block {label} ({change})", label=block.label, change=gettext_lazy(change))
+    activity.note(tx, NewEvent(did, words, *by, person=block.about, turn=author.turn), author.now)

@@ -10,7 +10,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from memory import activity
-from memory.activity import Kind, NewEvent
+from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
 from memory.blocks.changes import Change, ChangeKind, Note, Writer, difference, person_writer
 from memory.blocks.containers import amend, put_back
@@ -117,9 +117,8 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
         if saved is not block:
             words = gettext_lazy("changed the block {label} by hand", label=block.label)
-            details = {"label": block.label, "change": "by hand"}
-            event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
-            activity.note(tx, event, hand.now)
+            did = BlockUpdated(block.label, "by hand")
+            activity.note(tx, NewEvent(did, words, block.audience, hand.trust, person=hand.person), hand.now)
         return saved
 
     return Edit(edit, lambda: archives_of(tx, block.id), lambda: 0 if hand.is_owner else sealed_of(tx, block.id))

@@ -1,14 +1,15 @@
-"""Which of many events are read: an agent's own many hide nobody else's few."""
+"""Events with their details, and which of many are read: an agent's own many hide nobody else's few."""
 
+import json
 from datetime import timedelta
 
 import pytest
 
 from memory import activity
-from memory.activity import EventFilter, Kind, NewEvent
+from memory.activity import Details, EventFilter, Kind, MessagesReceived, NewEvent, ToolUsed
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, BlockId, EntryId
 from tests.memory.parts import GUILD, HALL, NOON, STAR, store
 
 OTHER = AgentId("agt_other")
@@ -22,14 +23,71 @@ def tx() -> Tx:
 
 
 def happened(tx: Tx, words: str, minute: int, agent: AgentId | None, audience: Audience = GUILD) -> None:
-    kind = Kind.RECEIVED if words == "message" else Kind.NOTABLE
+    details = MessagesReceived(1) if words == "message" else Details()
     place = HALL.id if words == "message" else None
-    event = NewEvent(kind, words, audience, Trust.AGENT, agent, place=place)
+    event = NewEvent(details, words, audience, Trust.AGENT, agent, place=place)
     activity.note(tx, event, NOON + timedelta(minutes=minute))
 
 
 def words(tx: Tx, wanted: EventFilter, limit: int = 20) -> list[str]:
     return [event.words for event in activity.recent(tx, SCOPE, limit, wanted)]
+
+
+USED = {"tool": "recall", "operation": None, "worked": True, "call": "c1", "seconds": 0.0}
+BEFORE = {"5": {"title": "sow", "due_at": None, "parent_id": 4}}
+
+
+@pytest.mark.parametrize(
+    ("details", "kind", "stored"),
+    [
+        (activity.Activated(), "agent_activated", {}),
+        (activity.Deactivated(), "agent_deactivated", {}),
+        (MessagesReceived(2), "message_received", {"messages": 2}),
+        (activity.MessageSent(1), "message_sent", {"messages": 1}),
+        (activity.MessageSent(1, "hall"), "message_sent", {"messages": 1, "target": "hall"}),
+        (ToolUsed("recall", None, worked=True, call="c1", seconds=0.0), "tool_executed", USED),
+        (activity.FolderUsed("recall", None, True, "c1", 0.0, folder="a"), "file_accessed", {**USED, "folder": "a"}),
+        (
+            activity.AttachmentsRead("attachments", 2, "read"), "file_accessed",
+            {"folder": "attachments", "files": 2, "operation": "read"},
+        ),
+        (activity.BlockUpdated("a", "by hand"), "memory_block_updated", {"label": "a", "change": "by hand"}),
+        (activity.BlockUpdated("a", "x", BlockId("b")), Kind.BLOCK, {"label": "a", "change": "x", "block": "b"}),
+        (activity.TaskAssigned("5", "Moon"), "task_assigned", {"task": "5", "assignee": "Moon"}),
+        (activity.TaskChanged("5", BEFORE, tool="coord"), "notable", {"task": "5", "before": BEFORE, "tool": "coord"}),
+        (activity.HandoffLeft("7", "", tool="coord"), "handoff_initiated", {"note": "7", "to": "", "tool": "coord"}),
+        (activity.NoteAdded("7"), "notable", {"note": "7"}),
+        (activity.EntryWidened(EntryId("arc_1"), "widen"), "notable", {"entry": "arc_1", "change": "widen"}),
+        (activity.MemoryTidied("drm_1", 1, 2, 0), "notable", {"dream": "drm_1", "retired": 1, "made": 2, "refined": 0}),
+        (activity.NightUndone("2026-11-22"), "notable", {"night_undone": "2026-11-22"}),
+        (Details(), "notable", {}),
+    ],
+)  # fmt: skip
+def test_details_are_stored_as_ever_and_read_as_what_they_were(
+    tx: Tx, details: Details, kind: str, stored: dict[str, object]
+) -> None:
+    activity.note(tx, NewEvent(details, "did it", GUILD, Trust.AGENT, STAR), NOON)
+    (row,) = tx.all("SELECT event_type, details FROM activity_events")
+    assert (row["event_type"], json.loads(row["details"])) == (kind, stored)
+    (event,) = activity.recent(tx, SCOPE, 9, EventFilter(DAY))
+    assert (event.kind, event.details) == (kind, details)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "read"),
+    [
+        (Kind.NOTABLE, '{"task": "5", "of_later": [1]}', activity.TaskChanged("5")),
+        (Kind.TOOL, '{"tool": "recall", "operation": "read", "worked": true}', ToolUsed("recall", "read", worked=True)),
+        (Kind.TOOL, '{"tool": "theirs", "operation": 3, "worked": true}', Details()),
+        (Kind.TOOL, '{"task": "5"}', Details()),
+    ],
+)
+def test_details_of_other_versions_hide_no_event(tx: Tx, kind: Kind, stored: str, read: Details) -> None:
+    happened(tx, "did it", 0, STAR)
+    tx.run("UPDATE activity_events SET event_type = ?, details = ?", (kind, stored))
+    assert [(each.words, each.details) for each in activity.recent(tx, SCOPE, 9, EventFilter(DAY))] == [
+        ("did it", read)
+    ]
 
 
 def test_what_others_did_is_found_behind_all_that_an_agent_did_itself(tx: Tx) -> None:

@@ -14,7 +14,7 @@ from memory.activity import EventFilter, Kind, Neighbor
 from memory.agenda import tasks
 from memory.coordination import Note
 from memory.knowledge import summaries
-from memory.knowledge.summaries import AgentSummary, ConstellationSummary
+from memory.knowledge.summaries import AgentSummary
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 from texts import many
@@ -24,15 +24,6 @@ AWAY = timedelta(hours=1)
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 _SUMMARIES = 20  # summaries that are read
 _WORDS = 300  # characters of a decision, a thread or a summary
-
-
-class CatchUpSize(Struct, frozen=True):
-    """How many lines of each kind are shown."""
-
-    happened: int
-    decisions: int
-    threads: int
-    agents: int
 
 
 class CatchUp(Struct, frozen=True):
@@ -46,26 +37,21 @@ class CatchUp(Struct, frozen=True):
     agents: tuple[tuple[Neighbor, AgentSummary], ...]
 
 
-def size_for(away: timedelta, role: str) -> CatchUpSize:
-    """The amount: more after a day and after a week; double for a supervisor, half for a listener."""
-    steps = 1 + (away >= _DAY) + (away >= _WEEK)
-    times = {"supervisor": 2.0, "observer": 0.5}.get(role, 1.0)
-    return CatchUpSize(*(max(1, int(count * steps * times)) for count in (3, 3, 2, 2)))
-
-
 def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> CatchUp | None:
     """What the turn's agent missed and the hearers of the turn may know; None if nothing."""
     if turn.away_since is None or turn.started_at - turn.away_since <= AWAY:
         return None
     away = turn.started_at - turn.away_since
-    size = size_for(away, _role(rows, turn))
+    # More after a day and after a week; double for a supervisor, half for a listener.
+    size = (1 + (away >= _DAY) + (away >= _WEEK)) * {"supervisor": 2, "observer": 0.5}.get(_role(rows, turn), 1)
+    happened, threads = int(3 * size), int(2 * size)
     found = CatchUp(
         turn.started_at,
         away,
-        tuple(_happened(rows, turn))[: size.happened],
-        tuple(coordination.notes(rows, turn.scope, size.decisions, turn.away_since, "medium", turn.started_at)),
-        tuple(_threads(rows, turn, size.threads)),
-        tuple(_did(rows, turn, others))[: size.agents],
+        tuple(_happened(rows, turn))[:happened],
+        tuple(coordination.notes(rows, turn.scope, happened, turn.away_since, "medium", turn.started_at)),
+        tuple(_threads(rows, turn, threads)),
+        tuple(_did(rows, turn, others))[:threads],
     )
     return found if found.happened or found.decisions or found.threads or found.agents else None
 
@@ -80,12 +66,12 @@ def _happened(rows: Rows, turn: Turn) -> Iterator[str]:
         return
     wanted = EventFilter(turn.away_since, others_than=turn.agent, before=turn.id)
     counted = activity.counted(rows, wanted, turn.scope)
-    if received := sum(n for _, _, kind, n in counted if kind is Kind.RECEIVED):
+    if received := sum(n for _name, kind, n in counted if kind is Kind.RECEIVED):
         yield f"{many(received, 'message')} processed across the constellation"
     completed, new = tasks.shared_between(rows, turn.away_since, turn.started_at, turn.scope)
     if completed or new:
         yield f"{many(completed, 'task')} completed, {many(new, 'new task')} created"
-    for _agent, name, kind, n in counted:
+    for name, kind, n in counted:
         if what := _DONE.get(kind):
             yield f"{name or 'People'} {what[0]} {many(n, *what[1:])}"
 
@@ -97,14 +83,10 @@ _DONE = {
 }
 
 
-def _told(rows: Rows, turn: Turn) -> list[ConstellationSummary]:
-    """The summaries for everybody when the turn began, newest first, of all audiences that the hearers belong to."""
-    return summaries.constellation_summaries(rows, turn.scope, _SUMMARIES, turn.started_at)
-
-
 def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
     """Open threads: from the newest summaries, then tasks of others; the agent's own are shown anyway."""
-    newest = {each.audience: each for each in reversed(_told(rows, turn))}
+    told = summaries.constellation_summaries(rows, turn.scope, _SUMMARIES, turn.started_at)
+    newest = {each.audience: each for each in reversed(told)}
     named = dict.fromkeys(thread for summary in newest.values() for thread in summary.threads)
     given = [
         f"task {task.id} for {task.to_name}: {task.title}"
@@ -122,7 +104,7 @@ def _did(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> Iterator[tuple[N
 
 
 def catch_up_lines(missed: CatchUp) -> Iterator[PromptText]:
-    yield say("## Constellation Update (you were last active {ago})", ago=_ago(missed.away))
+    yield say("## Constellation Update (you were last active {ago})", ago=ago(missed.away))
     yield from _part("What's Happened", missed.happened)
     yield from _part("Key Decisions", (f"{note.text}{_by(note)}" for note in missed.decisions))
     yield from _part("Open Threads", missed.threads)
@@ -130,7 +112,7 @@ def catch_up_lines(missed: CatchUp) -> Iterator[PromptText]:
         yield say("\n### Agent Activity")
     for agent, summary in missed.agents:
         away = None if agent.last_active is None else missed.at - agent.last_active
-        since = NOTHING if away is None else say(" (last active: {ago})", ago=_ago(away))
+        since = NOTHING if away is None else say(" (last active: {ago})", ago=ago(away))
         yield say("**{name}**{since}", name=display_name(agent.name), since=since)
         yield line(summary.summary, _WORDS)
 
@@ -145,8 +127,10 @@ def _part(title: str, lines: Iterable[str]) -> Iterator[PromptText]:
         yield from (say("\n### {title}", title=title), *found)
 
 
-def _ago(away: timedelta) -> str:
-    hours = int(away.total_seconds() // 3600)
-    if not hours:
-        return "within the last hour"
-    return f"{many(hours, 'hour') if hours < 48 else many(hours // 24, 'day')} ago"
+def ago(away: timedelta) -> str:
+    """How long ago, in words."""
+    minutes = int(away.total_seconds() // 60)
+    for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
+        if count := max(minutes // size, 0):
+            return "yesterday" if (count, name) == (1, "day") else f"{many(count, name)} ago"
+    return "just now"

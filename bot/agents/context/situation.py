@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
+from bot.agents.context.catch_up import CatchUp, ago, catch_up, catch_up_lines
 from bot.agents.context.quotes import NOTHING, PromptText, display_name, joined, line, place_name, say
 from memory import activity, coordination
 from memory.activity import Event, EventFilter, Kind, Neighbor
@@ -116,14 +116,11 @@ def _lately(last_active: datetime | None, now: datetime) -> PromptText:
 
 def event_line(event: Event) -> PromptText:
     """An event in one line: who, what, where, and the beginning of the message."""
-    who, here = (
-        display_name(event.agent_name or _by_hand(event.trust).capitalize()),
-        event.kind in (Kind.RECEIVED, Kind.SENT) and event.said,
-    )
+    who = display_name(event.agent_name or _by_hand(event.trust).capitalize())
     told = say("{who} {words}", who=who, words=line(event.words, 2 * _WORDS))
     if event.kind is Kind.RECEIVED and event.said and event.speaker:
         told = say("{told} from {speaker}", told=told, speaker=display_name(event.speaker))
-    if here:
+    if event.kind in (Kind.RECEIVED, Kind.SENT) and event.said:
         told = say("{told} in {place}", told=told, place=place_name(event.place_name))
     if event.said:
         told = say('{told}: "{said}"', told=told, said=line(event.said, _WORDS))
@@ -164,15 +161,3 @@ def _doubt(trust: Trust) -> PromptText:
     return say(
         " [from a turn with words from the web or from somebody who is not approved]" if trust < Trust.APPROVED else ""
     )
-
-
-def ago(away: timedelta) -> str:
-    """How long ago, in words."""
-    minutes = max(int(away.total_seconds() // 60), 0)
-    if minutes < 1:
-        return "just now"
-    for size, name in ((1440, "day"), (60, "hour"), (1, "minute")):
-        if minutes >= size:
-            count = minutes // size
-            return "yesterday" if (count, name) == (1, "day") else f"{count} {name}{'s' if count > 1 else ''} ago"
-    return "just now"

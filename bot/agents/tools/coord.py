@@ -5,8 +5,9 @@ from typing import Literal
 from pydantic import Field
 
 from bot.agents.agenda.tasks import TaskChanges, find_task
+from bot.agents.context.catch_up import ago
 from bot.agents.context.quotes import joined, line, say
-from bot.agents.context.situation import ago, handoff_line, task_line
+from bot.agents.context.situation import handoff_line, task_line
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, state_words
 from bot.agents.tools.base import Arguments, Outcome, ToolContext
@@ -17,7 +18,6 @@ from memory.agenda.tasks import Status, Task
 from memory.agents import Agent, plain_name
 from memory.knowledge.items import By
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import AgentId
 
 _LISTED = 20  # tasks, and as many notes, of a status
 _SHOWN = 300  # characters of a note in it
@@ -67,7 +67,7 @@ class CoordTool(AgendaTool[CoordArguments]):
                 return _status(tx, context)
             case "assign":
                 to = find_agent(tx, arguments.agent)
-                task = coordination.assign(tx, by, arguments.content, *_named(to), importance)
+                task = coordination.assign(tx, by, arguments.content, to, importance)
                 if columns := self._columns(tx, by, arguments, task):
                     task = tasks.change(tx, task, columns, by.scope, by.now)[0]
                 waits = f"; it waits for {', '.join(task.waits_for)}" if task.waits_for else ""
@@ -84,12 +84,12 @@ class CoordTool(AgendaTool[CoordArguments]):
                     raise ToolError(
                         "A handoff note is for another agent; what you want to keep yourself goes to recall."
                     )
-                note = coordination.hand_over(tx, by, arguments.content, *_named(to))
-                who = note.to_name or "Whoever comes next"
+                coordination.hand_over(tx, by, arguments.content, to)
+                who = "Whoever comes next" if to is None else to.name
                 return Outcome(say("{who} reads it in the next turn", who=who), noted=True)
             case "note":
                 kept = coordination.add_note(tx, by, arguments.content, importance)
-                told = say("noted for all as {id}, importance {i}", id=kept.id, i=kept.importance)
+                told = say("noted for all as {id}, importance {i}", id=kept, i=importance)
                 return Outcome(told, noted=True)
 
     def _columns(self, tx: Tx, by: By, arguments: CoordArguments, task: Task) -> dict[str, Value]:
@@ -107,7 +107,8 @@ class CoordTool(AgendaTool[CoordArguments]):
         if arguments.content.strip():
             columns["title"], columns["notes"] = coordination.split_task(arguments.content)
         if arguments.agent.strip():
-            columns["assignee_id"] = _named(find_agent(tx, arguments.agent))[0]
+            to = find_agent(tx, arguments.agent)
+            columns["assignee_id"] = None if to is None else to.id
         if arguments.importance:
             columns["priority"] = coordination.priority(arguments.importance)
         if arguments.state:
@@ -115,10 +116,6 @@ class CoordTool(AgendaTool[CoordArguments]):
         if not columns:
             raise ToolError("change needs content, agent, importance, state, due, under, after or fields.")
         return task, columns
-
-
-def _named(agent: Agent | None) -> tuple[AgentId | None, str]:
-    return (None, "") if agent is None else (agent.id, agent.name)
 
 
 def find_agent(rows: Rows, name: str) -> Agent | None:

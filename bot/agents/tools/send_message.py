@@ -174,8 +174,7 @@ def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
 
 
 def _note_sent(tx: Tx, context: ToolContext, words: str, name: str) -> None:
-    details = {"messages": 1, "target": name}
-    activity.note(tx, activity.of_turn(context.turn, activity.Kind.SENT, words, details), context.now)
+    activity.note_of_turn(tx, context.turn, activity.MessageSent(1, name), words, context.now)
 
 
 def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:

@@ -5,10 +5,10 @@ they write is known to the hearers of the place where they call; at the terminal
 """
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
 from bot.agents.permissions.policy import Action
 from bot.services.agents.task_lists import TaskRow, tree_lines
@@ -18,7 +18,7 @@ from bot.services.registry import KEEPS, Arguments, Param, operation
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
 from bot.services.transactions import reads, writes
 from memory import activity, coordination
-from memory.activity import Event, EventFilter, Importance, Kind
+from memory.activity import Details, Event, EventFilter, Importance, Kind, TaskChanged, ToolUsed
 from memory.agenda import tasks
 from memory.agents import Agent
 from memory.coordination import Handoff
@@ -28,6 +28,7 @@ from memory.people.identities import person_called
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, PersonId
+from memory.store.records import replace
 from sources.terminal import PLACE
 from sources.text import one_line, place_title
 from texts import _, gettext_noop, number_text
@@ -75,7 +76,7 @@ class EventRow(Row):
     text: str
     importance: str
     audience: str
-    details: dict[str, Any]
+    details: InstanceOf[Details]
     arguments: str = ""
     """What a tool was told, in short; with `result` as far as the conversation still has it."""
     result: str = ""
@@ -84,12 +85,13 @@ class EventRow(Row):
     def of(cls, event: Event, call: tuple[str, str], by_hand: str) -> "EventRow":
         text, (given, gave) = _sentence(event, by_hand), (one_line(each, _SHORT) for each in call)
         given = "" if given == "{}" else given
-        # What a task was before is kept for taking the change back.
-        details = {name: each for name, each in event.details.items() if name != "before"}
+        details = event.details
+        if isinstance(details, TaskChanged):
+            details = replace(details, before={})  # it is kept for taking the change back
         return cls.from_record(event, text=text, details=details, arguments=given, result=gave)
 
     def line(self, markup: Markup) -> str:
-        seconds = self.details.get("seconds") or 0.0
+        seconds = (isinstance(self.details, ToolUsed) and self.details.seconds) or 0.0
         took = "" if seconds < _SHORTEST else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
         return self.told(markup, "{at} {text}") + took
 
@@ -174,15 +176,15 @@ class Coordination(Struct, frozen=True):
     @writes
     def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> ActionReport:
         by = self._by(caller, arguments.audience)
-        task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
+        task = coordination.assign(tx, by, arguments.task, _agent(tx, arguments.agent), arguments.importance)
         return report(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
     @writes
     def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
-        by = self._by(caller, audience)
-        left = coordination.hand_over(tx, by, note, *_to(tx, agent))
-        return _("{to_name} will read it in the next turn.", to_name=left.to_name or _("The next agent"))
+        reader = _agent(tx, agent)
+        coordination.hand_over(tx, self._by(caller, audience), note, reader)
+        return _("{to_name} will read it in the next turn.", to_name=reader.name if reader else _("The next agent"))
 
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
     @writes
@@ -197,11 +199,6 @@ class Coordination(Struct, frozen=True):
         if not is_offered(caller.via, TERMINAL_ONLY):
             return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
         return By(Scope(named_audience(audience)), caller.trust, self.clock(), person=caller.person)
-
-
-def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
-    agent = _agent(rows, name)
-    return (None, "") if agent is None else (agent.id, agent.name)
 
 
 def _sentence(event: Event, by_hand: str) -> str:

@@ -159,7 +159,7 @@ class TaskLists(ZonedService, frozen=True):
         above = find_task(among, arguments.under) if arguments.under not in ("", NONE) else None
         if above is not None and above.shared:
             by = By(Scope(above.audience), caller.trust, now, person=caller.person)
-            task = coordination.assign(tx, by, arguments.title, None, "")
+            task = coordination.assign(tx, by, arguments.title, None)
         else:
             audience = caller.alone.scope.audience
             task = tasks.add(tx, NewTask(arguments.title, caller.person, audience, caller.trust), now)

@@ -14,6 +14,7 @@ from bot.services.names import NamedBlock, find_living, find_named, named_audien
 from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import activity
+from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.history import ChangeLog
@@ -229,8 +230,5 @@ class BlockSettings(MemoryService, frozen=True):
             raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
 
     def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
-        words, details = gettext_lazy(_BY_HAND[change], label=label), {"label": label, "change": change}
-        event = activity.NewEvent(
-            activity.Kind.BLOCK, words, caller.scope.audience, caller.trust, person=caller.person, details=details
-        )
-        activity.note(tx, event, self.clock())
+        words, did = gettext_lazy(_BY_HAND[change], label=label), BlockUpdated(label, change)
+        activity.note(tx, NewEvent(did, words, caller.scope.audience, caller.trust, person=caller.person), self.clock())

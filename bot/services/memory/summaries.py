@@ -18,7 +18,7 @@ from bot.services.results import Listing, Markup, Row
 from bot.services.transactions import ZonedService, commit, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
 from memory import activity, agents, turn_effects, unattended_turns
-from memory.activity import Kind, NewEvent
+from memory.activity import NewEvent, NightUndone
 from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import ChangeLog
@@ -337,11 +337,8 @@ class ChangeReport(ZonedService, frozen=True):
         words = gettext_lazy(
             "undid {count} of {all} changes of the night that began {at}", count=back, all=len(done), at=period.start
         )
-        event = NewEvent(
-            Kind.NOTABLE, words, caller.scope.audience, caller.trust, person=caller.approver.person,
-            details={unattended_turns.NIGHT_UNDONE: period.name},
-        )  # fmt: skip
-        activity.note(tx, event, self.clock())
+        undone, by = NightUndone(period.name), caller.approver.person
+        activity.note(tx, NewEvent(undone, words, caller.scope.audience, caller.trust, person=by), self.clock())
 
 
 def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period) -> TurnWrites:

@@ -275,9 +275,8 @@ class _DemoWriter(Struct):
             size += dice.randint(150, 900)
             if tool:
                 at += timedelta(milliseconds=dice.randint(8, 1_900))
-                details = {"tool": tool, "operation": None, "worked": True}
-                words = gettext_lazy("used {tool}", tool=tool)
-                activity.note(self.tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), at)
+                used = activity.ToolUsed(tool, None, worked=True)
+                activity.note_of_turn(self.tx, turn, used, gettext_lazy("used {tool}", tool=tool), at)
         return at
 
 

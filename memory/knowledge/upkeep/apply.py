@@ -338,7 +338,7 @@ def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime)
     def but(agent: AgentId, audience: Audience) -> str:
         return gettext_lazy(", except what somebody approved") if (agent, audience) in stays else ""
 
-    activity.take_back(tx, (run_records.TOLD, run.id), run.at, now, but)
+    activity.take_back(tx, run.id, run.at, now, but)
 
 
 def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:

@@ -20,8 +20,6 @@ from texts import packed, unpacked
 WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
 """How long retired entries can be restored and runs are kept."""
-TOLD = "dream"
-"""The key of the run's id in the details of its events."""
 LEAST = 3
 _PASS_PERCENT, _WEEK_PERCENT = 5, 10
 

@@ -302,8 +302,8 @@ def _decided(tx: Tx, flux: Agent) -> None:
     by = By(scope, Trust.OWNER, NOON + timedelta(hours=1), flux.id)
     coordination.add_note(tx, by, "pause the garden", "medium")
     coordination.add_note(tx, by, "the kettle whistled", "low")
-    coordination.change(tx, by, coordination.assign(tx, by, "sow", None, ""), {"status": Status.DONE})
-    coordination.assign(tx, by, "harvest", None, "")
+    coordination.change(tx, by, coordination.assign(tx, by, "sow", None), {"status": Status.DONE})
+    coordination.assign(tx, by, "harvest", None)
     row = tx.one("SELECT id FROM messages WHERE role = 'user' ORDER BY id DESC")
     assert row is not None
     sources = messages.by_ids(tx, [MessageId(row["id"])], scope)

@@ -13,7 +13,7 @@ from bot.services.caller import Caller, PlaceScope, Via
 from bot.services.memory.blocks import Blocks
 from bot.services.memory.summaries import ChangeReport
 from bot.services.results import Listing
-from memory import coordination
+from memory import agents, coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.knowledge import archival, entries
@@ -253,11 +253,10 @@ TOLD = (
 
 async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None:
     service = at.service
-    ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
 
     def assign(tx: Tx) -> str:
         by = By(SCOPE, Trust.OWNER, service.clock())
-        return str(coordination.assign(tx, by, "water the plants", ant, "Ant").id)
+        return str(coordination.assign(tx, by, "water the plants", agents.agent_named(tx, "Ant")).id)
 
     task = await service.write(assign)
     before = sorted(await service.column(TOLD))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory import activity, blocks
-from memory.activity import Kind, NewEvent
+from memory.activity import NewEvent, ToolUsed
 from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, revert
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
@@ -204,7 +204,7 @@ def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx)
     tx.run("UPDATE messages SET role = 'system' WHERE id = ?", (row.message,))
     tx.run("UPDATE inbox SET about_id = (SELECT min(id) FROM messages) WHERE id = ?", (row.id,))
     newer = begun(tx, row)
-    event = NewEvent(Kind.TOOL, "used something", GUILD, Trust.AGENT, STAR, turn=newer.id)
+    event = NewEvent(ToolUsed("recall", None, worked=True), "used something", GUILD, Trust.AGENT, STAR, turn=newer.id)
     activity.note(tx, event, LATER)
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"

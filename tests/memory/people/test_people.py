@@ -178,11 +178,10 @@ def asked(tx: Tx, turn: Turn) -> None:
 def arranged(tx: Tx, turn: Turn) -> None:
     """What agents arranged and kept in short of her words, alone with her and in the hall."""
     activity.note_begin(tx, turn, None, NOON)
-    activity.note_received(tx, turn, [], NOON)
     for scope in (turn.scope, Scope(GUILD)):
         by = By(scope, Trust.APPROVED, NOON, STAR, ANN, turn.place, turn.id)
-        coordination.assign(tx, by, f"find {SECRET}", None, "")
-        coordination.hand_over(tx, by, f"she wants {SECRET}", None, "")
+        coordination.assign(tx, by, f"find {SECRET}", None)
+        coordination.hand_over(tx, by, f"she wants {SECRET}", None)
         coordination.add_note(tx, by, f"decided on {SECRET}", "high")
     coordination.mark_read(tx, turn, [each.id for each in coordination.handoffs(tx, turn.scope, 9)], NOON)
     for row in tx.all("SELECT * FROM messages WHERE person_id = ? AND role = 'user'", (ANN,)):
