@@ -3,7 +3,7 @@
 Each limit is for one subject per day or month (UTC), in money or tokens. As it runs out, calls shrink in steps, and the
 person is told of each step once: a cheaper model, then short answers without tools, then the offline model or a
 refusal. With a budget of zero, no provider is asked. If a model's price is unknown, its calls count only in tokens, and
-are shown as such: unknown is not zero.
+are shown as such: unknown is not zero. `bot.agents.turn` and `bot.upkeep.background_calls` ask before they call.
 """
 
 from collections.abc import Mapping

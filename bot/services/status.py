@@ -1,4 +1,4 @@
-"""The status of a service: numbers and states, nobody's text."""
+"""The status of a running service: numbers and states, nobody's text. Without one: `bot.interfaces.cli.status`."""
 
 import asyncio
 import json

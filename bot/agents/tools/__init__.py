@@ -1,4 +1,4 @@
-"""The tools of agents."""
+"""The tools of agents. A new one is added to `make_tools` here and named in `TOOLS` (`bot.config.tool_names`)."""
 
 import functools
 import importlib

@@ -1,4 +1,4 @@
-"""`carina status` while no service runs: what a start would use."""
+"""`carina status` while no service runs: what a start would use. A running one answers with `bot.services.status`."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Discord's components: forms, and hearing buttons, menus and forms by their ids, also after a restart.
 
-They serve whom a command would. What a press or a form does is written where it belongs: see `buttons.py`,
-`row_actions.py`, `settings_pages.py`, `memory_forms.py` and `why.py`.
+They serve whom a command would. What a press or a form does is written where it belongs: in `buttons.py`,
+`commands.py`, `help.py`, `memory_forms.py`, `questions.py`, `row_actions.py`, `settings_pages.py` and `why.py`.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Signing in with a one-time link or a Discord account, and out."""
+"""Signing in with a one-time link or a Discord account, and out.
+
+`bot.services.people.web_access` takes the code of a link and begins the session.
+"""
 
 import importlib
 import re
