@@ -1,7 +1,7 @@
-"""Taking changes of a block back: in a unit of work, with the rights of whoever does it.
+"""Reverting a block: undo and redo, `roll_back` to an earlier version, `revert` of one change.
 
-Going back always creates a new change by whoever asked for it. For an agent it goes through the same checks as its
-edits (`memory.blocks`); for a person through `Hand`, with the person's own rights.
+Each creates a new change by whoever asked for it, in a unit of work. For an agent it goes through the same checks as
+its edits (`memory.blocks`); for a person through `Hand`, with the person's own rights.
 """
 
 from collections.abc import Callable, Sequence
