@@ -10,6 +10,7 @@ import re
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import aclosing
+from types import SimpleNamespace
 from typing import Any, Final, Literal, Protocol, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -166,11 +167,14 @@ class EventStream:
 
     async def __aenter__(self) -> Self:
         limits = self._access.limits
+        connections = aiohttp.TraceConfig()
+        connections.on_connection_reuseconn.append(_note_kept)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=limits.attempt, sock_connect=limits.silence, sock_read=limits.silence),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=_proxy(self._url),
+            trace_configs=[connections],
         )
         return self
 
@@ -181,11 +185,9 @@ class EventStream:
     async def post(self, document: Mapping[str, Any]) -> AsyncGenerator[Any, None]:
         """The events as they come, or the whole answer where the server does not stream. Raises a ModelError."""
         model, secret = self._access.name, self._access.key
-        if self._session is None:
-            raise RuntimeError("the connection is not open")
         body = encoded(document)
         try:
-            async with self._session.post(self._url, data=body, headers=self._headers) as response:
+            async with await self._begun(body) as response:
                 if response.status >= 400:
                     said = _read(await response.content.read(_LONGEST_ERROR))
                     wait = retry_after(response.headers)
@@ -214,6 +216,23 @@ class EventStream:
             raise cut_off(gettext_lazy("{model}: the connection was closed", model=model)) from None
         except ValueError as error:
             raise no_answer(model, type(error).__name__) from None
+
+    async def _begun(self, body: bytes) -> aiohttp.ClientResponse:
+        """The head of the answer. The server may have closed a kept connection without a word, as llama.cpp's does
+        after every stream: the request then goes out on another one, at last on a new one."""
+        if self._session is None:
+            raise RuntimeError("the connection is not open")
+        while True:
+            kept: list[bool] = []
+            try:
+                return await self._session.post(self._url, data=body, headers=self._headers, trace_request_ctx=kept)
+            except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+                if not kept:
+                    raise
+
+
+async def _note_kept(_session: object, context: SimpleNamespace, _params: object) -> None:
+    context.trace_request_ctx.append(True)
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -1,5 +1,6 @@
 """Answers as servers of Chat Completions really send them, which is often not as agreed."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -272,3 +273,27 @@ async def test_other_shapes_are_garbage_or_answers(server: Server, model: HttpMo
         server.responses[0].headers["Content-Encoding"] = "gzip"
     with contextlib.suppress(ModelGarbage, ModelBusy):
         assert isinstance((await events(model))[-1], Answer)
+
+
+async def test_a_kept_connection_that_its_server_has_closed_is_given_up_for_a_new_one() -> None:
+    """As llama.cpp's server does: it says that it keeps the connection, and closes it with the next request."""
+    asked: list[bytes] = []
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = int(head.lower().partition(b"content-length:")[2].split()[0])
+        asked.append(await reader.readexactly(size))
+        body = HI + STOP + DONE
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nKeep-Alive: timeout=5\r\n")
+        writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        await reader.read(1)
+        writer.close()
+
+    async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        model = connect(Access("openai:local", Limits(attempt=5, silence=2), "key", url))
+        async with model.provider:
+            answers = [(await last(model)).text for _ in range(3)]
+
+    assert answers == ["Hi"] * 3
+    assert len(asked) == 3
