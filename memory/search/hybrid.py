@@ -71,7 +71,7 @@ def _listed(find: Lookup, limit: int) -> list[_DomainHit]:
 
 
 def _ranked(find: Lookup, query: Query, limit: int) -> list[_DomainHit]:
-    question = understood(query.text)
+    question = understood(query.text, query.question)
     if question is None:
         return []
     best = ranked(find, question, find.meaning, limit, query.asker)

@@ -34,9 +34,9 @@ _FIRST_PERSON_PHRASE = UnicodePattern(r"[私僕俺]|わたし|ぼく|おれ")
 class TextQuery(Struct, frozen=True):
     """A text as a query of the index.
 
-    `every` matches the rows with all its words; `terms` are searched one by one. A `sentence` is more than keywords:
-    rows that answer it are found even without any of the words. `when` and `name`: the answer is a time, or a name;
-    `first_person`: it is about the asker.
+    `every` matches the rows with all its words; `terms` are searched one by one. A `sentence` is more than keywords, or
+    keywords that are to be answered: rows that answer it are found even without any of the words. `when` and `name`:
+    the answer is a time, or a name; `first_person`: it is about the asker.
     """
 
     every: str
@@ -47,8 +47,8 @@ class TextQuery(Struct, frozen=True):
     first_person: bool = False
 
 
-def understood(text: str) -> TextQuery | None:
-    """The parsed text; None if it contains no word."""
+def understood(text: str, question: bool = False) -> TextQuery | None:
+    """The parsed text; None if it contains no word. `question`: even keywords are to be answered."""
     every = match_query(text, mode="all")
     if every is None:
         return None
@@ -56,7 +56,7 @@ def understood(text: str) -> TextQuery | None:
     return TextQuery(
         every=every,
         terms=content,
-        sentence=bool(words - {term.word for term in content}),
+        sentence=question or bool(words - {term.word for term in content}),
         when=bool(words & _WHEN) or _WHEN_PHRASE.search(text) is not None,
         name=bool(words & _NAME),
         first_person=bool(words & _FIRST_PERSON) or _FIRST_PERSON_PHRASE.search(text) is not None,
@@ -85,7 +85,8 @@ class Query(Struct, frozen=True):
     `path` is a folder, or a file or directory in one, and for files alone. A condition that a domain cannot meet leaves
     that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide; `of_folders`
     are those for folders with a model of their own, by its name. With `guesses` the nearest rows that do not stand out
-    enough to be taken for an answer follow the others, as `Hit.perhaps`.
+    enough to be taken for an answer follow the others, as `Hit.perhaps`. A `question` is answered even if its text is
+    only keywords: models write them for a question, people for what they want to see.
     """
 
     text: str
@@ -106,6 +107,7 @@ class Query(Struct, frozen=True):
     meaning: Meaning | None = None
     of_folders: Mapping[str, Meaning] = field(default_factory=dict)
     guesses: bool = False
+    question: bool = False
 
 
 class Hit(Struct, frozen=True):

@@ -6,10 +6,11 @@ from typing import TypeAlias
 
 from memory.people.audience import PUBLIC, Scope
 from memory.search.hybrid import search
-from memory.search.query import Query
+from memory.search.query import Domain, Query
 from memory.search.similarity import Meaning
 from memory.search.vectors import RowSet
 from memory.store.database import Tx
+from memory.store.fulltext import terms
 from memory.store.ids import AgentId
 from memory.store.sqlite import Connection
 from tests.benchmarks.locomo import Turn
@@ -29,15 +30,22 @@ def external_ids(raw: Connection) -> dict[str, str]:
 
 
 def product(raw: Connection, meanings: Mapping[str, Meaning] | None = None) -> Ask:
-    """The product's own search, by words, and by what the questions mean if that is known."""
+    """The product's own search as agents use it, by words, and by what the questions mean if that is known."""
     ids = external_ids(raw)
 
     def ask(text: str) -> list[str]:
         meaning = meanings[text] if meanings is not None else None
-        query = Query(text=text, agent=AGENT, domains=frozenset(("messages",)), limit=20, meaning=meaning)
+        domains: frozenset[Domain] = frozenset(("messages",))
+        query = Query(text=text, agent=AGENT, domains=domains, limit=20, meaning=meaning, question=True)
         return [ids[hit.id] for hit in search(Tx(raw), query, Scope(PUBLIC)).hits]
 
     return ask
+
+
+def keywords(text: str) -> str:
+    """A question as models often put it to a search: without its small words."""
+    content = {term.word for term in terms(text, mode="any")}
+    return " ".join(word for word in re.findall(r"[\w']+", text) if word.casefold() in content)
 
 
 def plain(raw: Connection, turns: Sequence[Turn]) -> Ask:

@@ -1,7 +1,8 @@
 """Retrieval on LoCoMo: which share of the turns that hold an answer stands among the first 5, 10, 20 hits.
 
-Beside the product's own search stand plain FTS5 over the same texts and, with an embedder, vectors alone and both
-fused by reciprocal ranks. Each method answers every question of every conversation, which has a store of its own.
+Beside the product's own search, asked in full and in keywords, stand plain FTS5 over the same texts and, with an
+embedder, vectors alone and both fused by reciprocal ranks. Each method answers every question of every conversation,
+which has a store of its own.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from tests.benchmarks.options import Options
 from tests.benchmarks.report import Cell, Detail, Measure, Report, at_least, percentile
 
 CUTS = (5, 10, 20)
-METHODS = ("carina", "carina_no_embedder", "fts5", "dense", "rrf")
+METHODS = ("carina", "carina_keywords", "carina_no_embedder", "fts5", "dense", "rrf")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ async def _all(every: Sequence[Conversation], outcome: Outcome) -> None:
         for conversation in every:
             async with filled(partial(store, turns=conversation.turns), embedder) as database:
                 questions = conversation.questions
-                meanings = await meanings_of(embedder, (each.text for each in questions)) if embedder else None
+                texts = [text for each in questions for text in (each.text, methods.keywords(each.text))]
+                meanings = await meanings_of(embedder, texts) if embedder else None
                 with closing(connect(database.path)) as raw:
                     for name, ask in _ways(raw, conversation, meanings).items():
                         outcome.answered.setdefault(name, []).extend(_answer(ask, each) for each in questions)
@@ -83,9 +85,10 @@ def _ways(raw: Connection, conversation: Conversation, meanings: Mapping[str, Me
     by_words = {"carina_no_embedder": methods.product(raw), "fts5": plain}
     if meanings is None:
         return by_words
-    dense = methods.dense(raw, meanings)
+    product, dense = methods.product(raw, meanings), methods.dense(raw, meanings)
+    in_keywords = {"carina_keywords": lambda text: product(methods.keywords(text))}
     both = {"dense": dense, "rrf": methods.fused(plain, dense)}
-    return {"carina": methods.product(raw, meanings), **by_words, **both}
+    return {"carina": product, **in_keywords, **by_words, **both}
 
 
 def _answer(ask: Ask, question: Question) -> Answered:

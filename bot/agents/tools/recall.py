@@ -46,7 +46,7 @@ class RecallArguments(Arguments):
     metadata: dict[str, str | bool | int | float] = Field(
         default_factory=dict, description="insert: what else is known of it"
     )
-    query: str = Field(default="", description="query: words to look for in entries and past conversations")
+    query: str = Field(default="", description="query: a whole question with names")
     limit: int = Field(default=_LISTED, ge=1, le=50, description="query, read: how many")
     importance: float = Field(default=0.5, ge=0, le=1, description="insert: 1 must never be lost, 0 may fade")
     forget_words: bool = Field(
@@ -215,5 +215,6 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         limit=arguments.limit,
         meaning=context.meaning,
         guesses=True,
+        question=True,
     )
     return search_outcome(rows, context, query)

@@ -310,7 +310,9 @@ def _unknown(said: str, known: Sequence[str]) -> str:
 
 
 class SearchArguments(Arguments):
-    query: str = Field(default="", description="words to look for; empty lists the newest of the time or person")
+    query: str = Field(
+        default="", description="what you want to know, as a whole question with names; empty lists the newest"
+    )
     domain: Where | None = Field(
         default=None,
         description="where to look; without it in entries, messages of all agents, blocks, facts and tasks; "
@@ -412,6 +414,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         meaning=context.meaning,
         of_folders=context.of_folders,
         guesses=True,
+        question=True,
     )
 
 

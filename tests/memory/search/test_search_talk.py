@@ -35,6 +35,12 @@ def test_a_question_finds_the_answer_that_has_none_of_its_words(world: World) ->
     assert why == {asked: (("hamster", "name"), ()), answer: ((), ("hamster", "name"))}
 
 
+def test_keywords_find_the_answer_that_has_none_of_them_only_as_a_question(world: World) -> None:
+    asked, answer = world.hear(ASKED), world.hear("Bolt, after the sprinter", person=BOB, speaker="Bob")
+    assert ids(look(world, "hamster name")) == [asked]
+    assert sorted(ids(look(world, "hamster name", question=True))) == sorted([asked, answer])
+
+
 @pytest.mark.parametrize(
     "apart",
     [
