@@ -18,7 +18,7 @@ from bot.interfaces.chat import chat_handlers
 from bot.interfaces.telemetry import Telemetry
 from bot.interfaces.web.conversations import Talk
 from bot.interfaces.web.server import PageMarks, WebParts, WebServer
-from bot.runtime.supervision import Supervisor, Work, failure_words
+from bot.runtime.supervision import Work, failure_words
 from bot.services.composition import ServedConstellations, Services
 from bot.services.people.web_access import OnceRequests
 from bot.services.served_folder import ServedRegistry, open_shared
@@ -63,19 +63,17 @@ class App(Struct, frozen=True):
         served, shared, router = self.served, self.served.shared, self.served.router
         speak(lambda: shared.accounts.spoken(PERSON))  # what is said unasked is for the owner
         async with asyncio.TaskGroup() as tasks:
-            supervisor = Supervisor(tasks, self._tell, router.workers.unstored)
             await served.privacy.eraser.take_up()  # before anybody's words are used again
-            await router.start(supervisor)
-            listening = [supervisor.keep(name, work) for name, work in self.long_lived().items()]
+            await router.start(tasks, self._tell)
+            for name, work in self.long_lived().items():
+                router.supervisor.keep(name, work)
             async with control.serve(shared.folder, self.handlers()):
                 await until()
             for front in self.fronts:
                 front.pause()
             finishing = (front.finish(_END_SECONDS) for front in self.fronts)
             ending = (router.drain(_END_SECONDS), shared.constellations.hurry(), *finishing)
-            await asyncio.gather(*(supervisor.once("end", work) for work in ending))
-            for task in listening:
-                task.cancel()
+            await asyncio.gather(*filter(None, (router.supervisor.once("end", work) for work in ending)))
             router.stop()
 
     @asynccontextmanager

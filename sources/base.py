@@ -7,7 +7,7 @@ the outbox does.
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -319,7 +319,7 @@ class Front(Struct, frozen=True):
     source: Source
     endpoint: Endpoint
     pause: Callable[[], None] = lambda: None
-    finish: Callable[[float], Awaitable[None]] = _at_once
+    finish: Callable[[float], Coroutine[Any, Any, None]] = _at_once
     readiness: Callable[[], Readiness] = lambda: Readiness(ready=True)
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Functions for commands of the owner, by their names in the control socket."""

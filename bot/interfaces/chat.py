@@ -167,7 +167,7 @@ class Chat:
             )
             return LineResult(external_id, words)
         await self._router.taken_in(_STORED_SECONDS)
-        if refused := self._router.workers.unstored.words():
+        if refused := self._router.supervisor.unstored.words():
             words = _(
                 "I will answer this later. {refused} Check the disk, and whether another program is "
                 "locking the database.",

@@ -63,7 +63,7 @@ class ConstellationRuntime:
         self._answering = answering
         self._endpoints = answering.endpoints
         self._shared = shared
-        self._gate, self._workers = shared.gate, shared.workers
+        self._gate, self._supervisor = shared.gate, shared.supervisor
         self.intake = ConstellationIntake(database, answering.routing, self.turn_deps, self.notices, shared, self)
         self._background: dict[str, Work] = {}
         self._later: dict[PlaceId, tuple[datetime, str]] = {}
@@ -121,7 +121,7 @@ class ConstellationRuntime:
     def answer(self, place: PlaceId, group: GroupId) -> None:
         if (place, group) in self.conversations:
             self.conversations[place, group].arrived()
-        elif not (self._workers.stopping or self._halted or self._gate.paused(place_source(place))):
+        elif not (self._supervisor.stopping or self._halted or self._gate.paused(place_source(place))):
             run = functools.partial(self._run_conversation, place, group)
             self._spawn(f"conversation {self.id} {place} {group}", run)
 
@@ -146,7 +146,7 @@ class ConstellationRuntime:
                 return
             if delivery is None:
                 self._deliver(place, place_source(place))
-            await self._workers.settled.wait()
+            await self._supervisor.settled.wait()
 
     async def showing(self, turn: TurnId, place: PlaceId) -> bool:
         """The text of a turn's answer is about to be shown; False if it must not be."""
@@ -166,7 +166,7 @@ class ConstellationRuntime:
             if found is None or found.status not in (outbox.Status.PENDING, outbox.Status.SENDING):
                 return found.external_id if found is not None else ""
             self._deliver(place, place_source(place))
-            await self._workers.settled.wait()
+            await self._supervisor.settled.wait()
 
     async def source_reachable(self, source: str) -> None:
         """All places of a source are reachable again."""
@@ -176,7 +176,7 @@ class ConstellationRuntime:
                 if held == source:
                     await self.reachable(place)
 
-        await until_stored(f"deliveries to {source}", release, self._workers.unstored)
+        await until_stored(f"deliveries to {source}", release, self._supervisor.unstored)
 
     async def reachable(self, place: PlaceId) -> None:
         """An unreachable place is reachable again: send what waits for it."""
@@ -221,7 +221,7 @@ class ConstellationRuntime:
     def _spawn(
         self, name: str, work: Work, among: set[asyncio.Task[None]] | None = None, *, halts: bool = True
     ) -> None:
-        task, kept = self._workers.spawn(name, work, halts=halts), self._working if among is None else among
+        task, kept = self._supervisor.keep(name, work, halts=halts), self._working if among is None else among
         if task is not None:
             kept.add(task)
             task.add_done_callback(kept.discard)
@@ -251,17 +251,17 @@ class ConstellationRuntime:
             self._see_to,
         )
         self.conversations[place, group] = conversation
-        self._workers.conversations.add(conversation)
+        self._supervisor.conversations.add(conversation)
         try:
-            await until_stored(f"conversation {place}", conversation.run, self._workers.unstored)
+            await until_stored(f"conversation {place}", conversation.run, self._supervisor.unstored)
         except Exception:
             self.resume()  # rows that it stored may wait for delivery
             raise
         finally:
             del self.conversations[place, group]
-            self._workers.conversations.discard(conversation)
-            self._workers.settle()
-        if conversation.woken.is_set() and not self._workers.stopping:
+            self._supervisor.conversations.discard(conversation)
+            self._supervisor.settle()
+        if conversation.woken.is_set() and not self._supervisor.stopping:
             self.answer(place, group)
 
     def _see_to(self, places: OpenPlaces, conversations: Written) -> None:
@@ -283,7 +283,7 @@ class ConstellationRuntime:
             self._deliveries[place].wake()
             return
         clock, broker, origin = self.turn_deps.clock, self.turn_deps.broker, self._answering.origin
-        deps = DeliveryDeps(clock, self.notices, self._workers.settle, self.resume, broker, origin)
+        deps = DeliveryDeps(clock, self.notices, self._supervisor.settle, self.resume, broker, origin)
         delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
 
         async def run() -> None:
@@ -293,7 +293,7 @@ class ConstellationRuntime:
 
         self._deliveries[place] = delivery
         try:
-            await until_stored(f"delivery {place}", run, self._workers.unstored)
+            await until_stored(f"delivery {place}", run, self._supervisor.unstored)
         finally:
             del self._deliveries[place]
-            self._workers.settle()
+            self._supervisor.settle()

@@ -18,8 +18,8 @@ from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
+from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.runtime.workers import Workers
 from bot.storage_retry import until_stored
 from memory.people.audience import OWNER, Audience, person_audience
 from memory.queue import inbox
@@ -85,7 +85,7 @@ class SharedParts(Struct, frozen=True):
 
     patience: Callable[[str], RetryPolicy]
     gate: Gate
-    workers: Workers
+    supervisor: Supervisor
     intake: Intake
 
 
@@ -177,7 +177,7 @@ class ConstellationIntake:
             return stored
 
         accepted, queued = await until_stored(
-            "arrivals", store, self._shared.workers.unstored, lambda: len(arrivals) + self._shared.intake.qsize()
+            "arrivals", store, self._shared.supervisor.unstored, lambda: len(arrivals) + self._shared.intake.qsize()
         )
         if changes:
             await self._runtime.follow()

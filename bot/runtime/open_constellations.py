@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 from bot.runtime.constellation import ConstellationRuntime
-from bot.runtime.workers import Workers
+from bot.runtime.supervision import Supervisor
 from memory.store.ids import ConstellationId
 from memory.store.logs import Log
 
@@ -70,7 +70,7 @@ class OpenConstellations:
     """At most `most` idle ones stay open, each for `seconds`; a busy one is never closed."""
 
     make: Make
-    workers: Workers
+    supervisor: Supervisor
     most: int = 32
     seconds: float = 600.0
     _slots: dict[ConstellationId, _Slot] = field(default_factory=dict, init=False)
@@ -106,13 +106,13 @@ class OpenConstellations:
     async def _opened(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
         async with self.make(identifier) as runtime:
             try:
-                if self.workers.started:
+                if self.supervisor.started:
                     await runtime.begin()
                     _log.info("constellation_opened", constellation=runtime.constellation.name)
                 yield runtime
             finally:
                 await runtime.close()
-                if self.workers.started:
+                if self.supervisor.started:
                     _log.info("constellation_closed", constellation=runtime.constellation.name)
 
     async def begin(self) -> None:

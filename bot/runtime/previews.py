@@ -28,7 +28,7 @@ from bot.agents.events import (
 from bot.agents.groups.settings import Pipeline, stored
 from bot.agents.transcript import name_of_speaker, progress_key
 from bot.runtime.constellation import ConstellationRuntime
-from bot.runtime.workers import Workers
+from bot.runtime.supervision import Supervisor
 from memory import agents, groups
 from memory.groups import Part, Run
 from memory.queue import outbox, turns
@@ -117,10 +117,12 @@ class _Preview(Struct):
 
 
 class _Watcher:
-    def __init__(self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
+    def __init__(
+        self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], supervisor: Supervisor
+    ) -> None:
         self._runtime = runtime
         self._endpoints = endpoints
-        self._workers = workers
+        self._supervisor = supervisor
         self._shown: dict[TurnId, _Preview] = {}
 
     def _endpoint(self, place: PlaceId) -> Endpoint | None:
@@ -169,7 +171,7 @@ class Previews(_Watcher):
         late = time.monotonic() - shown.begun >= BEGIN_SECONDS
         if shown.task is None and late and shown.text.strip():
             work = self._show(event.turn, shown, endpoint)
-            shown.task = self._workers.once(f"preview of turn {event.turn}", work)
+            shown.task = self._supervisor.once(f"preview of turn {event.turn}", work)
 
     async def _show(self, turn: TurnId, shown: _Preview, endpoint: Endpoint) -> None:
         if not await self._runtime.showing(turn, shown.place):
@@ -219,7 +221,7 @@ class Progress(_Watcher):
         shown.changed.set()
         if shown.task is None:
             work = self._show(turn, shown, endpoint)
-            shown.task = self._workers.once(f"progress of run {turn}", work)
+            shown.task = self._supervisor.once(f"progress of run {turn}", work)
 
     async def _show(self, turn: TurnId, shown: _Preview, endpoint: Endpoint) -> None:
         await asyncio.sleep(max(0.0, RUN_BEGIN_SECONDS - (time.monotonic() - shown.begun)))

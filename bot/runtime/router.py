@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from bot.runtime.intake import SharedParts
 from bot.runtime.open_constellations import OpenConstellations
-from bot.runtime.supervision import Supervisor
+from bot.runtime.supervision import TellOwner
 from memory.store.constellation import Constellations
 from memory.store.ids import ConstellationId, TurnId
 from memory.store.logs import Log
@@ -34,21 +34,21 @@ class Router:
         self.opened = opened
         self._default = default
         self._gate, self._intake = shared.gate, shared.intake
-        self.workers = shared.workers
-        self._gate.halt.on_stop(self.workers.halt)
+        self.supervisor = shared.supervisor
+        self._gate.halt.on_stop(self.supervisor.halt)
 
     def receive(self, notification: Notification, constellation: ConstellationId | None = None) -> None:
         """Accept a notification; it is durable a moment later, in this order, in its place's constellation."""
         self._gate.halt.hear(notification)
         self._intake.put_nowait((notification, constellation))
 
-    async def start(self, supervisor: Supervisor) -> None:
+    async def start(self, tasks: asyncio.TaskGroup, tell: TellOwner) -> None:
         """Resume the last run's unfinished work, then start the intake."""
-        self.workers.start(supervisor)
+        self.supervisor.start(tasks, tell)
         await self.opened.begin()
-        self.workers.spawn("intake", self._pass_on, halts=False)
-        self.workers.spawn("deliveries that wait long", self._ring, halts=False)
-        self.workers.spawn("idle constellations", self.opened.run, halts=False)
+        self.supervisor.keep("intake", self._pass_on)
+        self.supervisor.keep("deliveries that wait long", self._ring)
+        self.supervisor.keep("idle constellations", self.opened.run)
 
     def release(self) -> None:
         """The halt is over: continue what was stopped, and handle what arrived meanwhile."""
@@ -58,14 +58,14 @@ class Router:
     def reachable(self, source: str) -> None:
         """A platform can be reached, perhaps after an outage: send what waits for it."""
         for runtime in self.opened:
-            self.workers.once(f"deliveries to {source}", runtime.source_reachable(source))
+            self.supervisor.once(f"deliveries to {source}", runtime.source_reachable(source))
 
     def resume(self, constellation: ConstellationId) -> None:
         """Something other than a turn queued work: handle whatever waits there."""
         if (runtime := self.opened.get(constellation)) is not None:
             runtime.resume()
         else:
-            self.workers.spawn(f"open {constellation}", functools.partial(self._open, constellation), halts=False)
+            self.supervisor.keep(f"open {constellation}", functools.partial(self._open, constellation))
 
     async def _open(self, constellation: ConstellationId) -> None:
         """Open a constellation, which resumes whatever waits there."""
@@ -77,17 +77,17 @@ class Router:
         try:
             async with asyncio.timeout(seconds):
                 await self._intake.join()
-                self.workers.begin_no_turns()
+                self.supervisor.begin_no_turns()
                 for runtime in self.opened:
                     runtime.stop_turns()
                 while any(runtime.unfinished for runtime in self.opened):
-                    await self.workers.settled.wait()
+                    await self.supervisor.settled.wait()
         except TimeoutError:
             _log.warning("drain_timed_out", seconds=seconds)
 
     def stop(self) -> None:
         """Stop work that waits for a later time; its rows are resumed at the next start."""
-        self.workers.stop()
+        self.supervisor.stop()
 
     async def taken_in(self, seconds: float) -> None:
         """Wait until everything received so far is stored, at most `seconds` while the database refuses."""
@@ -128,7 +128,7 @@ class Router:
             except Exception:
                 _log.exception("constellation_not_opened", constellation=identifier)
                 again = functools.partial(self._accept, identifier, notifications)
-                self.workers.spawn(f"open {identifier} for {notifications[0].external_id}", again, halts=False)
+                self.supervisor.keep(f"open {identifier} for {notifications[0].external_id}", again)
 
     def _of(self, notification: Notification, said: ConstellationId | None) -> set[ConstellationId]:
         """The constellation of the place; for an edit or deletion also those that it belonged to before."""

@@ -10,11 +10,14 @@ module gets what no item explains.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextvars import copy_context
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextvars import Context, copy_context
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from bot.errors import ConfigError
+from bot.runtime.conversation import ConversationWorker
 from bot.storage_retry import StorageRetry, until_stored
 from memory.store.backups import BackupFailed
 from memory.store.logs import Log
@@ -36,34 +39,87 @@ TellOwner: TypeAlias = Callable[[str, Exception], Awaitable[None]]
 """Tells the owner that the work of that name failed, and why; once per name and day."""
 
 
-class Supervisor:
-    """Runs work in a task group that no failure can break."""
+class _Start(Struct, frozen=True):
+    """Where work runs once the service has started, who is told, and the context: the owner's, whoever starts work."""
 
-    def __init__(self, tasks: asyncio.TaskGroup, tell: TellOwner, unstored: StorageRetry | None = None) -> None:
-        self._tasks = tasks
-        self._context = copy_context()  # unrequested messages go to the owner, whoever started the work
-        self._tell = tell
-        self._unstored = unstored or StorageRetry()
+    tasks: asyncio.TaskGroup
+    tell: TellOwner
+    context: Context
+
+
+class Supervisor:
+    """Runs work in a task group that no failure can break; a halt or the end of the service stops it.
+
+    One for the whole service. Nothing runs before `start`: a read-only command starts nothing.
+    """
+
+    def __init__(self) -> None:
+        self.unstored = StorageRetry()
+        """What waits for a database that refuses writes."""
+        self.settled = asyncio.Event()
+        """Never stays set: who waits for it looks again when something ended (`settle`)."""
+        self.stopping = False
+        """The service is ending: no new turn begins."""
+        self.conversations: set[ConversationWorker] = set()
+        """The running ones, of every constellation."""
+        self._started: _Start | None = None
+        self._halting: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._resting: set[str] = set()
 
-    def keep(self, name: str, work: Work) -> asyncio.Task[None]:
-        """Run work until it returns or is canceled; restart it whenever it fails."""
-        return self._tasks.create_task(self._keep(name, work), name=name, context=self._context.copy())
+    @property
+    def started(self) -> bool:
+        return self._started is not None
 
-    def once(self, name: str, work: Awaitable[None]) -> asyncio.Task[None]:
+    @property
+    def busy(self) -> bool:
+        """Whether anybody is being answered."""
+        return any(not conversation.resting for conversation in self.conversations)
+
+    def start(self, tasks: asyncio.TaskGroup, tell: TellOwner) -> None:
+        self._started = _Start(tasks, tell, copy_context())
+
+    def keep(self, name: str, work: Work, *, halts: bool = False) -> asyncio.Task[None] | None:
+        """Run work until it returns or is canceled; it restarts while the database refuses, and whenever it fails.
+
+        Names are per constellation: a pause in one does not keep work from starting in another. Returns None if nothing
+        was started, as for work of a name that failed and waits for its restart. `halts`: an emergency halt stops it.
+        """
+        if (started := self._started) is None or name in self._resting:
+            return None
+        among = (self._tasks, self._halting) if halts else (self._tasks,)
+        return _created(started, name, self._keep(started, name, work), among)
+
+    def once(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
         """Run work without a retry; errors are logged."""
-        return self._tasks.create_task(self._once(name, work), name=name, context=self._context.copy())
+        if (started := self._started) is None:
+            work.close()
+            return None
+        return _created(started, name, _once(name, work), (self._tasks,))
 
-    def rests(self, name: str) -> bool:
-        """Whether work of that name failed and waits for its restart: then nobody needs to start it."""
-        return name in self._resting
+    def settle(self) -> None:
+        self.settled.set()
+        self.settled.clear()
 
-    async def _keep(self, name: str, work: Work) -> None:
+    def begin_no_turns(self) -> None:
+        self.stopping = True
+
+    def halt(self) -> None:
+        """Stop every turn and delivery now. Their rows stay as they are."""
+        for task in tuple(self._halting):
+            task.cancel()
+
+    def stop(self) -> None:
+        """Stop everything; unfinished work is resumed at the next start."""
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    async def _keep(self, started: _Start, name: str, work: Work) -> None:
         failures = 0
         while True:
             begun = time.monotonic()
             try:
-                await until_stored(name, work, self._unstored)
+                await until_stored(name, work, self.unstored)
                 return
             except FATAL:
                 raise
@@ -73,32 +129,44 @@ class Supervisor:
                 why = {"reason": str(error)} if isinstance(error, BackupFailed) else {"exc_info": error}
                 _log.error("task_failed", task=name, failures=failures, again_in=pause_after(failures), **why)
                 raise_if_cancelled()
-                await self._rest(name, error, failures)
+                await self._rest(started.tell, name, error, failures)
 
-    async def _rest(self, name: str, error: Exception, failures: int) -> None:
+    async def _rest(self, tell: TellOwner, name: str, error: Exception, failures: int) -> None:
         self._resting.add(name)
         try:
             if failures == 1:
-                await self._told(name, error)
+                await _told(tell, name, error)
             await asyncio.sleep(pause_after(failures))
         finally:
             self._resting.discard(name)
 
-    async def _told(self, name: str, error: Exception) -> None:
-        """Notify as supervised work: a failed notice must not end the work that it is about."""
-        try:
-            async with asyncio.timeout(_TELL_SECONDS):
-                await self._tell(name, error)
-        except Exception:
-            _log.exception("owner_not_told", task=name)
 
-    async def _once(self, name: str, work: Awaitable[None]) -> None:
-        try:
-            await work
-        except FATAL:
-            raise
-        except Exception:
-            _log.exception("task_failed", task=name)
+def _created(
+    started: _Start, name: str, work: Coroutine[Any, Any, None], among: Iterable[set[asyncio.Task[None]]]
+) -> asyncio.Task[None]:
+    task = started.tasks.create_task(work, name=name, context=started.context.copy())
+    for kept in among:
+        kept.add(task)
+        task.add_done_callback(kept.discard)
+    return task
+
+
+async def _once(name: str, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except FATAL:
+        raise
+    except Exception:
+        _log.exception("task_failed", task=name)
+
+
+async def _told(tell: TellOwner, name: str, error: Exception) -> None:
+    """Notify as supervised work: a failed notice must not end the work that it is about."""
+    try:
+        async with asyncio.timeout(_TELL_SECONDS):
+            await tell(name, error)
+    except Exception:
+        _log.exception("owner_not_told", task=name)
 
 
 def pause_after(failures: int) -> float:

@@ -167,7 +167,7 @@ class ServedConstellations:
         self.shared = shared
         constellations, clock, parts = shared.constellations, shared.clock, shared.parts
         self._open: dict[ConstellationId, Services] = {}
-        self.opened = OpenConstellations(self.make, parts.workers)
+        self.opened = OpenConstellations(self.make, parts.supervisor)
         self.router = Router(constellations, self.opened, shared.configured, parts)
         redact = Redactor(shared.config.secrets()).text
         self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
@@ -398,11 +398,11 @@ class _Maker:
         self._go_on(runtime, "damage", damage.run)
         self._go_on(runtime, "compaction", answers.compactor.run)
         self._go_on(runtime, "idle agents", idling.run)
-        workers = shared.parts.workers
+        supervisor = shared.parts.supervisor
         for watch in (
             TypingIndicator(answers.endpoints),
-            Previews(runtime, answers.endpoints, workers),
-            Progress(runtime, answers.endpoints, workers),
+            Previews(runtime, answers.endpoints, supervisor),
+            Progress(runtime, answers.endpoints, supervisor),
             answers.compactor.watch,
             schedule.watch,
         ):
@@ -422,14 +422,14 @@ class _Maker:
             shared.started,
             model_health=shared.models.health,
             halted=lambda: shared.halt.since,
-            unstored=shared.parts.workers.unstored.words,
+            unstored=shared.parts.supervisor.unstored.words,
             embedding=embedding.words,
             mcp=shared.mcp.states,
             unset=config.unset(),
         )
 
     def _busy(self) -> bool:
-        return self.shared.parts.workers.busy
+        return self.shared.parts.supervisor.busy
 
     @property
     def _origin(self) -> str:

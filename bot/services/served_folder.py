@@ -17,8 +17,8 @@ from bot.runtime.bootstrap import configured_constellation
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
 from bot.runtime.replication import Replication, replica_of
+from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.agents.constellations import named
 from bot.services.caller import Caller
@@ -81,7 +81,7 @@ async def open_shared(
                 configured=configured.id,
                 home=home,
                 accounts=accounts,
-                parts=SharedParts(_patience(config, clock()), gate, Workers(), Intake()),
+                parts=SharedParts(_patience(config, clock()), gate, Supervisor(), Intake()),
                 endpoints=endpoints,
                 models=models,
                 embedders=embedders,

@@ -85,7 +85,7 @@ async def _serve(
             yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
     around = surroundings(constellations)
-    router = Router(constellations, OpenConstellations(make, around.workers), ids[0], around)
+    router = Router(constellations, OpenConstellations(make, around.supervisor), ids[0], around)
     opened = []
     for each in groups:
         begin = time.perf_counter()

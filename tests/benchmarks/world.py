@@ -28,7 +28,6 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from memory import agents
 from memory.agents import Agent
@@ -151,7 +150,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         around = surroundings(constellations)
-        opened = OpenConstellations(make, around.workers)
+        opened = OpenConstellations(make, around.supervisor)
         router = Router(constellations, opened, home, around)
         async with running(router), opened.use(home) as runtime:
             agent = (await runtime.database.read(agents.agents))[0]
@@ -160,7 +159,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
 
 def surroundings(constellations: Constellations) -> SharedParts:
     """Nobody waits here for whether another message follows."""
-    return SharedParts(lambda _: RetryPolicy(merge=0), open_gate(constellations), Workers(), Intake())
+    return SharedParts(lambda _: RetryPolicy(merge=0), open_gate(constellations), Supervisor(), Intake())
 
 
 def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) -> TurnDeps:
@@ -204,7 +203,7 @@ async def _untold(_name: str, _error: Exception) -> None:
 async def running(router: Router) -> AsyncIterator[None]:
     """The router at work until the block ends, when what it opened is closed."""
     async with asyncio.TaskGroup() as tasks:
-        await router.start(Supervisor(tasks, _untold))
+        await router.start(tasks, _untold)
         try:
             yield
         finally:

@@ -107,8 +107,8 @@ class Injection:
         keep, injection = Supervisor.keep, self
         self.raised.clear()
 
-        def injecting(supervisor: Supervisor, name: str, work: Work) -> Any:
-            return keep(supervisor, name, lambda: injection.run(kind_of(name), work))
+        def injecting(supervisor: Supervisor, name: str, work: Work, *, halts: bool = False) -> Any:
+            return keep(supervisor, name, lambda: injection.run(kind_of(name), work), halts=halts)
 
         monkeypatch.setattr(Supervisor, "keep", injecting)
 

@@ -37,7 +37,6 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
-from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
@@ -299,7 +298,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         if made.halted:
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, lambda _source: False)
-        around = SharedParts(lambda _source: made.patience, gate, Workers(), Intake())
+        around = SharedParts(lambda _source: made.patience, gate, Supervisor(), Intake())
         endpoints = {SOURCE: platform, "bluesky": platform}
         configs = {}
         for name, places in {"home": (), **made.more}.items():
@@ -319,7 +318,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         default = next(iter(configs))
-        opened = OpenConstellations(make, around.workers)
+        opened = OpenConstellations(make, around.supervisor)
         router = Router(constellations, opened, default, around)
         stack.push_async_callback(opened.close)
         runtime = await stack.enter_async_context(opened.use(default))
@@ -349,7 +348,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         )
         async with _tasks() as tasks:
             await privacy.eraser.take_up()
-            await router.start(Supervisor(tasks, tell, router.workers.unstored))
+            await router.start(tasks, tell)
             for identifier in configs:
                 router.resume(identifier)
             compacting = tasks.create_task(compactors[0].run())

@@ -133,7 +133,7 @@ class Talk(Struct, frozen=True):
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
         self._receive(replace(self._heard(to, text, said), attachments=tuple(files)))
         await self.router.taken_in(_STORED_SECONDS)
-        if refused := self.router.workers.unstored.words():
+        if refused := self.router.supervisor.unstored.words():
             raise UserError("I will answer this later. {refused}", refused=refused)
         return said
 

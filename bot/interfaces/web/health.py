@@ -29,7 +29,7 @@ async def alive(_request: Request) -> Response:
 async def ready(ctx: Context) -> Response:
     """Whether the database takes writes and every front end hears; only names and yes or no."""
     parts = {name: is_ready() for name, is_ready in ctx.web.services.fronts.ready.items()}
-    parts["database"] = not ctx.web.talk.router.workers.unstored.words()
+    parts["database"] = not ctx.web.talk.router.supervisor.unstored.words()
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
 

@@ -38,7 +38,7 @@ async def test_what_waits_holds_up_nobody_else_and_is_not_forgotten_over_a_resta
         await service.heard(said("me too", 5, speaker=BOB))
         assert texts(service.model.requests[-1])[-1] == "me too"
         assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3, "done"]
-        assert not service.router.workers.busy
+        assert not service.router.supervisor.busy
     later = limited(person=1)
     later.clock.forward(3_601)
     async with running(tmp_path, later) as service:

@@ -14,7 +14,6 @@ from bot.agents.permissions.policy import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.runtime.arrivals import to_arrival
-from bot.runtime.supervision import Supervisor
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.composition import ServedConstellations, Services
 from bot.services.served_folder import ServedRegistry, open_shared
@@ -111,7 +110,7 @@ async def serving(folder: Path) -> AsyncIterator[Side]:
             served.use(served.shared.configured) as home,
             asyncio.TaskGroup() as tasks,
         ):
-            await served.router.start(Supervisor(tasks, tell))
+            await served.router.start(tasks, tell)
             running = tasks.create_task(served.runner.run())
             yield Side(served, home, platform, ServedRegistry(served, home.registry.operations))
             await served.router.drain(5)

@@ -98,9 +98,9 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(tmp_p
             service.hear(said("one", 2), said("two", 3, speaker=BOB))
             await until(lambda: logged(service))
             service.hear(said("three", 4, ATTIC))
-            await until(lambda: "3 new messages" in service.router.workers.unstored.words())
+            await until(lambda: "3 new messages" in service.router.supervisor.unstored.words())
         await service.settled()
-        assert service.router.workers.unstored.words() == ""
+        assert service.router.supervisor.unstored.words() == ""
         assert service.platform.texts() == ["Yes."] * 3
         assert service.platform.texts(ATTIC.id) == ["Yes."]
         assert await service.column("SELECT content FROM messages WHERE role = 'user'") == [
@@ -118,9 +118,9 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(tmp_path: Pat
         with locked(file(service)):
             held.free.set()
             await until(lambda: logged(service) > 6)
-            await until(lambda: "Answers wait" in service.router.workers.unstored.words())
+            await until(lambda: "Answers wait" in service.router.supervisor.unstored.words())
         await service.settled()
-        assert service.router.workers.unstored.words() == ""
+        assert service.router.supervisor.unstored.words() == ""
         assert service.platform.texts() == ["At last."]
         assert await service.column("SELECT status FROM inbox") == ["done"]
 

@@ -13,7 +13,7 @@ from bot.runtime import constellation, conversation, delivery, follow_ups, intak
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
-from bot.runtime.supervision import Supervisor
+from bot.runtime.supervision import Supervisor, TellOwner
 from bot.runtime.turn_retries import GIVEN_UP
 from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
@@ -194,7 +194,7 @@ async def test_what_arrives_while_the_file_cannot_be_opened_is_answered_afterwar
     async with running(tmp_path) as service:
         refusing[0] = True
         service.hear(said("hello", 1), said("hello", 2, ATTIC))
-        await until(service.router.workers.unstored.words)
+        await until(service.router.supervisor.unstored.words)
         refusing[0] = False
         await until(lambda: service.platform.texts(HALL.id) == ["Yes."])
         await until(lambda: service.platform.texts(ATTIC.id) == ["Yes."])
@@ -218,7 +218,7 @@ async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
             return service.platform.texts(HALL.id) == [GIVEN_UP]
 
         await until(is_told)
-        assert service.router.workers.unstored.words() == ""
+        assert service.router.supervisor.unstored.words() == ""
         assert await service.column("SELECT status FROM inbox") == ["dead"]
     assert len(tries) < 10
 
@@ -235,13 +235,19 @@ async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_com
         await until(lambda: platform.texts(HALL.id) == ["Yes."])
 
 
+def supervising(tasks: asyncio.TaskGroup, tell: TellOwner) -> Supervisor:
+    made = Supervisor()
+    made.start(tasks, tell)
+    return made
+
+
 async def test_a_configuration_that_is_wrong_ends_the_service() -> None:
     async def wrong() -> None:
         raise ConfigError("discord.token: found none")
 
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as tasks:
-            Supervisor(tasks, _nobody).keep("discord", wrong)
+            supervising(tasks, _nobody).keep("discord", wrong)
     assert caught.group_contains(ConfigError)
 
 
@@ -257,7 +263,8 @@ async def test_work_that_fails_while_it_is_to_end_is_not_begun_again() -> None:
             raise KeyError("odd")
 
     async with asyncio.TaskGroup() as tasks, asyncio.timeout(10):
-        task = Supervisor(tasks, _nobody).keep("watcher", fails_at_its_end)
+        task = supervising(tasks, _nobody).keep("watcher", fails_at_its_end)
+        assert task is not None
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.wait([task])
@@ -276,7 +283,7 @@ async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.
         raise KeyError("nobody is there")
 
     async with asyncio.TaskGroup() as tasks:
-        await Supervisor(tasks, broken).keep("watcher", fails_twice)
+        supervising(tasks, broken).keep("watcher", fails_twice)
     assert len(tries) == 3
 
 
@@ -293,7 +300,7 @@ async def test_a_failed_backup_is_told_in_its_own_words_and_without_a_traceback(
 
     with capture_logs() as logs:
         async with asyncio.TaskGroup() as tasks:
-            Supervisor(tasks, tell).keep("continuous backup", not_installed)
+            supervising(tasks, tell).keep("continuous backup", not_installed)
     assert [each.get("exc_info") for each in logs] == [None]
     assert "Litestream is not installed" in logs[0]["reason"]
     assert len(told) == 1
