@@ -121,7 +121,9 @@ def with_parts(rows: Rows, turn: TurnId) -> list[Row]:
 
 
 def tool_calls(rows: Rows, turn: TurnId) -> list[Row]:
-    return rows.all("SELECT * FROM activity_events WHERE turn_id = ? AND event_type = 'tool_executed'", (turn,))
+    sql = """SELECT at, details ->> 'tool' AS tool, coalesce(details ->> 'call', '') AS call FROM activity_events
+             WHERE turn_id = ? AND event_type = 'tool_executed'"""
+    return rows.all(sql, (turn,))
 
 
 def model_calls(rows: Rows, turn: TurnId) -> list[Row]:

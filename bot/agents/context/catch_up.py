@@ -48,7 +48,7 @@ def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> CatchUp | No
     found = CatchUp(
         turn.started_at,
         away,
-        tuple(_happened(rows, turn))[:happened],
+        tuple(_happened(rows, turn, turn.away_since))[:happened],
         tuple(coordination.notes(rows, turn.scope, happened, turn.away_since, "medium", turn.started_at)),
         tuple(_threads(rows, turn, threads)),
         tuple(_did(rows, turn, others))[:threads],
@@ -61,14 +61,12 @@ def _role(rows: Rows, turn: Turn) -> str:
     return "regular" if row is None else str(row["role"])
 
 
-def _happened(rows: Rows, turn: Turn) -> Iterator[str]:
-    if turn.away_since is None:
-        return
-    wanted = EventFilter(turn.away_since, others_than=turn.agent, before=turn.id)
+def _happened(rows: Rows, turn: Turn, since: datetime) -> Iterator[str]:
+    wanted = EventFilter(since, others_than=turn.agent, before=turn.id)
     counted = activity.counted(rows, wanted, turn.scope)
     if received := sum(n for _name, kind, n in counted if kind is Kind.RECEIVED):
         yield f"{many(received, 'message')} processed across the constellation"
-    completed, new = tasks.shared_between(rows, turn.away_since, turn.started_at, turn.scope)
+    completed, new = tasks.shared_between(rows, since, turn.started_at, turn.scope)
     if completed or new:
         yield f"{many(completed, 'task')} completed, {many(new, 'new task')} created"
     for name, kind, n in counted:

@@ -37,12 +37,8 @@ _LISTED, _SHOWN = 20, 600
 _SHORT = 120  # characters of a tool's arguments and of its result
 _SHORTEST = 0.1  # seconds of a tool call that are mentioned
 
-_IMPORTANCES: dict[Importance, str] = {
-    "low": gettext_noop("low"),
-    "medium": gettext_noop("medium"),
-    "high": gettext_noop("high"),
-    "critical": gettext_noop("critical"),
-}
+_IMPORTANCES = gettext_noop("low"), gettext_noop("medium"), gettext_noop("high"), gettext_noop("critical")
+"""Shown in the reader's language."""
 
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
 _Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are notified on return")]
@@ -196,9 +192,9 @@ class Coordination(Struct, frozen=True):
 
     def _by(self, caller: Caller, audience: str) -> By:
         """The writer, with the audience of the text."""
-        if not is_offered(caller.via, TERMINAL_ONLY):
-            return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
-        return By(Scope(named_audience(audience)), caller.trust, self.clock(), person=caller.person)
+        named = is_offered(caller.via, TERMINAL_ONLY)
+        scope = Scope(named_audience(audience)) if named else (caller.here or caller.alone).scope
+        return By(scope, caller.trust, self.clock(), person=caller.person)
 
 
 def _sentence(event: Event, by_hand: str) -> str:
@@ -211,7 +207,7 @@ def _sentence(event: Event, by_hand: str) -> str:
     elif event.said:
         told = _("{told} in {place}: “{said}”", **said)
     if event.kind is Kind.NOTABLE and event.importance:
-        told += f" ({_(_IMPORTANCES[event.importance])})"
+        told += f" ({_(event.importance)})"
     return told + (_doubt(event.trust) if event.said or event.kind is Kind.NOTABLE else "")
 
 

@@ -15,7 +15,6 @@ from bot.services.memory.context import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import MemoryService, commit, reads, writes
-from memory.activity import Kind, ToolUsed, read_details
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
@@ -29,7 +28,7 @@ from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
 from memory.store.row_mapper import ending
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line, place_title
-from texts import _, gettext_noop, ngettext, number_text, unpacked
+from texts import _, gettext_noop, ngettext, number_text
 
 _SUGGESTED = 100
 _STATES = {
@@ -335,11 +334,10 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
         name = _("Approval: {state}", state=_(row["status"]))
         found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
     for row in metrics.tool_calls(rows, turn["id"]):
-        at, used = from_text(row["at"]), read_details(Kind.TOOL, row["details"])
-        name, call = (used.tool, used.call) if isinstance(used, ToolUsed) else (_(unpacked(row["words"])), "")
-        held = [each.tool_args or each.text for each in batch if call == each.tool_call_id]
+        at = from_text(row["at"])
+        held = [each.tool_args or each.text for each in batch if row["call"] == each.tool_call_id]
         detail = "\n\n".join(filter(None, held)) if held else _(_HIDDEN)
-        found.append(StageRow(kind="tool", name=name, at=at, ended=at, detail=detail))
+        found.append(StageRow(kind="tool", name=row["tool"], at=at, ended=at, detail=detail))
     stages, before = list[StageRow](), from_text(turn["started_at"])
     for stage in sorted(found, key=lambda each: each.ended):
         begun = stage.at if stage.kind == "approval" else min(before, stage.at)
