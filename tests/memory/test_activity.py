@@ -85,9 +85,8 @@ def test_details_are_stored_as_ever_and_read_as_what_they_were(
 def test_details_of_other_versions_hide_no_event(tx: Tx, kind: Kind, stored: str, read: Details) -> None:
     happened(tx, "did it", 0, STAR)
     tx.run("UPDATE activity_events SET event_type = ?, details = ?", (kind, stored))
-    assert [(each.words, each.details) for each in activity.recent(tx, SCOPE, 9, EventFilter(DAY))] == [
-        ("did it", read)
-    ]
+    (event,) = activity.recent(tx, SCOPE, 9, EventFilter(DAY))
+    assert (event.words, event.details) == ("did it", read)
 
 
 def test_what_others_did_is_found_behind_all_that_an_agent_did_itself(tx: Tx) -> None:

@@ -1,5 +1,6 @@
 """The system's logs: written when a turn ends, shown in the next, read-only, found when old, and without any words."""
 
+from bot.agents import turn_log
 from memory.blocks.edits import EVENTS, append_log, log_author
 from memory.search.hybrid import search
 from memory.search.query import Query
@@ -47,6 +48,10 @@ async def test_no_words_of_anybody_stand_in_a_log(service: Service) -> None:
     scene = Scene(service)
     await scene.do(insert("tuba", label="tuba"), call("context", operation="tuba", label="tuba"))
     assert "tuba" not in "".join(await service.column(LOG))
+
+
+def test_what_another_tool_calls_its_operation_is_left_out_unless_it_is_a_text() -> None:
+    assert [turn_log._operation(each) for each in ('{"operation": [3]}', '{"operation": "x"}')] == [None, "x"]
 
 
 def test_a_log_keeps_two_hundred_entries_shows_ten_and_the_older_are_found() -> None:
