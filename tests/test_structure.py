@@ -70,7 +70,6 @@ BEGIN_TASKS = {
     "bot/interfaces/control.py": "a connection, which ends with its own request",
     "bot/interfaces/cli/": "commands: they end with what they were asked",
     "bot/services/people/erasure.py": "one erasure, awaited by who asked for it",
-    "bot/interfaces/discord/halt.py": "a halt that goes on when its command is given up; awaited there",
     "bot/agents/tools/halt.py": "the same of a tool",
     "bot/agents/model_call.py": "one model call, awaited by its turn",
     "bot/agents/groups/orchestrator.py": "the parts of one run, awaited by it",

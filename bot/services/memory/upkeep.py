@@ -77,11 +77,8 @@ class Upkeep(MemoryService, frozen=True):
     titles: ClassVar = {"dream": "Show and control the cleanup of long-term memory"}
 
     upkeep: UpkeepRun
-    queued: Callable[[], None]
+    announce: Callable[[], None]
     """Called when a message may have been queued."""
-
-    def announce(self) -> None:
-        self.queued()
 
     @operation("dream.report", "Show what the latest cleanup did", Action.READ_MEMORY, _REPORTS)
     @reads

@@ -181,13 +181,10 @@ def find_message(rows: Rows, which: str) -> InRow:
 
 
 class GivenUpMessages(MemoryService, frozen=True):
-    """Messages that one constellation gave up. `queued` handles what waits for an answer, unless all is `halted`."""
+    """Messages that one constellation gave up. `announce` handles what waits for an answer, unless all is `halted`."""
 
-    queued: Callable[[], None]
+    announce: Callable[[], None]
     halted: Callable[[], bool]
-
-    def announce(self) -> None:
-        self.queued()
 
     @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
     @writes

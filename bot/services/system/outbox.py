@@ -79,15 +79,12 @@ class UndeliveredRow(Row):
 
 
 class Outbox(Struct, frozen=True):
-    """Undelivered messages of one constellation. `deliver` sends what waits."""
+    """Undelivered messages of one constellation. `announce` sends what waits."""
 
     titles: ClassVar = {"outbox": "Manage undelivered messages"}
 
     database: Database
-    deliver: Callable[[], None]
-
-    def announce(self) -> None:
-        self.deliver()
+    announce: Callable[[], None]
 
     @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX)
     @suggestions("undelivered")
