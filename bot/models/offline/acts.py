@@ -19,7 +19,6 @@ _STORED = {"domain": "archival_memory"}
 _SAID = {"domain": "constellation_messages", "author": "me"}
 """What somebody told one agent, or wanted forgotten, another knows too."""
 _Judge: TypeAlias = Callable[[Question, Fact], Fit | None]
-_TAKING_BACK = "forget delete erase remove vergiss vergessen lösche streiche entferne 忘れて 消して 削除"
 
 
 def act(intent: Intent, context: Context) -> Lines:
@@ -48,6 +47,10 @@ def _sum(intent: Intent, context: Context) -> Lines:
 
 
 def _remember(intent: Intent, context: Context) -> Lines:
+    if intent.other:
+        old = context.hits(*_searches("old", [intent.other], _STORED, context))
+        own = [hit.id for hit in old if hit.text == intent.other and hit.told_by(context.speaker)]
+        context.make(*(context.call(f"old_{each}", "recall", operation="delete", label=each) for each in own))
     entry = context.result("save", "recall", operation="insert", content=intent.text)
     shown = context.language.shown(intent.text)
     if entry.already:
@@ -119,7 +122,7 @@ def _ask(intent: Intent, context: Context) -> Lines:
     if lines := _tell(_entries_found(context.hits(*first, *together), context), question, context):
         return lines
     heard = _searches("heard", wanted, _SAID, context)
-    orders = _searches("taken", [_TAKING_BACK], _SAID, context, _NEWEST)
+    orders = _searches("taken", [context.language.data["words"]["taking_back"]], _SAID, context, _NEWEST)
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)
     said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)

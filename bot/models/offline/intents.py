@@ -35,7 +35,7 @@ class Intent(NamedTuple):
     when: str = ""
     """A time in the person's words; of a look back its first day."""
     other: str = ""
-    """The end of an event, the reminder that one replaces, the last day of a look back."""
+    """The end of an event, the reminder or fact that one replaces, the last day of a look back."""
     number: int = 0
     """Minutes, days or characters."""
 
@@ -101,8 +101,7 @@ class Parser(Struct, frozen=True):
 
     def _following(self, text: str, before: str) -> Intent | None:
         """What a message means right behind another one: the time that was missing, a yes to an offer, a correction."""
-        earlier = next(iter(self.parse(before)), STATEMENT)
-        match earlier:
+        match earlier := next(iter(self.parse(before)), STATEMENT):
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
                 return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
@@ -113,6 +112,8 @@ class Parser(Struct, frozen=True):
             case Intent("remember" | "note") if said := self.language.begins("corrects", text):
                 about = self.language.begins("subject", earlier.text)
                 return Intent("remember", f"{about['subject']}{said['what']}".strip(_TRAILING)) if about else None
+            case Intent("remember" | "note") if said := self.language.begins("instead", f"{earlier.text}\n{text}"):
+                return Intent("remember", said["what"].strip(_TRAILING), other=earlier.text)
             case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
                 return earlier._replace(name="sure")
             case Intent("forget") if self.language.begins("no", text):

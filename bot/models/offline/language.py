@@ -111,8 +111,8 @@ class Language:
 
     def day(self, day: date) -> str:
         """A date as it is written."""
-        month = self.say("months").split()[day.month - 1]
-        return self.say("date", day=day.day, month=month, number=day.month, year=day.year)
+        months = self.say("months").split()
+        return self.say("date", day=day.day, month=months[day.month - 1], number=day.month, year=day.year)
 
     def _patterns(self, section: str, name: str) -> tuple[tuple[re.Pattern[str], str], ...]:
         """The patterns of one name, each with what stands instead; those of `begin` look at a sentence's beginning."""

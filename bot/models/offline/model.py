@@ -17,8 +17,6 @@ from bot.models.offline.language import LONGEST, Language, detect, language, lan
 from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 
-# Events that tell what became of a request; any other one is a timer's or another agent's.
-_DECISIONS = ("approved", "denied", "expired", "withdrawn", "used")
 # Calls that rules of a turn may demand and that we know how to make.
 _HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
 
@@ -110,7 +108,7 @@ def _forced(turn: Turn) -> list[Call]:
 
 def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
     """What became of a call that had to wait; nothing to say at any other time."""
-    if newest is None or newest.event not in _DECISIONS:
+    if newest is None or newest.event not in speaks.words("decisions"):
         return ""
     if newest.event != "approved":
         return speaks.say("refused")

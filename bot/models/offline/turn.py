@@ -16,8 +16,6 @@ from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-# How places without a name of their own are told, by their kind (`sources.base.PlaceKind`).
-_PLACES = {"terminal": "at_terminal", "direct": "in_direct", "dashboard": "on_dashboard", "api": "over_api"}
 _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -174,7 +172,7 @@ class Context(Struct, frozen=True):
                 date, time = (f"<t:{at.timestamp():.0f}:{form}>" for form in "Dt")
             parts.append(say("source_time", date=date, time=time))
         if record.place:
-            where = _PLACES.get(record.place_kind, "source_place")
+            where = self.language.data["places"].get(record.place_kind, "source_place")
             parts.append(say(where, place=one_line(record.place, _LONGEST_NAME)))
         return say("source", text=say("join").join(parts)) if parts else ""
 
