@@ -15,7 +15,6 @@ from scheduler.zones import zone_of
 from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -81,7 +80,7 @@ class Record(Struct, frozen=True):
     @property
     def order(self) -> tuple[datetime, int, str]:
         """Orders records by time; of one moment by number."""
-        return self.at or _LONG_AGO, len(self.id), self.id
+        return self.at or datetime.min.replace(tzinfo=UTC), len(self.id), self.id
 
 
 class Turn:
@@ -167,7 +166,8 @@ class Context(Struct, frozen=True):
         say, parts = self.language.say, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
-            date, time = self.language.day(at), f"{at:%H:%M}{' UTC' * (self.turn.zone == 'UTC')}"
+            here = self.turn.request.source == "terminal" and not at.astimezone().utcoffset()  # as the machine's clock
+            date, time = self.language.day(at), f"{at:%H:%M}{' UTC' * (self.turn.zone == 'UTC' and not here)}"
             if self.turn.request.source == "discord":  # each reader sees its timestamps in their own zone
                 date, time = (f"<t:{at.timestamp():.0f}:{form}>" for form in "Dt")
             parts.append(say("source_time", date=date, time=time))

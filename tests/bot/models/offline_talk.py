@@ -124,6 +124,7 @@ class Talk:
     agent: str = ""
     owner: bool = True
     zone: str = ""
+    source: str = ""
     files: bool = False
 
     def say(self, *said: str, speaker: str = "Ana", late: tuple[str, ...] = ()) -> str:
@@ -138,6 +139,7 @@ class Talk:
                 failed=self.failed,
                 agent=self.agent,
                 zone=self.zone,
+                source=self.source,
                 owner=self.owner,
             )
             streamed, answer = complete(model, request)

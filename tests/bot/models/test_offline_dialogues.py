@@ -123,6 +123,28 @@ def test_clock_sums_and_reminders_answer_on_the_persons_clocks_in_their_language
     assert talk.say(text).startswith(answer)
 
 
+@pytest.mark.parametrize(
+    ("source", "machine", "shown"),
+    [
+        ("terminal", "UTC0", "at 14:03,"),
+        ("terminal", "XXX-5:30", "at 14:03 UTC,"),
+        ("web", "UTC0", "at 14:03 UTC,"),
+    ],
+)
+def test_utc_is_named_but_at_a_terminal_whose_clock_shows_it(
+    monkeypatch: pytest.MonkeyPatch, source: str, machine: str, shown: str
+) -> None:
+    monkeypatch.setenv("TZ", machine)
+    time.tzset()
+    try:
+        talk = Talk(source=source)
+        talk.say("remember that my cat is Bolt")
+        assert shown in talk.say("what is my cat?")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 class Tomorrow(Agenda):
     """What is at noon tomorrow and the day after, and what has no time."""
 
