@@ -104,7 +104,7 @@ def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
     made.main(["cards", "greet", "Ann", "--twice", "--json"], "carina", standalone_mode=False)
     ((name, given, view),) = asked
     assert (name, given, view.as_json) == ("cards.greet", {"name": "Ann", "twice": True}, True)
-    with pytest.raises(click.MissingParameter):
+    with pytest.raises(click.UsageError, match=r"^NAME is missing \(Whom to greet\)\.$"):
         made.main(["cards", "greet"], "carina", standalone_mode=False)
 
 
