@@ -146,7 +146,7 @@ class EventArguments(Arguments):
     operation: Literal["add", "list", "cancel"]
     title: str = Field(default="", max_length=appointments.LONGEST, description="add: what happens")
     when: str = Field(
-        default="", max_length=200, description='add: when it begins, as "Friday at 18:00" or "every Monday at 8"'
+        default="", max_length=200, description='add: when it begins, as "Friday at 18:00" or "every Monday at 08:00"'
     )
     ends: str = Field(default="", max_length=200, description='add: when it ends, as "at 19:30"')
     reminder_minutes: int = Field(
@@ -204,8 +204,8 @@ class ReminderArguments(Arguments):
     when: str = Field(
         default="",
         max_length=200,
-        description='set: "in 20 minutes", "tomorrow at 9", "every Monday and Friday at 8", a date and time of the '
-        "person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00",
+        description='set: "in 20 minutes", "tomorrow at 09:00", "every Monday and Friday at 08:00", a date and time of '
+        "the person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00",
     )
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
