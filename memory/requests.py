@@ -135,6 +135,8 @@ class Vote(Struct, frozen=True):
     person: PersonId
     verdict: Verdict
     at: datetime
+    name: str = ""
+    """Of the account, at that time."""
 
 
 def digest_of(tool: str, arguments: str) -> bytes:
@@ -220,11 +222,11 @@ def due(rows: Rows, now: datetime) -> list[Request]:
 
 def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
     """The votes on a request, in order."""
-    sql = "SELECT person_id, verdict, at FROM permission_votes WHERE request_id = ? ORDER BY at, person_id"
+    sql = "SELECT person_id, verdict, at, name FROM permission_votes WHERE request_id = ? ORDER BY at, person_id"
     return _vote.all(rows, sql, (identifier,))
 
 
-def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: datetime) -> Status:
+def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: datetime, name: str = "") -> Status:
     """Count one approver's vote; returns the request's status. A person's approval stays until they deny.
 
     One denial decides at once; approval needs as many persons as `quorum`.
@@ -232,7 +234,7 @@ def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: date
     if verdict is Verdict.DENY:
         tx.run("DELETE FROM permission_votes WHERE request_id = ? AND person_id = ?", (request.id, person))
     said: dict[str, Value] = {"request_id": request.id, "person_id": person, "verdict": verdict, "at": now}
-    tx.insert("permission_votes", {**said, "audience": request.hearers.audience}, ignore=True)
+    tx.insert("permission_votes", {**said, "audience": request.hearers.audience, "name": name}, ignore=True)
     given = [each.verdict for each in votes(tx, request.id)]
     if Verdict.DENY in given:
         return _decide(tx, request.id, Status.DENIED, now)

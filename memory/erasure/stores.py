@@ -232,7 +232,7 @@ STORES: tuple[PersonStore, ...] = (
             emptied="""arguments = '', reason = '', subject = '', person_id = NULL, covers = '[]', pattern = '{}',
             shown = '{}', status = iif(status IN ('waiting', 'approved'), 'withdrawn', status)""",
         ),
-        PersonTable("permission_votes", columns="request_id, verdict, at"),
+        PersonTable("permission_votes", columns="request_id, verdict, at, name"),
     ),
     _rows(
         "dreams",  # before the entries that they are about

@@ -27,7 +27,7 @@ from memory.queue.outbox import CardDetail, EditDetail
 from memory.queue.payloads import DecisionEvent
 from memory.queue.steps import CallApproval, ModelAnswer, Note, ToolCall
 from memory.queue.turns import Turn
-from memory.requests import Need, Permit, Request, Status, Verdict
+from memory.requests import Need, Permit, Request, Status, Verdict, Vote
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.store.records import replace
@@ -72,7 +72,6 @@ class Broker:
     def __init__(self, terms: Terms, spoken: Callable[[PersonId], str]) -> None:
         self.terms = terms
         self.spoken = spoken
-        self._handles: dict[PersonId, str] = {}  # display names of those who answered; never stored
         self._gone = deque[tuple[str, str]](maxlen=_GONE)  # a deleted one may turn out to be ours
 
     def ask(self, tx: Tx, asking: ApprovalCall, need: Need, now: datetime) -> Permit | Request:
@@ -162,8 +161,7 @@ class Broker:
         selves = self.terms.people.selves(who.person)
         if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
             return Ruling(_("You have already answered this; more people need to."), counted=False, request=request)
-        requests.vote(tx, request, who.person, verdict, now)
-        self._handles[who.person] = who.account
+        requests.vote(tx, request, who.person, verdict, now, who.account)
         request = _again(tx, request)
         _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")
         if request.status is Status.APPROVED:
@@ -194,19 +192,19 @@ class Broker:
         shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
         at = request.decided_at or request.created_at
         with speaking(language() if source else "en"):  # agents are told in English
-            called = dict.fromkeys(self._named(rows, vote.person, request, source) for vote in counted)
+            called = dict.fromkeys(self._named(rows, vote, request, source) for vote in counted)
             who = _(" and ").join(called) or _("nobody")
             return cards.ruling(request, who, shortest, at, source)
 
-    def _named(self, rows: Rows, person: PersonId, request: Request, source: str) -> str:
+    def _named(self, rows: Rows, vote: Vote, request: Request, source: str) -> str:
         """The name of a person who decided, in a place of that source; for an agent, their role."""
         if source:
-            if person == PERSON:
-                return person_called(rows, person, request.hearers) or _("the owner")
-            return cards.person_name(person, source, self._handles.get(person, ""))
-        if person == request.person:
+            if vote.person == PERSON:
+                return person_called(rows, vote.person, request.hearers) or _("the owner")
+            return cards.person_name(vote.person, source, vote.name)
+        if vote.person == request.person:
             return "the person you are talking to"
-        return "the owner" if person in self.terms.people.owner else "an admin"
+        return "the owner" if vote.person in self.terms.people.owner else "an admin"
 
     def expire(self, tx: Tx, now: datetime) -> list[Request]:
         """Close requests that nobody answered in time; the agents are told."""

@@ -197,6 +197,17 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
         assert until is not None  # the shorter of the two
 
 
+async def test_after_a_restart_who_said_yes_before_is_still_named_by_their_handle(tmp_path: Path) -> None:
+    did = PersonId("bluesky:did:plc:eve")
+    setting = ringing(People((OLGA.id,), (did,), quorum=2))
+    async with running(tmp_path, setting) as service:
+        request = await rung(service)
+        await answer(service, request, who=Approver(did, "Eve", account="@eve.example"))
+    async with running(tmp_path, setting) as service:
+        service.clock.forward(1)
+        assert "by @eve.example and <@olga>, " in (await answer(service, request)).words
+
+
 async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> None:
     async with running(tmp_path, ringing(People((OLGA.id,), (EVA.id, BOB.id), quorum=2))) as service:
         request = await rung(service)
