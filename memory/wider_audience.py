@@ -62,8 +62,9 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience)
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (hand.now, block.id))
     made = create_block(tx, new, person_writer(hand.person), hand.now)
     tx.run("UPDATE shared_block_agents SET block_id = ? WHERE block_id = ?", (made.id, block.id))
-    named = "SELECT named_by, named_turn FROM memory_blocks WHERE id = ?"
-    tx.run(f"UPDATE memory_blocks SET (named_by, named_turn) = ({named}) WHERE id = ?", (block.id, made.id))
+    whose = "named_by, named_turn, described_by, described_turn"
+    sql = f"UPDATE memory_blocks SET ({whose}) = (SELECT {whose} FROM memory_blocks WHERE id = ?) WHERE id = ?"
+    tx.run(sql, (block.id, made.id))
     words = gettext_lazy("let more people know the block {label}", label=block.label)
     widened = BlockUpdated(block.label, "widen")
     # Told where the block was: that it came from there is nothing that the others need to know.

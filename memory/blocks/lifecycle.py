@@ -56,7 +56,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
     row: dict[str, Value] = {"id": block, "agent_id": new.owner, "label": new.label, "description": new.description}
     row |= {"block_type": new.type, "permission": new.permission, "audience": new.audience, "person_id": new.about}
     row |= {"char_limit": new.limit, "pinned": int(new.pinned), "trust": int(new.trust), "profile": new.profile}
-    row |= {"named_by": writer, "named_turn": turn}
+    row |= {"named_by": writer, "named_turn": turn, "described_by": writer, "described_turn": turn}
     row |= {"created_at": moment, "updated_at": moment, "search_text": index_text(f"{new.label} {new.description}")}
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
@@ -314,8 +314,9 @@ def set_block_settings(
         " search_text = ?, updated_at = ? WHERE id = ?",
         (label, description, limit, kind, int(pinned), search, now, block.id),
     )
-    if (label, description) != (block.label, block.description):
-        tx.run("UPDATE memory_blocks SET named_by = ?, named_turn = ? WHERE id = ?", (writer, turn, block.id))
+    for what, before, now_said in (("named", block.label, label), ("described", block.description, description)):
+        if now_said != before:
+            tx.run(f"UPDATE memory_blocks SET {what}_by = ?, {what}_turn = ? WHERE id = ?", (writer, turn, block.id))
     return block_by_id(tx, block.owner, block.id)
 
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from memory.activity import Kind
 from memory.blocks import Block, containers
@@ -49,7 +49,7 @@ def remove_derived(
     turns = caused(tx, answering(tx, old.id))
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     changed = sum(_take_back(tx, block, at, frozenset(turns), gone) for block in blocks)
-    for block in _named(tx, turns):
+    for block in _worded(tx, "described", turns):
         if (but is None or _audience(tx, block) != but) and _names(tx, block, gone):
             _undescribe(tx, block)
     for block in _written(tx, turns, deleted=True):
@@ -60,17 +60,18 @@ def remove_derived(
 def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
     """Remove what agents wrote in turns that answered a person, and what the person wrote by hand.
 
-    The history of those blocks is erased, too. A block that got its name and description in the same way goes whole if
-    nobody else wrote in it; otherwise it loses its description. Call it during an erasure, before the messages go.
-    Unreadable blocks are logged.
+    The history of those blocks is erased, too. A block that got its name in the same way goes whole if nobody else
+    described it or wrote in it. Other blocks lose the descriptions that they got so. Call it during an erasure, before
+    the messages go. Unreadable blocks are logged.
     """
     turns = caused(tx, turns_of(tx, person))
-    written, named = _written(tx, turns), _named(tx, turns, person_writer(person))
-    for block in dict.fromkeys((*written, *_by_hand(tx, person), *named)):
+    writer, written = person_writer(person), _written(tx, turns)
+    named, described = _worded(tx, "named", turns, writer), _worded(tx, "described", turns, writer)
+    for block in dict.fromkeys((*written, *_by_hand(tx, person), *named, *described)):
         alone = False
         try:
             past, whole = _past(tx, block, at)
-            changes = _changes(past, turns, frozenset()) + past.by(person_writer(person), past.start)
+            changes = _changes(past, turns, frozenset()) + past.by(writer, past.start)
             alone = whole and len(changes) == len(past.steps)
             if changes:
                 changes.sort(key=lambda change: change.seq)
@@ -79,17 +80,20 @@ def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
                 forget_past(tx, block, at, {change.seq for change in changes})
             if block in written and not whole:
                 _log.warning("block_words_older_than_history", block=block)
-            tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, person_writer(person)))
+            tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, writer))
         except StoreError as error:
             _log.warning("block_words_not_removed", block=block, reason=str(error))
-        if block in named and alone:
+        if alone and block in named and (block in described or _is_undescribed(tx, block)):
             _delete(tx, block)
-        elif block in named:
+        elif block in described:
             _undescribe(tx, block)
     for block in (*_written(tx, turns, deleted=True), *_by_hand(tx, person, deleted=True)):
         wipe(tx, block, at)
-    for block in _named(tx, turns, person_writer(person), deleted=True):
+    for block in _worded(tx, "named", turns, writer, deleted=True):
         _delete(tx, block)
+    for block in _worded(tx, "described", turns, writer, deleted=True):
+        _undescribe(tx, block)
+    tx.run("UPDATE memory_blocks SET named_by = '' WHERE named_by = ?", (writer,))
 
 
 def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
@@ -107,10 +111,12 @@ def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[Blo
     return [BlockId(row["id"]) for row in rows.all(sql, (deleted, person_writer(person), EVERYBODY))]
 
 
-def _named(rows: Rows, turns: Sequence[TurnId], by: str = "", *, deleted: bool = False) -> list[BlockId]:
-    """The blocks that got their name and description in these turns, or from this writer."""
-    sql = """SELECT id FROM memory_blocks WHERE (deleted_at IS NOT NULL) = :deleted AND (named_by = nullif(:by, '')
-             OR named_turn IN (SELECT value FROM json_each(:turns))) ORDER BY n"""
+def _worded(
+    rows: Rows, what: Literal["named", "described"], turns: Sequence[TurnId], by: str = "", *, deleted: bool = False
+) -> list[BlockId]:
+    """The blocks that got their name or their description in these turns, or from this writer."""
+    sql = f"""SELECT id FROM memory_blocks WHERE (deleted_at IS NOT NULL) = :deleted AND ({what}_by = nullif(:by, '')
+              OR {what}_turn IN (SELECT value FROM json_each(:turns))) ORDER BY n"""
     found = rows.all(sql, {"deleted": deleted, "by": by, "turns": json.dumps(turns)})
     return [BlockId(row["id"]) for row in found]
 
@@ -125,8 +131,15 @@ def _undescribe(tx: Tx, block: BlockId) -> None:
     """Remove a block's description. Its name stays, since others address it by that."""
     row = tx.all("SELECT label, content FROM memory_blocks WHERE id = ?", (block,))[0]
     search = index_text(f"{row['label']} {NO_DESCRIPTION} {row['content']}")
-    sql = "UPDATE memory_blocks SET description = ?, search_text = ?, named_by = '', named_turn = NULL WHERE id = ?"
+    sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = '',
+             described_turn = NULL WHERE id = ?"""
     tx.run(sql, (NO_DESCRIPTION, search, block))
+
+
+def _is_undescribed(rows: Rows, block: BlockId) -> bool:
+    """Whether it lost its description to another erasure, or to the deletion of a message."""
+    sql = "SELECT description = ? FROM memory_blocks WHERE id = ?"
+    return rows.number(sql, (NO_DESCRIPTION, block)) == 1
 
 
 def _delete(tx: Tx, block: BlockId) -> None:

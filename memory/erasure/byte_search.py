@@ -59,15 +59,18 @@ class ByteSearchResult(Struct, frozen=True):
 def samples(rows: Rows, person: PersonId) -> list[str]:
     """Words and phrases of a person that nobody else wrote in this file; at most `MOST_SAMPLES`.
 
-    First come the names and descriptions that they gave to blocks and the names that they wrote.
+    First come the names that they went by, the names and descriptions that they gave to blocks, and the names that
+    they wrote.
     """
-    sql = "SELECT label, description FROM memory_blocks WHERE named_by = ? ORDER BY n DESC LIMIT +?"
-    blocks = rows.all(sql, (person_writer(person), _MOST_NAMES))
+    sql = """SELECT iif(named_by = :by, label, '') AS label, iif(described_by = :by, description, '') AS description
+             FROM memory_blocks WHERE :by IN (named_by, described_by) ORDER BY n DESC LIMIT +:most"""
+    blocks = rows.all(sql, {"by": person_writer(person), "most": _MOST_NAMES})
     sql = """SELECT content FROM messages WHERE person_id = ? AND role = 'user' AND content <> ''
              ORDER BY id DESC LIMIT +?"""
     texts = [str(row["content"]) for row in rows.all(sql, (person, _LOOKED_AT))]
     phrases = [str(row["description"])[:_LONGEST_PHRASE].strip() for row in blocks]
-    candidates = dict.fromkeys(phrase for phrase in phrases if len(phrase) >= _SHORTEST_PHRASE)
+    candidates = dict.fromkeys(name for name in _called(rows, person) if len(name) >= _SHORTEST_NAME)
+    candidates |= dict.fromkeys(phrase for phrase in phrases if len(phrase) >= _SHORTEST_PHRASE)
     candidates |= dict.fromkeys(str(row["label"]) for row in blocks if len(row["label"]) >= _SHORTEST_WORD)
     candidates |= dict.fromkeys([name for text in texts for name in _names(text)][:_MOST_NAMES])
     for text in texts:
@@ -78,6 +81,16 @@ def samples(rows: Rows, person: PersonId) -> list[str]:
         candidates |= dict.fromkeys(word for word in words[:2] if len(word) >= _SHORTEST_WORD)
     own = [each for each in list(candidates)[: 4 * MOST_SAMPLES] if not _said_by_others(rows, person, each)]
     return own[:MOST_SAMPLES]
+
+
+def _called(rows: Rows, person: PersonId) -> list[str]:
+    """The newest names that a person's account went by here."""
+    sql = """SELECT name FROM (SELECT speaker AS name, created_at AS at FROM messages
+               WHERE person_id = :person AND role = 'user'
+               UNION ALL SELECT name, first_at FROM pairing_codes WHERE person_id = :person
+               UNION ALL SELECT name, at FROM permission_votes WHERE person_id = :person)
+             GROUP BY name ORDER BY max(at) DESC LIMIT +:most"""
+    return [str(row["name"]).strip() for row in rows.all(sql, {"person": person, "most": _MOST_NAMES})]
 
 
 def _names(text: str) -> list[str]:
@@ -198,9 +211,9 @@ def _hits(path: Path, needles: Sequence[tuple[bytes, ...]], longest: int) -> int
 
 
 def _said_by_others(rows: Rows, person: PersonId, text: str) -> bool:
-    """Whether others wrote these words; agents in the person's own turns do not count."""
+    """Whether others wrote these words or go by them; agents in the person's own turns do not count."""
     sql = """SELECT 1 FROM messages WHERE person_id IS NOT ? AND role = 'user'
-             AND instr(lower(content), lower(?)) LIMIT 1"""
+             AND instr(lower(content || ' ' || speaker), lower(?)) LIMIT 1"""
     return rows.one(sql, (person, text)) is not None
 
 

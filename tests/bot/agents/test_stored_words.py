@@ -61,7 +61,7 @@ OURS = {
     "places": ("kind", "cursor", "bindings"),
     "messages": ("role", "tool_args", "source_metadata"),
     "activity_events": ("event_type", "details", "importance", "at"),
-    "memory_blocks": ("block_type", "schema", "permission", "named_by"),
+    "memory_blocks": ("block_type", "schema", "permission", "named_by", "described_by"),
     "archival_entries": ("metadata", "last_seen", "superseded_by"),
     "data_sources": ("source_type",),
     "events": ("zone",),

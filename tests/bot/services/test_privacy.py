@@ -296,6 +296,13 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     assert "found some in 2 of 9" in text
 
 
+async def test_the_name_that_a_person_went_by_is_looked_for(service: Service) -> None:
+    await service.heard(said("hi", 1, speaker=replace(ANN, name="Quetzalann")))
+    await service.write(lambda tx: tx.run("UPDATE agents SET description = 'for quetzalann'"))
+    receipt = await asked(service, "erase")
+    assert [each["tables"] for each in receipt["left"]] == [{"agents": 1}]
+
+
 async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(service: Service) -> None:
     await service.heard(said("an attentive companion", 1))
     await service.heard(said(f"conversing llama {WORD}", 2))

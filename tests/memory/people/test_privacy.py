@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from memory.blocks import (
     find_block,
 )
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
+from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.retraction import NO_DESCRIPTION, remove_derived
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import byte_search, stores
@@ -343,6 +345,40 @@ def test_a_block_that_is_theirs_alone_goes_with_its_name_and_others_lose_its_des
     }
 
 
+def test_who_only_described_or_only_named_an_empty_block_of_others_takes_their_own_words_alone(
+    tx: Tx, tmp_path: Path
+) -> None:
+    for label in ("tortoisehome", "tortoiseold", "quetzalhome", "quetzalold", "tortoisenamed", "quetzalboth"):
+        creator = ANN if "quetzal" in label else BOB
+        new = NewBlock(STAR, label, f"What {label} is for", GUILD, Trust.AGENT)
+        create_block(tx, new, person_writer(creator), NOON)
+    for label, settings in (
+        ("tortoisehome", NewSettings(description="About quetzalann")),
+        ("tortoiseold", NewSettings(description="About quetzalann")),
+        ("tortoisenamed", NewSettings(label="annshome")),
+    ):
+        set_block_settings(tx, find_block(tx, STAR, label, Scope(GUILD)), settings, person_writer(ANN), NOON)
+    both = find_block(tx, STAR, "quetzalboth", Scope(GUILD))
+    set_block_settings(tx, both, NewSettings(description="About tortoisebob"), person_writer(BOB), NOON)
+    tx.run("UPDATE memory_blocks SET deleted_at = ? WHERE label IN ('tortoiseold', 'quetzalold')", (NOON,))
+    assert "What tortoisehome is for" not in byte_search.samples(tx, ANN)
+    assert {"About quetzalann", "quetzalhome", "annshome"} <= set(byte_search.samples(tx, ANN))
+    erase(tx)
+    left = {row["label"]: row["description"] for row in tx.all("SELECT * FROM memory_blocks")}
+    assert left == {
+        "tortoisehome": NO_DESCRIPTION,
+        "tortoiseold": NO_DESCRIPTION,
+        "annshome": "What tortoisenamed is for",
+        "quetzalboth": "About tortoisebob",
+    }
+    by = [row[0] for row in tx.all("SELECT named_by || described_by FROM memory_blocks")]
+    erase_here(tx, ErasureId(2), BOB, NOON)
+    left = {row["label"]: row["description"] for row in tx.all("SELECT * FROM memory_blocks")}
+    assert left == {"annshome": NO_DESCRIPTION, "quetzalboth": NO_DESCRIPTION}
+    assert not [each for each in by if person_writer(ANN) in each]
+    assert tx.all("SELECT 1 FROM memory_blocks WHERE deleted_at IS NOT NULL AND search_text <> ''") == []
+
+
 def test_a_description_that_a_deleted_message_led_to_goes_with_it(tx: Tx) -> None:
     hers = begun(tx, first := taken(tx, 1, "my llama is called Quetzal"))
     new = NewBlock(STAR, "llama", "About Quetzal", GUILD, Trust.AGENT)
@@ -379,6 +415,15 @@ def test_samples_are_words_that_nobody_else_said(tx: Tx) -> None:
     assert "everybody" in found
     assert "mine is called Quetzalcoatl, the old one" in found
     assert byte_search.samples(tx, PersonId("discord:nobody")) == []
+
+
+def test_the_names_that_somebody_went_by_are_samples_unless_others_bear_or_say_them(tx: Tx) -> None:
+    for number, name in enumerate(("Quetzalann", "Ann", "Tortoise", "Chinchilla", "Quetzalana"), 1):
+        taken(tx, number, "hi", speaker=name, at=NOON + timedelta(minutes=number))
+    taken(tx, 8, "hello, chinchilla", person=BOB, speaker="Tortoise")
+    paired: dict[str, Value] = {"person_id": ANN, "name": "Quetzalpair", "first_at": NOON, "expires_at": NOON}
+    tx.insert("pairing_codes", paired | {"told": 1, "audience": "owner"})
+    assert byte_search.samples(tx, ANN) == ["Quetzalana", "Quetzalann", "Quetzalpair"]
 
 
 def test_words_that_stand_in_every_such_file_are_not_searched_for(tx: Tx, registry: Tx) -> None:
