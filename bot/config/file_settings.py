@@ -38,6 +38,7 @@ from bot.config.values import (
     check_listen,
     check_merge,
     check_model,
+    check_models,
     check_replica,
     check_url,
     check_zone,
@@ -204,7 +205,7 @@ class Agent(Section):
     @validate_model(mode="after")
     def _summariser_exists(self) -> "Agent":
         if isinstance(self.compaction, RecursiveSummarization) and self.compaction.model:
-            check_model(self.compaction.model)
+            check_models({("compaction", "model"): self.compaction.model})
         return self
 
     @validate_model(mode="after")
@@ -256,8 +257,7 @@ class Group(Section):
 
     @validate_model(mode="after")
     def _models_exist(self) -> "Group":
-        for model in {member.model for member in self.members} - {""}:
-            check_model(model)
+        check_models({("members", n, "model"): each.model for n, each in enumerate(self.members) if each.model})
         return self
 
     @validate_model(mode="after")

@@ -159,8 +159,9 @@ def _walk(loc: tuple[int | str, ...], data: Any, root: type[BaseModel]) -> tuple
 
 
 def _name(entry: Any, position: int) -> str:
-    """How to name one entry of a list: its name or label, else its number counted from 1."""
-    name = (entry.get("name") or entry.get("label")) if isinstance(entry, dict) else None
+    """How to name one entry of a list: its name, label or agent, else its number counted from 1."""
+    keys = ("name", "label", "agent")
+    name = next((entry[key] for key in keys if entry.get(key)), None) if isinstance(entry, dict) else None
     return json.dumps(name, ensure_ascii=False) if isinstance(name, str) else str(position + 1)
 
 

@@ -2,15 +2,15 @@
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from memory.search.embedding.choice import EXPECTED, is_choice
 from memory.store.errors import StoreError
@@ -55,6 +55,18 @@ def check_model(text: str) -> str:
     hint = " ({})".format(_('did you mean "{name}"?', name=near[0])) if near and near[0] != provider else ""
     words = _('"offline" or "provider:model", such as "openai:gpt-5-mini"; providers: {known}', known=known)
     raise ValueError(f"{words}{hint}")
+
+
+def check_models(models: Mapping[tuple[int | str, ...], str]) -> None:
+    """Check models by their keys within a table. Raises ValidationError with the key of each that is wrong."""
+    wrong = list[InitErrorDetails]()
+    for key, model in models.items():
+        try:
+            check_model(model)
+        except ValueError as error:
+            wrong.append(InitErrorDetails(type="value_error", loc=key, input=model, ctx={"error": error}))
+    if wrong:
+        raise ValidationError.from_exception_data("models", wrong)
 
 
 def check_merge(seconds: float) -> float:

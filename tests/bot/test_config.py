@@ -175,6 +175,14 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ("[limits]\nturn_seconds = nan\n", "limits.turn_seconds: found"),
         ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is not an agent; did you mean "Carina"?'),
         (
+            '[[groups]]\nmembers = [{ agent = "Carina", model = "gpt" }]\n',
+            'groups[1].members["Carina"].model: found "gpt"; expected "offline" or "provider:model"',
+        ),
+        (
+            '[[agents]]\nname = "a"\n[agents.compaction]\nstrategy = "recursive_summarization"\nmodel = "gpt"\n',
+            'agents["a"].compaction.model: found "gpt"; expected "offline" or "provider:model"',
+        ),
+        (
             '[[groups]]\nmembers = ["Carina", "Carina"]\n',
             'groups["Main"].members: found "Carina" twice; expected every agent once',
         ),
