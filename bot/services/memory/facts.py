@@ -1,6 +1,6 @@
 """Learned facts: listed, entered by hand, confirmed, corrected, forgotten. Scoped like messages in the place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Annotated, ClassVar
 
@@ -23,7 +23,7 @@ from memory.knowledge.statements import Category, Relation, Statement
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.ids import FactId, SessionId, snowflakes
+from memory.store.ids import FactId, PersonId, SessionId, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, ngettext, ngettext_noop
@@ -55,10 +55,10 @@ _Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
 _Learning = Annotated[str, Param("Number in the list", example="1", metavar="NUMBER", suggests="projects")]
 
 
-def _written(fact: Fact) -> str:
-    """A fact in one line: its kind, who said it, and whether it is doubtful."""
+def _written(fact: Fact, own: Collection[PersonId]) -> str:
+    """A fact in one line: its kind, who said it, and, unless the reader said it, whether it is doubtful."""
     by = f" ({one_line(fact.speaker, 24)})" if fact.speaker else ""
-    doubt = "" if fact.trust >= Trust.APPROVED else _(" [unverified]")
+    doubt = "" if fact.trust >= Trust.APPROVED or fact.person in own else _(" [unverified]")
     return f"{_(fact.label)}{by}: {one_line(fact.text)}{doubt}"
 
 
@@ -94,8 +94,9 @@ class FactRow(Row):
     """With its category, who said it, and whether that is to be doubted."""
 
     @classmethod
-    def of(cls, fact: Fact) -> "FactRow":
-        return cls.from_record(fact, written=_written(fact))
+    def of(cls, fact: Fact, own: Collection[PersonId]) -> "FactRow":
+        """For a reader with these accounts."""
+        return cls.from_record(fact, written=_written(fact, own))
 
     def line(self, markup: Markup) -> str:
         shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
@@ -110,10 +111,10 @@ class Facts(MemoryService, frozen=True):
     @suggestions("facts")
     @reads
     def list_facts(self, rows: Rows, caller: Caller, agent: _Agent = "", mine: _Mine = False) -> Listing[FactRow]:
-        selves = self.people.selves(caller.person) if mine else ()
+        own = self.people.selves(caller.person)
         of = find_living(rows, agent).id if agent else None
-        found = facts.listing(rows, caller.scope, of, selves)
-        return Listing.of(map(FactRow.of, found), _("You can see no facts here."))
+        found = facts.listing(rows, caller.scope, of, own if mine else ())
+        return Listing.of((FactRow.of(fact, own) for fact in found), _("You can see no facts here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes
@@ -124,7 +125,7 @@ class Facts(MemoryService, frozen=True):
         agent = find_living(tx, agent).id
         session = self._session(tx, facts.listing(tx, caller.scope, agent, (caller.person,)), said)
         source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
-        return Entry(done=_("Kept"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
+        return Entry(done=_("Kept"), row=self._row(caller, self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, CHANGES)
     @writes
@@ -135,7 +136,7 @@ class Facts(MemoryService, frozen=True):
         session = self._session(tx, [found], said)
         source = Source("hand", found.agent, session, None, found.person, found.audience, found.trust)
         facts.learn(tx, [said], source, self.clock())
-        return Entry(done=_("Confirmed"), row=FactRow.of(_get(tx, str(found.id), caller.scope)))
+        return Entry(done=_("Confirmed"), row=self._row(caller, _get(tx, str(found.id), caller.scope)))
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
     @writes
@@ -147,7 +148,7 @@ class Facts(MemoryService, frozen=True):
         source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
         also = _also_kept(tx, old, caller.scope)
         facts.forget(tx, old.id)
-        return Entry(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)), more=also)
+        return Entry(done=_("Now"), row=self._row(caller, self._learned(tx, said, source, caller.scope)), more=also)
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, CHANGES)
     @writes
@@ -165,6 +166,9 @@ class Facts(MemoryService, frozen=True):
     @reads
     def suggest_agents(self, rows: Rows, _caller: Caller) -> Suggestions:
         return [agent.name for agent in agents.agents(rows)]
+
+    def _row(self, caller: Caller, fact: Fact) -> FactRow:
+        return FactRow.of(fact, self.people.selves(caller.person))
 
     def _learned(self, tx: Tx, said: Statement, source: Source, scope: Scope) -> Fact:
         (learned,) = facts.learn(tx, [said], source, self.clock())

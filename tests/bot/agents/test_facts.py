@@ -8,14 +8,16 @@ import pytest
 from bot.agents.context.known_facts import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts
 from bot.agents.context.quotes import estimate_tokens, passage, quotation
 from bot.agents.context.situation import ROSTER_CHARACTERS
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.policy import Approver, Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
+from bot.services.memory.facts import Facts
 from memory.knowledge import facts
 from memory.knowledge.facts import Fact, Source
 from memory.knowledge.statements import Category, Statement, shortened
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, SessionId
+from memory.store.records import replace
 from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (
     ANN,
@@ -32,6 +34,7 @@ from tests.bot.parts import (
     said,
     says,
 )
+from tests.bot.services.calling import somebody
 from tests.bot.stage import Service, Setting, running
 
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
@@ -210,3 +213,16 @@ async def test_who_asks_to_forget_teaches_nothing_by_it(tmp_path: Path) -> None:
         await service.heard(said("keep it", 1))
         await service.heard(said("Forget it. I love apple cake.", 2))
         assert await learned(service) == []
+
+
+async def test_a_persons_own_words_are_not_doubted_where_they_read_them_themselves(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        kept = Facts(service.database, service.approvals.people, service.clock)
+        hers = somebody(ANN.id)
+        added = await kept.add_fact(hers, fact="I prefer tea with milk")
+        confirmed = await kept.confirm_fact(hers, fact=added.row.id)
+        assert "unverified" not in f"{added.row.written} {confirmed.row.written}"
+        (mine,) = (await kept.list_facts(hers)).rows
+        assert "unverified" not in mine.written
+        (told,) = (await kept.list_facts(replace(hers, approver=Approver(BOB.id)))).rows
+        assert told.written.endswith(" [unverified]")
