@@ -1,6 +1,7 @@
 """Edits by a person in a form: the text of a form field is parsed by the type of the block's field."""
 
 import json
+import re
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,18 @@ def text_of(rows: Rows, block: Block, path: str = "") -> str:
 def field_mark(path: str) -> str:
     """A digest of a field's path, since a form's id has no room for the path."""
     return text_mark(path, 4)
+
+
+def field_marked(block: Block, mark: str) -> str:
+    """The path of the field with this mark; empty for what is no mark. Raises Refused if that field is gone."""
+    there = {field_mark(path): path for path in fields_by_hand(block)}
+    if mark in there or mark in there.values() or not re.fullmatch("[0-9a-f]{8}", mark):
+        return there.get(mark, "")
+    raise Refused(
+        "your text was not saved: the fields of block {label} have changed since you opened the form, and the one you "
+        "edited is gone",
+        label=block.label,
+    )
 
 
 def write(edit: Edit, block: Block, text: str, path: str = "", seen: int | None = None) -> Block:

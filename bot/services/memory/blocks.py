@@ -161,8 +161,8 @@ class Blocks(ZonedService, frozen=True):
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
             raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
-        there = manual_edits.fields_by_hand(named.block)
-        field = next((each for each in there if field_mark(each) == arguments.field), arguments.field)  # from a form
+        opened = "" if arguments.seen is None else arguments.field  # a form has room for a mark of the field alone
+        field = manual_edits.field_marked(named.block, opened) or arguments.field
         edit = revert.by_hand(tx, self._hand(caller), named.block)
         block = manual_edits.write(edit, named.block, arguments.text, field, arguments.seen)
         merged = manual_edits.was_merged(tx, block, field, arguments.text)

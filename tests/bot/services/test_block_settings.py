@@ -1,6 +1,7 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
 import dataclasses
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -8,15 +9,17 @@ import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
+from bot.services.memory import block_settings
 from bot.services.memory.block_settings import BlockSettings, ChangeBlock, CreateBlock
-from bot.services.memory.blocks import Blocks
+from bot.services.memory.blocks import Blocks, EditBlock
+from bot.services.transactions import commit
 from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience
-from memory.store.database import Database
+from memory.store.database import Database, Tx
 from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import GuildId, PersonId, PlaceId
 from memory.store.records import replace
@@ -94,6 +97,49 @@ async def test_an_empty_block_is_given_another_form(settings: BlockSettings, blo
     await blocks.append(OLGA, label="plans", text="Paint the shed.")
     with pytest.raises(Refused, match="block plans is not empty: plan would be lost; create another"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="list"))
+
+
+async def test_a_form_of_a_field_that_is_gone_says_so_and_saves_nothing(
+    settings: BlockSettings, blocks: Blocks
+) -> None:
+    await settings.create(OLGA, CreateBlock(label="plans", description="What is planned"))
+    await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="mood, plan"))
+    form = await blocks.open_form(OLGA, label="plans", field="mood")
+    edited = EditBlock(label="plans", field=form.field, text="calm", seen=form.version)
+    await settings.change(OLGA, ChangeBlock(label="plans", content="list"))
+    for fields in ("", "plan, place"):
+        if fields:
+            await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields=fields))
+        with pytest.raises(
+            Refused, match="the fields of block plans have changed since you opened the form"
+        ) as refused:
+            await blocks.edit(OLGA, edited)
+        assert form.field not in str(refused.value)
+    with pytest.raises(Refused, match="deadbeef"):
+        await blocks.edit(OLGA, EditBlock(label="plans", field="deadbeef", text="calm"))
+    plan = await blocks.open_form(OLGA, label="plans", field="plan")
+    await blocks.edit(OLGA, EditBlock(label="plans", field=plan.field, text="calm", seen=plan.version))
+    assert await text_of(blocks, "plans") == "plan: calm\nplace:\n"
+
+
+async def test_what_was_written_while_the_question_stood_is_not_shared(
+    settings: BlockSettings, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await settings.create(OLGA, CreateBlock(label="plans", description="What is planned"))
+    await blocks.append(OLGA, label="plans", text="Paint the shed.")
+
+    async def late(database: Database, work: Callable[[Tx], object]) -> object:
+        await blocks.append(OLGA, label="plans", text="The key is under the mat.")
+        return await commit(database, work)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(block_settings, "commit", late)
+        with pytest.raises(UserError, match="The block changed in the meantime"):
+            await settings.widen(replace(OLGA, sure=True), label="plans")
+    (row,) = (await blocks.list_blocks(OLGA)).rows
+    assert row.audience == OWNER
+    told = await settings.widen(replace(OLGA, sure=True), label="plans")
+    assert (told.audience, told.text) == (PUBLIC, "Paint the shed.\nThe key is under the mat.\n")
 
 
 async def test_names_are_given_once(settings: BlockSettings) -> None:
