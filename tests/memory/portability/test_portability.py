@@ -249,6 +249,18 @@ async def test_agents_move_into_another_constellation_are_taken_back_and_move_an
         assert not is_joined(taken, target)
 
 
+def test_the_rows_of_one_file_are_not_taken_for_those_of_another(home: Path, tmp_path: Path) -> None:
+    target, data = elsewhere(tmp_path), tmp_path / "data"
+    for name in ("Carina", "Anchor"):
+        write(home, tmp_path / f"{name}.car", ExportScope((agent(home, name),)), kind="agent")
+    first, second = (take(tmp_path / f"{name}.car", data) for name in ("Carina", "Anchor"))
+    join(first, target)
+    assert (is_joined(first, target), is_joined(second, target)) == (True, False)
+    join(second, target)
+    assert is_joined(second, target)
+    assert count(target, "SELECT count(*) FROM agents WHERE name IN ('Carina', 'Anchor')") == 2
+
+
 def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
     write(home, tmp_path / "one.car", ExportScope((agent(home, "Carina"),)), kind="agent")
     target = elsewhere(tmp_path)
