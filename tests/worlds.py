@@ -377,7 +377,9 @@ def _blocks(rows: Rows, scope: Scope) -> list[tuple[str, list[Block]]]:
 
 def _unnumbered(found: SearchResults) -> SearchResults:
     """Without the ids of what is found: here they count what was made before, in reality they tell the time."""
-    return found.model_copy(update={"hits": tuple(hit.model_copy(update={"id": ""}) for hit in found.hits)})
+    return found.model_copy(
+        update={"hits": tuple(hit.model_copy(update={"id": "", "source": ""}) for hit in found.hits)}
+    )
 
 
 def _code(text: str) -> str:

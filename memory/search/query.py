@@ -1,6 +1,7 @@
 """Queries and results; and the values that a search's conditions can have, as far as a scope may know them."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -159,6 +160,20 @@ class Results(Struct, frozen=True):
     """Whether the query has no words, so that the hits are the newest rows that meet the conditions."""
     words_alone: str = ""
     """Why meaning was not used, for the user; empty if it was."""
+
+
+def learned_from(rows: Rows, hits: Iterable[Hit]) -> dict[tuple[str, str], str]:
+    """The messages among these hits from which alone others of them, entries and facts, were learned."""
+    sql = """WITH given (kind, id) AS (SELECT value ->> 0, value ->> 1 FROM json_each(?)),
+               learned (kind, id, message) AS (
+                 SELECT 'entry', id, message_id FROM archival_entries WHERE metadata ->> '$._messages[0]' IS NULL
+                   AND id IN (SELECT id FROM given WHERE kind = 'entry')
+                 UNION ALL SELECT 'fact', fact_id, max(message_id) FROM fact_sources
+                   WHERE fact_id IN (SELECT CAST(id AS INTEGER) FROM given WHERE kind = 'fact')
+                   GROUP BY fact_id HAVING count(DISTINCT coalesce(message_id, 0)) = 1)
+             SELECT * FROM learned WHERE CAST(message AS TEXT) IN (SELECT id FROM given WHERE kind = 'message')"""
+    found = rows.all(sql, (json.dumps([(hit.kind, hit.id) for hit in hits]),))
+    return {(row["kind"], str(row["id"])): str(row["message"]) for row in found}
 
 
 # -------------------------------------------------------------------------------------------- what conditions can name

@@ -36,7 +36,7 @@ from memory.people.identities import label_called, place_called
 from memory.queue import inbox, messages
 from memory.search import query
 from memory.search.hybrid import search
-from memory.search.query import Domain, Hit, Query, Results
+from memory.search.query import Domain, Hit, Query, Results, learned_from
 from memory.store.database import Rows
 from memory.store.ids import MessageId, PlaceId
 from memory.store.records import asdict, replace
@@ -134,13 +134,22 @@ class HitRow(Row):
     """Why it was found, for programs."""
     mine: frozenset[str] = Field(exclude=True)
     """Those of the messages, by id, that the reader said."""
+    source: str = Field(exclude=True)
+    """The message among the hits from which alone it was learned, by id."""
     before: Beside | None
     after: Beside | None
 
     @classmethod
-    def of(cls, hit: Hit, where: str, mine: frozenset[str]) -> "HitRow":
-        beside = {"before": Beside.of(hit.before), "after": Beside.of(hit.after)}
-        return cls.from_record(hit, **beside, where=where, why=why_found(hit), matched=Why.of(hit), mine=mine)
+    def of(cls, hit: Hit, where: str, mine: frozenset[str], source: str) -> "HitRow":
+        more = {"before": Beside.of(hit.before), "after": Beside.of(hit.after), "mine": mine, "source": source}
+        return cls.from_record(hit, **more, where=where, why=why_found(hit), matched=Why.of(hit))
+
+    def said_in(self, message: "HitRow | None") -> "HitRow":
+        """The same, with who said it, where and when, and as certain as the message is."""
+        if message is None:
+            return self
+        said = {"by": message.by, "where": message.where, "when": message.when}
+        return self.model_copy(update={**said, "perhaps": self.perhaps and message.perhaps})
 
     @property
     def name(self) -> str:
@@ -152,7 +161,7 @@ class HitRow(Row):
 
     @property
     def who(self) -> str:
-        return self._called(self.id, self.by)
+        return self._called(self.source or self.id, self.by)
 
     @property
     def reason(self) -> str:
@@ -203,9 +212,25 @@ class SearchResults(Result):
     """They are a listing, without words."""
 
     @classmethod
-    def of(cls, found: Results, places: Mapping[str, str], mine: frozenset[str]) -> "SearchResults":
-        hits = tuple([HitRow.of(hit, places[hit.place or hit.audience], mine) for hit in found.hits])
+    def of(
+        cls, found: Results, places: Mapping[str, str], mine: frozenset[str], learned: Mapping[tuple[str, str], str]
+    ) -> "SearchResults":
+        hits = tuple(
+            HitRow.of(hit, places[hit.place or hit.audience], mine, learned.get((hit.kind, hit.id), ""))
+            for hit in found.hits
+        )
         return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet))
+
+    @property
+    def shown(self) -> list[HitRow]:
+        """The hits for people: a message and what was learned from it alone are one, the latter."""
+        said = {hit.id: hit for hit in self.hits if hit.kind == "message"}
+        learned = {hit.source: hit for hit in reversed(self.hits) if hit.source in said}
+        rows = dict[int, HitRow]()
+        for hit in self.hits:
+            told = learned.get(hit.id, hit) if hit.kind == "message" else hit
+            rows.setdefault(id(told), told.said_in(said.get(told.source)))
+        return list(rows.values())
 
     @property
     def nothing(self) -> str:
@@ -217,13 +242,13 @@ class SearchResults(Result):
         """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
         late = _("Searched the newest texts by words only.")
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
-        guess = any(hit.perhaps for hit in self.hits)
+        guess = any(hit.perhaps for hit in self.shown)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
         order = NEWEST if self.newest and self.hits else ""
         return list(filter(None, (order, perhaps if guess else "", words)))
 
     def lines(self, markup: Markup) -> list[str]:
-        hits = [hit.line(markup) for hit in self.hits] or [self.nothing]
+        hits = [hit.line(markup) for hit in self.shown] or [self.nothing]
         return [*hits, *(markup.small(markup.text(line)) for line in self.how)]
 
     def data(self) -> Any:
@@ -260,7 +285,8 @@ class Search(ZonedService, frozen=True):
             hits = found.hits if found.newest else _people_first(found.hits)
             hits = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in hits]
             found = replace(found, hits=hits, words_alone=why)
-            return SearchResults.of(found, self._places(rows, caller, hits), self._mine(rows, caller, hits))
+            places, mine = self._places(rows, caller, hits), self._mine(rows, caller, hits)
+            return SearchResults.of(found, places, mine, learned_from(rows, hits))
 
         found = await self.database.read(find)
         return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})

@@ -1,5 +1,7 @@
 """Whatever somebody looks for is words: of quotes, operators, 20,000 words, NUL, halves of characters, any script."""
 
+from datetime import timedelta
+
 import pytest
 
 from bot.services.agents.task_lists import TaskLists
@@ -8,8 +10,8 @@ from bot.services.memory.archive import Archive
 from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain
-from memory.store.database import Database
-from tests.bot.parts import BOB, NOON, MovableClock, said
+from memory.store.database import Database, Tx
+from tests.bot.parts import BOB, NOON, MovableClock, call, said, says
 from tests.bot.plain import search
 from tests.bot.services.calling import PEOPLE, registry
 from tests.bot.services.test_why import curious
@@ -79,3 +81,49 @@ async def test_only_the_readers_own_messages_are_said_by_you(service: Service) -
     found = await offered.call("search", curious(), {"text": "gannet", "role": "user"})
     assert isinstance(found, SearchResults)
     assert {hit.text: hit.who for hit in found.hits} == {"the gannet is mine": "you", "the gannet is ours": "Bob"}
+
+
+async def test_a_message_and_what_was_learned_from_it_alone_are_one_for_people_and_two_for_programs(
+    service: Service,
+) -> None:
+    keep = call("recall", operation="insert", content="Ann's gannet is called Gus")
+    service.model.replies.extend([says("", keep), says("Kept."), says("Hm.")])
+    await service.heard(said("my gannet is called Gus", 1, at=NOON - timedelta(days=40)))
+    await service.heard(said("what about the gannet", 2, speaker=BOB))
+    offered = registry(search(service.database, PEOPLE, service.clock))
+
+    async def found() -> SearchResults:
+        results = await offered.call("search", curious(), {"text": "gannet"})
+        assert isinstance(results, SearchResults)
+        return results
+
+    every = await found()
+    assert sorted(hit.text for hit in every.shown) == ["Ann's gannet is called Gus", "what about the gannet"]
+    assert {(hit["kind"], hit["text"]) for hit in every.data()["hits"]} == {
+        ("entry", "Ann's gannet is called Gus"),
+        ("message", "my gannet is called Gus"),
+        ("message", "what about the gannet"),
+    }
+    (entry,) = (hit for hit in every.shown if hit.kind == "entry")
+    (message,) = (hit for hit in every.hits if hit.text == "my gannet is called Gus")
+    assert (entry.who, entry.where, entry.when) == ("you", message.where, message.when)
+    assert "you" in entry.line(Plain("UTC", NOON))
+    assert "my gannet" not in every.terminal(Plain("UTC", NOON))
+
+    def merged(tx: Tx) -> None:
+        sql = """UPDATE archival_entries SET metadata = json_set(metadata, '$._messages', json_array((
+                 SELECT id FROM messages WHERE content LIKE 'what about%')))"""
+        assert tx.run(sql) == 1
+
+    await service.write(merged)
+    assert len((await found()).shown) == 3, "an entry made of several messages stands for none of them"
+
+
+async def test_a_fact_stands_for_the_message_it_was_learned_from(service: Service) -> None:
+    await service.heard(said("I prefer gannets to geese.", 1))
+    offered = registry(search(service.database, PEOPLE, service.clock))
+    for reader, name in ((curious(), "you"), (owner_at_terminal(), "Ann")):
+        found = await offered.call("search", reader, {"text": "gannets"})
+        assert isinstance(found, SearchResults)
+        assert [hit.kind for hit in found.hits] == ["message", "fact"]
+        assert [(hit.kind, hit.who) for hit in found.shown] == [("fact", name)]
