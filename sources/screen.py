@@ -17,7 +17,7 @@ from rich.status import Status
 from rich.text import Text, TextType
 
 from sources.outgoing import seen
-from sources.terminal import Busy, Deletion, Edit, Message, Shown
+from sources.terminal import Busy, Deletion, Edit, Message, Shown, Typed
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
@@ -134,6 +134,8 @@ class ChatView:
         """Characters of `_streamed` that are on the screen for good."""
         self._next_draw = 0.0
         self._last = Message("", "")
+        self._typed: list[Typed] = []
+        """Lines of other sessions, until an answer that is growing is complete."""
 
     def stream(self, text: str) -> None:
         """A growing answer: all of it so far, not only the new part."""
@@ -157,6 +159,9 @@ class ChatView:
                 self.note("(taken back)")
             case Busy():
                 self._wait(shown.busy)
+            case Typed():
+                self._typed.append(shown)
+        self._recall_typed()
 
     def note(self, text: str) -> None:
         """A line about the chat, not part of it."""
@@ -172,6 +177,12 @@ class ChatView:
             rest, after = self._streamed[self._drawn :], self._drawn > 0
             self._forget()
             self._print(rest, after=after)
+        self._recall_typed()
+
+    def _recall_typed(self) -> None:
+        while self._typed and not self._streamed:
+            line = self._typed.pop(0)
+            self.recall(line.speaker, line.text)
 
     def _finish(self, said: Message) -> None:
         self._last = said

@@ -116,7 +116,15 @@ class Busy(Struct, frozen=True, tag=True, tag_field="kind"):
     busy: bool
 
 
-Shown: TypeAlias = Message | Edit | Deletion | Busy
+class Typed(Struct, frozen=True, tag=True, tag_field="kind"):
+    """A line of the person, typed in some session. `id` is its external id."""
+
+    id: str
+    speaker: str
+    text: str
+
+
+Shown: TypeAlias = Message | Edit | Deletion | Busy | Typed
 Listener: TypeAlias = Callable[[Shown], None]
 """Takes an item without waiting, such as a queue's `put_nowait`."""
 
@@ -233,6 +241,10 @@ class TerminalEndpoint(Endpoint):
         """Tell the attached sessions that a message is withdrawn."""
         if place == PLACE.id:
             self._tell(Deletion(external_id))
+
+    def echo(self, typed: Typed) -> None:
+        """Show the attached sessions what was typed in one of them."""
+        self._tell(typed)
 
     def show(self, activity: Activity) -> None:
         """Tell the attached sessions that an answer is being made, or is not any more."""

@@ -35,7 +35,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from memory.store.records import replace
-from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Message, Shown, row_of, shown_as
+from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Message, Shown, Typed, row_of, shown_as
 from texts import _, error_text
 
 _STOP = commit_point("chat.stop")
@@ -160,6 +160,8 @@ class Chat:
             return LineResult(external_id, words)
         heard = self._source.hear(text, external_id)
         self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
+        if heard.speaker is not None:
+            self._endpoint.echo(Typed(external_id, heard.speaker.name, heard.text))
         if since := self._halt.since:
             words = _(
                 "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from sources import screen
 from sources.screen import ChatView
-from sources.terminal import Busy, Deletion, Edit, Message
+from sources.terminal import Busy, Deletion, Edit, Message, Typed
 
 _STEP = re.compile(r"\x1b\[\??([\d;]*)([A-Za-z])|\x1b\].*?(?:\x07|\x1b\\)|(.)", re.DOTALL)
 
@@ -235,3 +235,22 @@ def test_what_a_model_writes_cannot_move_the_cursor() -> None:
                 chat.stream(evil)
         assert "abc\ufffd" in out.getvalue()
         assert [each for each in ("\x1b[2J", "\x07", "\u202e", "\x1b[1m") if each in out.getvalue()] == []
+
+
+# ----------------------------------------------------------------------------------------------------- two terminals
+
+
+def test_a_question_of_another_terminal_is_shown_before_its_answer_and_in_the_middle_of_none() -> None:
+    chat, out = view(tty=True)
+    chat.show(Typed("2", "Ana", "and you?"))
+    assert out.shown == "Ana: and you?"
+    chat.stream("I know")
+    chat.show(Typed("3", "Ana", "what else?"))
+    chat.stream("I know two things.")
+    assert "what else" not in out.shown
+    chat.show(Message("terminal-1", "I know two things."))
+    assert out.lines[-3:] == ["I know two things.", "Ana: what else?", ""]
+    chat.stream("Nothing")
+    chat.show(Typed("4", "Ana", "why?"))
+    chat.close()
+    assert out.shown.endswith("Nothing\nAna: why?")

@@ -25,7 +25,7 @@ from bot.interfaces.cli.manifest import manifest
 from bot.interfaces.control import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox
-from sources.terminal import ONCE, Message
+from sources.terminal import ONCE, Message, Typed
 from tests.bot.stage import locked
 from tests.bot.terminals import Terminal, carina, environment, serving
 from tests.processes import START_SECONDS, Process, start
@@ -73,6 +73,7 @@ async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> Non
             while kinds[-1] is not Idle:
                 kinds.append(type(await anext(chat)))
         assert kinds.count(Message) == 1
+        assert kinds.count(Typed) == 2, "a session shows each id once"
         assert len((await told(app, history=5))[0]) == 3
 
 

@@ -270,6 +270,19 @@ def test_the_first_start_shows_where_the_dashboard_is(tmp_path: Path, arguments:
             assert browser.get(link).status_code == 403
 
 
+def test_what_is_typed_in_another_terminal_is_shown_above_its_answer(tmp_path: Path) -> None:
+    with serving(tmp_path), closing(Terminal(tmp_path, "chat")) as one, closing(Terminal(tmp_path, "chat")) as other:
+        for terminal in (one, other):
+            terminal.shows(START)
+        one.type("remember that my hat is red\r")
+        other.shows(r"\w+: remember that my hat is red\n+.*I'll remember: your hat is red")
+        assert one.shows("I'll remember: your hat is red").count("remember that my hat is red") == 1
+        carina(tmp_path, "chat", "--once", "what color is my hat?")
+        for terminal in (one, other):
+            terminal.shows(r"\w+: what color is my hat\?\n")
+            left(terminal)
+
+
 def test_a_chat_outlives_the_service_and_sends_what_was_typed_meanwhile_once(tmp_path: Path) -> None:
     with serving(tmp_path) as service, closing(Terminal(tmp_path, "chat")) as terminal:
         terminal.shows(START)

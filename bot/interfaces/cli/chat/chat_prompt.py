@@ -31,7 +31,7 @@ from bot.interfaces.service_client import ServiceEnded
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
 from sources.screen import ChatView
-from sources.terminal import Busy, Message
+from sources.terminal import Busy, Message, Typed
 from texts import _, error_text
 
 _SIGN = "> "  # what asks for a line; only what every terminal can show
@@ -82,6 +82,8 @@ class PromptChat:
         self._history = InMemoryHistory()
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._unsent: list[str] = []
+        self._echoed = set[str]()
+        """The ids of lines that are on the screen, from this chat and others: a line can be passed on twice."""
         self._connected = asyncio.Event()
         self._writing = asyncio.Lock()
         self._question: tuple[str, asyncio.Future[str]] | None = None
@@ -177,6 +179,7 @@ class PromptChat:
     async def _say(self, text: str) -> LineResult:
         """Send a line. If the service stops meanwhile, send it again with the same id, so that it counts once."""
         identifier = new_id()
+        self._echoed.add(identifier)
         while True:
             with suppress(*_GONE):
                 return await self._line.say(text, identifier)
@@ -296,6 +299,10 @@ class PromptChat:
                         self._view.stream(text)
                     case History(speaker, text):
                         self._view.recall(speaker, text)
+                    case Typed(line):
+                        if line not in self._echoed:
+                            self._view.show(each)
+                        self._echoed.add(line)
                     case _:
                         self._busy = each.busy if isinstance(each, Busy) else self._busy
                         self._view.show(each)
