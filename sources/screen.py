@@ -18,6 +18,7 @@ from rich.text import Text, TextType
 
 from sources.outgoing import seen
 from sources.terminal import Busy, Deletion, Edit, Message, Shown, Typed
+from texts import _
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
@@ -80,8 +81,8 @@ class Moment(Protocol):
     def grow(self, lines: list[list[Segment]]) -> None:
         """Show these lines in place of the previous ones."""
 
-    def think(self) -> None:
-        """Show that an answer is being made."""
+    def think(self, model: str) -> None:
+        """Show that an answer is being made, and which model is waited for, if one is."""
 
     def clear(self) -> None:
         """Show nothing any more."""
@@ -108,10 +109,12 @@ class LiveMoment:
             self._growing.start()
         self._growing.update(SegmentLines(lines, new_lines=True), refresh=True)
 
-    def think(self) -> None:
+    def think(self, model: str) -> None:
         if self._spinner is None:
             self._spinner = self._console.status("thinking", spinner="dots")
             self._spinner.start()
+        if model:
+            self._spinner.update(_("thinking… (waiting for {model})", model=model))
 
     def clear(self) -> None:
         self._stop_spinner()
@@ -158,7 +161,7 @@ class ChatView:
             case Deletion():
                 self.note("(taken back)")
             case Busy():
-                self._wait(shown.busy)
+                self._wait(shown.busy, shown.model)
             case Typed():
                 self._typed.append(shown)
         self._recall_typed()
@@ -202,11 +205,11 @@ class ChatView:
         if changed.text != before:
             self._say(seen(changed.text[len(before) :]))
 
-    def _wait(self, busy: bool) -> None:
+    def _wait(self, busy: bool, model: str) -> None:
         if not busy and not self._streamed:
             self._moment.clear()
         elif busy and self._console.is_terminal and not self._streamed:
-            self._moment.think()
+            self._moment.think(model)
 
     # ------------------------------------------------------------------ drawing
 

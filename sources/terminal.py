@@ -113,7 +113,10 @@ class Deletion(Struct, frozen=True, tag=True, tag_field="kind"):
 
 
 class Busy(Struct, frozen=True, tag=True, tag_field="kind"):
+    """Whether an answer is being made, and the model that is waited for, if one is."""
+
     busy: bool
+    model: str = ""
 
 
 class Typed(Struct, frozen=True, tag=True, tag_field="kind"):

@@ -125,6 +125,8 @@ class ModelCall:
             return Answer(self._allowed.words, (), Usage(), model="")
         model = await self._deps.model(self._allowed.agent)
         self._name, self._request = model.name, self._allowed.request(request)
+        if model.name != OFFLINE:
+            self._deps.watch(events.ModelAsked(self._turn.id, self._turn.place, model.name))
         answering = self._in_time(model, self._request)
         self._answering = call = asyncio.create_task(answering, name=f"model of turn {self._turn.id}")
         try:

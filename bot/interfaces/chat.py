@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.events import TextChunk, TurnCompleted, TurnEvent, TurnFailed
+from bot.agents.events import ModelAsked, TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.agents.turn_end import abandon
@@ -35,7 +35,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from memory.store.records import replace
-from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Message, Shown, Typed, row_of, shown_as
+from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Busy, Message, Shown, Typed, row_of, shown_as
 from texts import _, error_text
 
 _STOP = commit_point("chat.stop")
@@ -270,6 +270,8 @@ def _watch(event: TurnEvent, queue: asyncio.Queue[ChatEvent | _Ended]) -> None:
     match event:
         case TextChunk():
             queue.put_nowait(Stream(event.text))
+        case ModelAsked():
+            queue.put_nowait(Busy(True, event.model))
         case TurnCompleted() | TurnFailed(again=False):
             queue.put_nowait(_Ended())
         case _:

@@ -94,8 +94,8 @@ def late(model: str) -> ModelError:
     return ModelBusy(gettext_lazy("{model} did not answer in time", model=model), trouble=Trouble.UNREACHABLE)
 
 
-def cut_off(reason: str) -> ModelError:
-    return ModelBusy(reason, trouble=Trouble.UNREACHABLE)
+def cut_off(reason: str, retry_after: float | None = None) -> ModelError:
+    return ModelBusy(reason, retry_after, trouble=Trouble.UNREACHABLE)
 
 
 def no_answer(model: str, why: str) -> ModelError:
@@ -139,6 +139,8 @@ DONE: Final = "[DONE]"
 _LARGEST = 16 * 1024 * 1024  # bytes of one event; nobody's answer is as long
 _LONGEST_ERROR = 64 * 1024
 _LAST_BYTES_SECONDS = 0.2  # after the last event: a connection whose answer is read to its end can be used again
+_CONNECT_SECONDS = 10.0  # to find the server's address and reach it
+_REFUSED_SECONDS = 0.5  # before another attempt: it is seen at once, and told soon
 _IDLE_SECONDS = 55  # most servers and proxies close after a minute
 
 
@@ -169,9 +171,10 @@ class EventStream:
         limits = self._access.limits
         connections = aiohttp.TraceConfig()
         connections.on_connection_reuseconn.append(_note_kept)
+        connecting = min(limits.silence, _CONNECT_SECONDS)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
-            timeout=aiohttp.ClientTimeout(total=limits.attempt, sock_connect=limits.silence, sock_read=limits.silence),
+            timeout=aiohttp.ClientTimeout(limits.attempt, connect=connecting, sock_read=limits.silence),
             cookie_jar=aiohttp.DummyCookieJar(),
             proxy=_proxy(self._url),
             trace_configs=[connections],
@@ -208,10 +211,11 @@ class EventStream:
                             async with asyncio.timeout(_LAST_BYTES_SECONDS):
                                 await response.content.read()
                         return
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as error:
+            wait = None if isinstance(error, TimeoutError) else _REFUSED_SECONDS
+            raise cut_off(gettext_lazy("{model}: there is no connection to its server", model=model), wait) from None
         except TimeoutError:
             raise late(model) from None
-        except aiohttp.ClientConnectorError:
-            raise cut_off(gettext_lazy("{model}: there is no connection to its server", model=model)) from None
         except (aiohttp.ClientError, OSError):
             raise cut_off(gettext_lazy("{model}: the connection was closed", model=model)) from None
         except ValueError as error:

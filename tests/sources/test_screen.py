@@ -206,12 +206,13 @@ def test_what_was_streamed_stands_once_and_what_is_void_is_replaced_or_said_to_b
 
 def test_a_spinner_turns_on_a_terminal_until_there_is_something_to_read() -> None:
     chat, out = view(tty=True)
-    chat.show(Busy(True))
-    chat.show(Busy(True))
-    deadline = time.monotonic() + 10
-    while "thinking" not in out.getvalue() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert "thinking" in out.getvalue()
+    for shown, words in ((Busy(True), "thinking"), (Busy(True, "openai:x"), "thinking… (waiting for openai:x)")):
+        chat.show(shown)
+        chat.show(Busy(True))
+        deadline = time.monotonic() + 10
+        while words not in out.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert words in out.getvalue()
     chat.show(Message("1", "done"))
     chat.close()
     assert out.shown == "done"

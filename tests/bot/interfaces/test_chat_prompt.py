@@ -146,7 +146,7 @@ async def test_an_answer_streams_above_what_is_typed_and_ctrl_c_stops_it(tmp_pat
         with closing(Terminal(tmp_path, "chat", **more)) as terminal:
             await asyncio.to_thread(terminal.shows, START)
             terminal.type("hello\r")
-            await asyncio.to_thread(terminal.shows, "thinking")
+            await asyncio.to_thread(terminal.shows, r"thinking… \(waiting for openai:gpt-5-mini\)")
             terminal.type("typed meanwhile")
             seen = await asyncio.to_thread(terminal.shows, "thinking(?s:.)*\n> typed meanwhile")
             assert "No language model" not in seen

@@ -137,7 +137,9 @@ async def test_a_model_has_an_example_a_key_is_needed_and_one_that_was_typed_is_
     monkeypatch.setattr(wizard, "models_of", found)
     monkeypatch.setattr(wizard, "examine_models", unreachable)
     questions = await asked({}, "openai", "", "openai", "key", "gpt-nope", "n", "", "", "", "y")
-    assert "openai needs a key" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "openai needs a key" in out
+    assert out.index("Waiting for openai:gpt-nope to answer…") < out.index("unreachable")
     assert questions[1:4] == ["Key for openai", questions[0].replace("[offline]", "[openai]"), "Key for openai"]
     assert questions[4] == "Model [gpt-5-mini]"
     assert questions[7:9] == ["Key for openai (Enter: the one given)", "Model [gpt-5-mini]"]

@@ -1,10 +1,11 @@
 """The models as the service gets them: loaded late, retried, replaced, and offline at the end."""
 
 import asyncio
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 
 import pytest
 
@@ -165,3 +166,44 @@ print([name for name in ("pydantic_ai", "openai", "anthropic", "httpx2") if name
 def test_no_library_is_loaded_before_a_model_is_asked() -> None:
     done = subprocess.run([sys.executable, "-c", UNLOADED], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_server_that_refuses_is_told_soon_after_all_attempts(
+    offline: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = 0
+
+    async def refusing(*_given: object, **_more: object) -> None:
+        nonlocal tried
+        tried += 1
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", refusing)
+    models = ModelCatalog(
+        keys={}, base_urls={"openai": "http://127.0.0.1:9/v1"}, offline=offline, limits=Limits(tries=4)
+    )
+    model = await models.get("openai:x")
+    began = asyncio.get_running_loop().time()
+    answer = await last(model)
+    assert asyncio.get_running_loop().time() - began < 3
+    assert (tried, answer.degraded) == (4, "openai:x: there is no connection to its server")
+    await models.aclose()
+
+
+async def test_a_server_that_is_not_reached_is_not_waited_for_as_long_as_one_that_thinks(
+    offline: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.models.http_model._CONNECT_SECONDS", 0.2)
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):  # nobody accepts them, so there is no room for more
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            with suppress(BlockingIOError):
+                waiting.connect(server.getsockname())
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        models = ModelCatalog(keys={}, base_urls={"openai": url}, offline=offline, limits=Limits(tries=1))
+        async with asyncio.timeout(20):
+            answer = await last(await models.get("openai:x"))
+        assert answer.degraded == "openai:x: there is no connection to its server"
+        await models.aclose()

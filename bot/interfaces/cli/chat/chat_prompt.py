@@ -57,8 +57,14 @@ class PromptMoment:
             self._console.print(SegmentLines(lines[-height:], new_lines=True), end="")
         self._show(captured.get())
 
-    def think(self) -> None:
-        self._show(_("thinking…") + "\n" if streams.says_everything() else "thinking...\n")
+    def think(self, model: str) -> None:
+        if model:
+            self._show(self._plain(_("thinking… (waiting for {model})", model=model)))
+        elif not self.text:
+            self._show(self._plain(_("thinking…")))
+
+    def _plain(self, text: str) -> str:
+        return (text if streams.says_everything() else text.replace("…", "...")) + "\n"
 
     def clear(self) -> None:
         self._show("")

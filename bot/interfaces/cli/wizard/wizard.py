@@ -135,10 +135,10 @@ class Wizard(Struct):
             if not local and (provider != "openai" or around.get("OPENAI_BASE_URL") not in _LOCAL.values()):
                 url = ""  # a server on this machine that was set before is not OpenAI's
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url}
-            config = self._config(answers)
-            if config is not None and await self._accepted(
-                await examine_models(config, utc_now, {config.model.default: ""})
-            ):
+            if (config := self._config(answers)) is None:
+                continue
+            click.echo(streams.wrapped(_("Waiting for {model} to answer…", model=config.model.default)))
+            if await self._accepted(await examine_models(config, utc_now, {config.model.default: ""})):
                 self.given |= {name: value for name, value in answers.items() if value}
                 return
 
