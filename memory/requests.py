@@ -135,8 +135,7 @@ class Vote(Struct, frozen=True):
     person: PersonId
     verdict: Verdict
     at: datetime
-    name: str = ""
-    """Of the account, at that time."""
+    name: str = ""  # of the account, then
 
 
 def digest_of(tool: str, arguments: str) -> bytes:

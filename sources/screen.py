@@ -1,4 +1,4 @@
-"""A chat on a console: answers appear as they are written, after a spinner.
+"""A chat on a console: answers appear as they are written, where there is a place for what is temporary.
 
 A terminal shows rendered Markdown; a pipe gets only whole answers, unrendered and without color.
 """
@@ -6,19 +6,16 @@ A terminal shows rendered Markdown; a pipe gets only whole answers, unrendered a
 import itertools
 import re
 import time
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from msgspec import Struct
 from rich.console import Console
-from rich.live import Live
 from rich.markdown import Markdown, MarkdownContext, MarkdownElement, Paragraph
 from rich.segment import Segment, SegmentLines
-from rich.status import Status
 from rich.text import Text, TextType
 
 from sources.outgoing import seen
 from sources.terminal import Busy, Deletion, Edit, Message, Shown, Typed
-from texts import _
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
@@ -75,8 +72,9 @@ def _blocks(text: str) -> list[_Block]:
     return found
 
 
-class Moment(Protocol):
-    """What is temporarily below the conversation: the end of a growing answer, or a spinner."""
+class Moment:
+    """What is temporarily below the conversation: the end of a growing answer, or that one is being made. This one is
+    for a console that gets only whole answers, and shows nothing."""
 
     def grow(self, lines: list[list[Segment]]) -> None:
         """Show these lines in place of the previous ones."""
@@ -88,50 +86,10 @@ class Moment(Protocol):
         """Show nothing any more."""
 
 
-class LiveMoment:
-    """On a console where nobody types: lines that are redrawn, and a spinner."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._spinner: Status | None = None
-        self._growing: Live | None = None
-
-    def grow(self, lines: list[list[Segment]]) -> None:
-        self._stop_spinner()
-        if self._growing is None:
-            self._growing = Live(
-                console=self._console,
-                auto_refresh=False,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._growing.start()
-        self._growing.update(SegmentLines(lines, new_lines=True), refresh=True)
-
-    def think(self, model: str) -> None:
-        if self._spinner is None:
-            self._spinner = self._console.status("thinking", spinner="dots")
-            self._spinner.start()
-        if model:
-            self._spinner.update(_("thinking… (waiting for {model})", model=model))
-
-    def clear(self) -> None:
-        self._stop_spinner()
-        if self._growing is not None:
-            self._growing.stop()
-            self._growing = None
-
-    def _stop_spinner(self) -> None:
-        if self._spinner is not None:
-            self._spinner.stop()
-            self._spinner = None
-
-
 class ChatView:
     def __init__(self, console: Console, moment: Moment | None = None) -> None:
         self._console = console
-        self._moment: Moment = LiveMoment(console) if moment is None else moment
+        self._moment = moment or Moment()
         self._streamed = ""
         self._drawn = 0
         """Characters of `_streamed` that are on the screen for good."""

@@ -228,7 +228,7 @@ class TerminalEndpoint(Endpoint):
             with suppress(OSError):  # else it counts as shown, as after a crash here
                 await asyncio.to_thread(self._journal.take_back, delivery.id)
                 self._check(delivery.place)
-        self._tell(shown_as(delivery))
+        self.tell(shown_as(delivery))
         return external_id
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
@@ -238,21 +238,17 @@ class TerminalEndpoint(Endpoint):
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         """Show the new text of a message. Raises DeliveryFailed if nobody is attached."""
         self._check(place)
-        self._tell(Edit(external_id, seen(text) + _answers(buttons)))
+        self.tell(Edit(external_id, seen(text) + _answers(buttons)))
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         """Tell the attached sessions that a message is withdrawn."""
         if place == PLACE.id:
-            self._tell(Deletion(external_id))
-
-    def echo(self, typed: Typed) -> None:
-        """Show the attached sessions what was typed in one of them."""
-        self._tell(typed)
+            self.tell(Deletion(external_id))
 
     def show(self, activity: Activity) -> None:
         """Tell the attached sessions that an answer is being made, or is not any more."""
         if activity.place == PLACE.id:
-            self._tell(Busy(activity.busy))
+            self.tell(Busy(activity.busy))
 
     def _check(self, place: PlaceId) -> None:
         if place != PLACE.id:
@@ -269,7 +265,8 @@ class TerminalEndpoint(Endpoint):
             reason = gettext_lazy("the terminal's journal could not be written: {reason}", reason=error.strerror)
             raise DeliveryFailed(reason, retry_after=60) from error
 
-    def _tell(self, shown: Shown) -> None:
+    def tell(self, shown: Shown) -> None:
+        """Show something to the attached sessions, such as what was typed in one of them."""
         for listener in tuple(self._listeners):
             listener(shown)
 

@@ -161,7 +161,7 @@ class Chat:
         heard = self._source.hear(text, external_id)
         self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)
         if heard.speaker is not None:
-            self._endpoint.echo(Typed(external_id, heard.speaker.name, heard.text))
+            self._endpoint.tell(Typed(external_id, heard.speaker.name, heard.text))
         if since := self._halt.since:
             words = _(
                 "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",

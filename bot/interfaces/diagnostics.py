@@ -45,15 +45,11 @@ def examine_folder(folder: DataFolder) -> Iterator[Finding]:
         yield Finding("data folder", State.DOUBT, words, f"chmod 700 {folder.path}")
     else:
         yield Finding("data folder", State.GOOD, _("{path}, accessible only to its owner", path=folder.path))
-    free = shutil.disk_usage(_existing_folder(folder.path)).free
+    whole = folder.path.absolute()
+    free = shutil.disk_usage(next(each for each in (whole, *whole.parents) if each.exists())).free
     state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
     remedy = "" if state is State.GOOD else _("free up disk space: messages that cannot be stored are not answered")
     yield Finding("disk", state, _("{free:,.1f} GB free", free=free / 1e9), remedy)
-
-
-def _existing_folder(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
-    return next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
 
 
 def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:

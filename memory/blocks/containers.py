@@ -213,15 +213,12 @@ def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
     while (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
         places.append(place)
     if not places:
-        raise Refused("{excerpt} does not occur there; give it exactly as it is written", excerpt=_excerpt(old))
+        excerpt = repr(old if len(old) <= 80 else old[:80] + "…")
+        raise Refused("{excerpt} does not occur there; give it exactly as it is written", excerpt=excerpt)
     ways = by_words(old, new)
     for place in reversed(places):
         for way in ways:
             held.splice(place + way.place, way.delete, way.insert)
-
-
-def _excerpt(text: str) -> str:
-    return repr(text if len(text) <= 80 else text[:80] + "…")
 
 
 def _text(loro: LoroDoc, target: Target) -> LoroText:

@@ -147,11 +147,6 @@ def _delete(tx: Tx, block: BlockId) -> None:
     tx.run("DELETE FROM memory_blocks WHERE id = ?", (block,))
 
 
-def _seal(tx: Tx, block: BlockId) -> None:
-    """Stop undo from bringing back the erased text."""
-    tx.run("UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id = ?", (block,))
-
-
 def _written(rows: Rows, turns: Sequence[TurnId], *, deleted: bool = False) -> list[BlockId]:
     """The blocks that turns changed, by the activity log; if its entries have expired, every block they may have
     changed.
@@ -201,8 +196,8 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: 
             _log.warning("block_words_older_than_history", block=block)
     except StoreError as error:  # the message's other traces are removed all the same
         _log.warning("block_words_not_removed", block=block, reason=str(error))
-    if held:
-        _seal(tx, block)
+    if held:  # undo must not bring back the erased text
+        tx.run("UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id = ?", (block,))
     return changed
 
 

@@ -297,7 +297,9 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
     if not too_long and oldest is None:
         return whole, base
     past = own_history(document)
-    cut = base.version if oldest is None else _aged(past, oldest)
+    cut = base.version
+    if oldest is not None:  # the newest version up to which all changes are too old to keep
+        cut = max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
     if too_long:
         _archive(tx, opened, past, max(cut, archived_up_to(tx, opened.id)), now)
         cut = max(cut, _recent(past, limits))
@@ -330,11 +332,6 @@ def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: dateti
 def _base(past: ChangeLog, version: int) -> Base:
     older = [step for step in past.steps if step.change.seq <= version]
     return Base(older[-1].change.seq if older else past.start, played(past.text, older))
-
-
-def _aged(past: ChangeLog, oldest: datetime) -> int:
-    """The newest version up to which all changes are too old to keep."""
-    return max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
 
 
 def _recent(past: ChangeLog, limits: Limits) -> int:

@@ -29,7 +29,10 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
     found: list[_DomainHit] = []
     asks = bool(query.text.strip())
     for find in lookups:
-        found += _ranked(find, query, limit) if asks else _listed(find, limit)
+        if asks:
+            found += _ranked(find, query, limit)
+        else:
+            found += [_found(find, row, ScoredRow(row["number"], 0.0)) for row in find.newest(limit)]
     found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
     return Results(
         hits=_completed(_with_few_guesses(found)[:limit]),
@@ -64,10 +67,6 @@ def _counted(lookups: list[Lookup]) -> Mapping[Domain, int]:
     for find in lookups:
         counted[find.table.domain] += find.count_things()
     return counted
-
-
-def _listed(find: Lookup, limit: int) -> list[_DomainHit]:
-    return [_found(find, row, ScoredRow(row["number"], 0.0)) for row in find.newest(limit)]
 
 
 def _ranked(find: Lookup, query: Query, limit: int) -> list[_DomainHit]:

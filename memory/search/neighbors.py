@@ -146,7 +146,7 @@ def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Map
             person=(person or speaker) if role == "user" else "",
             length=length,
             asks=_asks(text),
-            only_asks=_only_asks(text),
+            only_asks=_asks(text) and len(_QUESTION.sub("", text).strip()) <= _GREETING,
             no_answer=role == "assistant" and _is_no_answer(text),
             tells_time=time and _TIME.search(text) is not None,
             tells_name=name and _NAME.search(text) is not None,
@@ -163,10 +163,6 @@ def _is_no_answer(text: str) -> bool:
 
 def _asks(text: str) -> bool:
     return "?" in text or "？" in text
-
-
-def _only_asks(text: str) -> bool:
-    return _asks(text) and len(_QUESTION.sub("", text).strip()) <= _GREETING
 
 
 def speakers(rows: Rows, numbers: Iterable[int]) -> set[tuple[str, bool]]:

@@ -324,7 +324,8 @@ def ranked(
     held = [(word.term.word, _in(find, word, kept)) for word in every]
     for one in kept:
         one.matched = tuple(word for word, numbers in held if one.number in numbers)
-        one.around = tuple(word.term.word for word in words if _only_around(one, word))
+        beside = (word for word in words if one.number not in word.rows)
+        one.around = tuple(word.term.word for word in beside if any(number in word.rows for number in one.window))
     if whole:  # a row with all words needs no guesses
         return kept
     known = {one.number for one in found}
@@ -346,10 +347,6 @@ def _guesses(near: Mapping[int, Cosines], faint: Mapping[int, float]) -> list[Sc
 
 def _has_a_word(one: ScoredRow, words: Sequence[Word]) -> bool:
     return any(number in word.rows for word in words for number in (one.number, *one.window))
-
-
-def _only_around(one: ScoredRow, word: Word) -> bool:
-    return one.number not in word.rows and any(number in word.rows for number in one.window)
 
 
 def _words(find: Lookup, asked: TextQuery, count: int) -> list[Word]:

@@ -92,9 +92,9 @@ def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datet
     """The next occurrence. Raises SourceUnreadable if it is not found in time."""
     if not any(each in rule.upper() for each in _RARE) or _ENDLESS.search(rule.upper()):
         return None
-    until = "UNTIL=" in rule.upper()
     naive, after = begins.replace(tzinfo=None), now.replace(tzinfo=None)
-    rule = ";".join(_naive(each) for each in rule.split(";")) if until else rule
+    if "UNTIL=" in rule.upper():
+        rule = ";".join(each.rstrip("Zz") if each.upper().startswith("UNTIL=") else each for each in rule.split(";"))
     for found in rrulestr(rule, dtstart=naive):
         if clocks.monotonic() > deadline:
             break
@@ -104,10 +104,6 @@ def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datet
     if clocks.monotonic() > deadline:
         raise SourceUnreadable("its events take too long to compute")
     return None
-
-
-def _naive(part: str) -> str:
-    return part.rstrip("Zz") if part.upper().startswith("UNTIL=") else part
 
 
 def _moment(given: datetime | date) -> datetime | None:

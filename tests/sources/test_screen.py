@@ -6,9 +6,12 @@ import time
 
 import pytest
 from rich.console import Console
+from rich.live import Live
+from rich.segment import Segment, SegmentLines
+from rich.status import Status
 
 from sources import screen
-from sources.screen import ChatView
+from sources.screen import ChatView, Moment
 from sources.terminal import Busy, Deletion, Edit, Message, Typed
 
 _STEP = re.compile(r"\x1b\[\??([\d;]*)([A-Za-z])|\x1b\].*?(?:\x07|\x1b\\)|(.)", re.DOTALL)
@@ -40,12 +43,52 @@ class Screen(io.StringIO):
         return "\n".join(self.lines).rstrip("\n")
 
 
+class LiveMoment(Moment):
+    """On a console where nobody types: lines that are redrawn, and a spinner."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._spinner: Status | None = None
+        self._growing: Live | None = None
+
+    def grow(self, lines: list[list[Segment]]) -> None:
+        self._stop_spinner()
+        if self._growing is None:
+            self._growing = Live(
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._growing.start()
+        self._growing.update(SegmentLines(lines, new_lines=True), refresh=True)
+
+    def think(self, model: str) -> None:
+        if self._spinner is None:
+            self._spinner = self._console.status("thinking", spinner="dots")
+            self._spinner.start()
+        if model:
+            self._spinner.update(f"thinking… (waiting for {model})")
+
+    def clear(self) -> None:
+        self._stop_spinner()
+        if self._growing is not None:
+            self._growing.stop()
+            self._growing = None
+
+    def _stop_spinner(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+
 def view(*, tty: bool, height: int = 30) -> tuple[ChatView, Screen]:
     out = Screen()
     console = Console(
         file=out, force_terminal=tty, color_system=None, width=60, height=height, _environ={"TERM": "xterm"}
     )
-    return ChatView(console), out
+    return ChatView(console, LiveMoment(console)), out
 
 
 @pytest.fixture(autouse=True)

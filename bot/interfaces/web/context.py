@@ -180,8 +180,9 @@ class Context(Struct, frozen=True):
 
 def offered(ctx: Context) -> dict[str, Operation]:
     found = ctx.web.services.registry.operations.values()
-    there = (each for each in found if is_offered(Via.WEB, each.via) and not _needs_path(each))
-    return {each.name: each for each in there if each.offered}
+    there = [each for each in found if is_offered(Via.WEB, each.via) and each.offered]
+    on_disk = {each.name for each in there for one in each.parameters if one.kind == "path" and one.required}
+    return {each.name: each for each in there if each.name not in on_disk}
 
 
 def arguments(declared: Operation, form: Mapping[str, str], via: Via = Via.WEB) -> dict[str, Any]:
@@ -220,7 +221,3 @@ async def told(ctx: Context, result: Result | Question | str) -> dict[str, Any]:
         return {"question": result}
     failed = isinstance(result, str)
     return {"told": await ctx.words(result), "told_kind": "bad" if failed else "good"}
-
-
-def _needs_path(declared: Operation) -> bool:
-    return any(each.kind == "path" and each.required for each in declared.parameters)

@@ -328,7 +328,8 @@ async def own_page(ctx: Context) -> Response:
     return ctx.page(
         "me.html", title=_("What is kept about you"), kept=kept, held=await ctx.kept(kept),
         facts=await ctx.rows("facts.list", mine=True), guesses=await ctx.rows("dream.waiting"),
-        entries=[each for each in await ctx.rows("archival.list", limit=_ENTRIES) if _is_of(each, kept.persons)],
+        entries=[each for each in await ctx.rows("archival.list", limit=_ENTRIES)
+                 if _is_private(each) or not set(kept.persons).isdisjoint(each.people)],
         notes=[await ctx.call("memory.show", label=each.block) for each in await ctx.rows("memory.list")
                if _is_private(each)],
         reminders=await ctx.rows("remind.list"), tasks=await ctx.rows("tasks.list"),
@@ -343,10 +344,6 @@ async def export(ctx: Context) -> Response:
     text = json.dumps(found.data(), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": 'attachment; filename="carina.json"'}
     return Response(text, media_type="application/json", headers=headers)
-
-
-def _is_of(entry: Any, persons: tuple[str, ...]) -> bool:
-    return _is_private(entry) or not set(persons).isdisjoint(entry.people)
 
 
 def _is_private(row: Any) -> bool:

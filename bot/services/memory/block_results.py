@@ -249,9 +249,8 @@ class UndoResult(Result):
             undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
             lines[0] += " " + sentence(f"{undone} ({removed}, {restored})")
         if self.not_restored:
-            lines.append(
-                _("Not restored, because others have changed this part: {parts}", parts=_quoted(self.not_restored))
-            )
+            parts = "; ".join(f"“{_excerpt([each])}”" for each in self.not_restored)
+            lines.append(_("Not restored, because others have changed this part: {parts}", parts=parts))
         if self.kept:
             lines.append(_("Left unchanged: {parts}", parts="; ".join(self.kept)))
         return [markup.text(line) for line in lines]
@@ -350,10 +349,6 @@ def _purpose(change: Change, names: Names) -> str:
 
 def _excerpt(texts: Sequence[str]) -> str:
     return one_line(" … ".join(texts), _EXCERPT)
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    return "; ".join(f"“{_excerpt([each])}”" for each in texts)
 
 
 def _numbers(numbers: Sequence[int]) -> str:

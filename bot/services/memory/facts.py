@@ -95,7 +95,6 @@ class FactRow(Row):
 
     @classmethod
     def of(cls, fact: Fact, own: Collection[PersonId]) -> "FactRow":
-        """For a reader with these accounts."""
         return cls.from_record(fact, written=_written(fact, own))
 
     def line(self, markup: Markup) -> str:

@@ -144,13 +144,6 @@ class HitRow(Row):
         more = {"before": Beside.of(hit.before), "after": Beside.of(hit.after), "mine": mine, "source": source}
         return cls.from_record(hit, **more, where=where, why=why_found(hit), matched=Why.of(hit))
 
-    def said_in(self, message: "HitRow | None") -> "HitRow":
-        """The same, with who said it, where and when, and as certain as the message is."""
-        if message is None:
-            return self
-        said = {"by": message.by, "where": message.where, "when": message.when}
-        return self.model_copy(update={**said, "perhaps": self.perhaps and message.perhaps})
-
     @property
     def name(self) -> str:
         if self.kind == "task":
@@ -223,13 +216,17 @@ class SearchResults(Result):
 
     @property
     def shown(self) -> list[HitRow]:
-        """The hits for people: a message and what was learned from it alone are one, the latter."""
+        """The hits for people: instead of a message what was learned from it alone, with who said it, where and when,
+        and as certain as the message is."""
         said = {hit.id: hit for hit in self.hits if hit.kind == "message"}
         learned = {hit.source: hit for hit in reversed(self.hits) if hit.source in said}
-        rows = dict[int, HitRow]()
+        rows = dict[object, HitRow]()
         for hit in self.hits:
-            told = learned.get(hit.id, hit) if hit.kind == "message" else hit
-            rows.setdefault(id(told), told.said_in(said.get(told.source)))
+            row = told = learned.get(hit.id, hit) if hit.kind == "message" else hit
+            if source := said.get(told.source):
+                more = {"by": source.by, "where": source.where, "when": source.when}
+                row = told.model_copy(update={**more, "perhaps": told.perhaps and source.perhaps})
+            rows.setdefault((told.source, told.text) if source else id(told), row)
         return list(rows.values())
 
     @property
@@ -282,7 +279,9 @@ class Search(ZonedService, frozen=True):
 
         def find(rows: Rows) -> SearchResults:
             found = search(rows, query, caller.scope)
-            hits = found.hits if found.newest else _people_first(found.hits)
+            hits = found.hits
+            if not found.newest:  # what agents answered repeats what people said, so it comes later; guesses are last
+                hits = sorted(hits, key=lambda hit: (hit.perhaps, hit.role == "assistant"))
             hits = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in hits]
             found = replace(found, hits=hits, words_alone=why)
             places, mine = self._places(rows, caller, hits), self._mine(rows, caller, hits)
@@ -358,11 +357,6 @@ class Search(ZonedService, frozen=True):
             limit=wanted.limit,
             guesses=True,
         )
-
-
-def _people_first(hits: list[Hit]) -> list[Hit]:
-    """What agents answered repeats what people said, so it comes after that; guesses stay last."""
-    return sorted(hits, key=lambda hit: (hit.perhaps, hit.role == "assistant"))
 
 
 def _same(names: Iterable[str]) -> Suggestions:

@@ -74,7 +74,8 @@ async def test_people_are_found_before_what_was_answered_and_without_ids(tmp_pat
         (only,) = (await app.services.registry.call("search", owner_at_terminal(), best)).data()["hits"]
     assert only["by"] == "Carina", "what fits best is found, whoever said it"
     shown = found.terminal(Plain("UTC", datetime.now(UTC)))
-    assert shown.index("  you, the terminal, ") < shown.index("  Carina, the terminal, ")
+    assert shown.index(", you, the terminal, ") < shown.index("  Carina, the terminal, ")
+    assert shown.count("my doctor is in Elm Street") == 1, "a fact, an entry and the message that they are from"
     assert "#" not in shown
     assert "(just now)" in shown
     assert [hit["by"] for hit in found.data()["hits"] if hit["kind"] == "message"][-1] == "Carina"

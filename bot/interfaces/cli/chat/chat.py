@@ -233,8 +233,6 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
             "No answer came within {seconds} seconds. `carina inbox list` shows what happened to the message.",
             seconds=f"{_ANSWER_SECONDS:.0f}",
         ) from None
-    finally:
-        view.close()
 
 
 async def _ask_once(
@@ -282,25 +280,22 @@ async def _piped(line: Connection, config: Config, stop: _Stop) -> None:
     view, lines = ChatView(Console(highlight=False, no_color=config.no_color or None)), _read_lines()
     refused = False
     stop.started()
-    try:
-        while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
-            if not text.strip():
-                continue
-            match parse_line(text.rstrip("\n")):
-                case TextLine(said):
-                    answered = await stop.before(_say(line, said, view), _SAYING_SECONDS)
-                    if answered is None:
-                        view.note(_(_STOPPED))
-                    refused |= answered is False
-                case Help():
-                    view.note(own_help())
-                case UnknownCommand(words):
-                    view.note(words)
-                    refused = True
-                case _:
-                    break
-    finally:
-        view.close()  # also after an error: a spinner hides the cursor
+    while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
+        if not text.strip():
+            continue
+        match parse_line(text.rstrip("\n")):
+            case TextLine(said):
+                answered = await stop.before(_say(line, said, view), _SAYING_SECONDS)
+                if answered is None:
+                    view.note(_(_STOPPED))
+                refused |= answered is False
+            case Help():
+                view.note(own_help())
+            case UnknownCommand(words):
+                view.note(words)
+                refused = True
+            case _:
+                break
     if refused:
         raise UserError("Not every line was accepted.")
 

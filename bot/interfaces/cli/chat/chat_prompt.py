@@ -30,7 +30,7 @@ from bot.interfaces.client import NoService
 from bot.interfaces.service_client import ServiceEnded
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
-from sources.screen import ChatView
+from sources.screen import ChatView, Moment
 from sources.terminal import Busy, Message, Typed
 from texts import _, error_text
 
@@ -44,7 +44,7 @@ _GONE = (NoService, ServiceEnded)
 _STYLE = Style.from_dict({"sign": "bold", "bottom-toolbar": "noreverse"})
 
 
-class PromptMoment:
+class PromptMoment(Moment):
     """What is shown between the conversation and the line that is being typed: an answer in progress."""
 
     def __init__(self, console: Console, changed: Callable[[], None]) -> None:
@@ -58,13 +58,9 @@ class PromptMoment:
         self._show(captured.get())
 
     def think(self, model: str) -> None:
-        if model:
-            self._show(self._plain(_("thinking… (waiting for {model})", model=model)))
-        elif not self.text:
-            self._show(self._plain(_("thinking…")))
-
-    def _plain(self, text: str) -> str:
-        return (text if streams.says_everything() else text.replace("…", "...")) + "\n"
+        text = _("thinking… (waiting for {model})", model=model) if model else _("thinking…")
+        if model or not self.text:
+            self._show((text if streams.says_everything() else text.replace("…", "...")) + "\n")
 
     def clear(self) -> None:
         self._show("")
