@@ -38,19 +38,13 @@ def zone_of(name: str) -> tzinfo:
 
 
 def local_zone() -> str:
-    """The name of this machine's zone; without one that of its offset in whole hours, else UTC."""
+    """The name of this machine's zone; UTC if it has no known name."""
     try:
-        name = get_localzone_name() or _by_offset()  # None without any file that names one, as in a slim container
+        name = get_localzone_name() or "UTC"  # None without any file that names one, as in a slim container
         zone_of(name)
     except (ZoneInfoNotFoundError, LookupError, ValueError, OSError, Refused):
         return "UTC"
     return "UTC" if name == "Etc/UTC" else str(name)
-
-
-def _by_offset() -> str:
-    """The zone of the clock that the machine shows now, whose names count westward."""
-    hours, rest = divmod(datetime.now(UTC).astimezone().utcoffset() or timedelta(), timedelta(hours=1))
-    return "UTC" if rest or not hours else f"Etc/GMT{-hours:+}"
 
 
 def instant(wall: datetime, zone: tzinfo) -> datetime:

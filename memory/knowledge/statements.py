@@ -140,10 +140,9 @@ def names_same_property(new: str, old: str) -> bool:
 
 def says_instead(new: str, old: str) -> bool:
     """Whether a correction says something else with the same verb: "likes blues" after "likes jazz"."""
-    if (one := _JAPANESE.search(new)) and (other := _JAPANESE.search(old)):
-        return one[0] == other[0] and new != old and _ALSO.search(new) is None
-    (verb, _, what), (verb_before, _, what_before) = new.partition(" "), old.partition(" ")
-    return verb == verb_before and what != what_before and bool(what and what_before) and _ALSO.search(new) is None
+    one, other = _JAPANESE.search(new), _JAPANESE.search(old)
+    same = one[0] == other[0] if one and other else new.partition(" ")[0] == old.partition(" ")[0]
+    return same and new != old and _ALSO.search(new) is None
 
 
 def _sense(text: str) -> _Sense:

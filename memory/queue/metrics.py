@@ -65,12 +65,10 @@ def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict
         return {row["day"]: row["n"] or 0 for row in rows.all(sql, (since,))}
 
     heard = count("count(*)", "messages WHERE role = 'user' AND person_id IS NOT NULL", "created_at")
-    answered = count(
-        "count(*)",
-        "messages m JOIN turns t ON t.id = m.batch_id "
-        "WHERE m.role = 'user' AND m.person_id IS NOT NULL AND t.status = 'done'",
-        "m.created_at",
+    done = (
+        "messages m JOIN turns t ON t.id = batch_id WHERE role = 'user' AND m.person_id IS NOT NULL AND status = 'done'"
     )
+    answered = count("count(*)", done, "created_at")
     cost = count("sum(cost_usd)", "model_usage WHERE 1", "at")
     return heard, answered, cost
 

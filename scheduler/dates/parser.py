@@ -132,14 +132,13 @@ class FoundTime(Struct, frozen=True):
     dated: bool = True
 
 
-def read_when(text: str, now: datetime, zone: str, about: str = "", *, waking: bool = True) -> Trigger:
+def read_when(text: str, now: datetime, zone: str, about: str | None = "") -> Trigger:
     """Parse a text that is only a time. Raises Refused with a message for anything else and for past times.
 
-    `about` is what happens then: "tomorrow at 6" to wake up is in the morning. `waking`: an hour alone is of the time
-    when people are awake, otherwise it is the next one.
+    `about` is what happens then: "tomorrow at 6" to wake up is in the morning. With None, an hour alone is the next one
+    of day and night.
     """
-    hours = _HourRule(about, waking)
-    found = _whole(text, now, zone, hours) or _whole(f"in {text}", now, zone, hours)  # "20 min" alone means a span
+    found = _whole(text, now, zone, about) or _whole(f"in {text}", now, zone, about)  # "20 min" alone means a span
     if found is None:
         raise Refused(
             'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
@@ -150,33 +149,29 @@ def read_when(text: str, now: datetime, zone: str, about: str = "", *, waking: b
     return found.trigger
 
 
-def _whole(text: str, now: datetime, zone: str, hours: "_HourRule") -> FoundTime | None:
+def _whole(text: str, now: datetime, zone: str, about: str | None) -> FoundTime | None:
     """The time, if the text contains nothing else."""
-    found = _find(text, now, zone, "", hours)
+    found = find_when(text, now, zone, about=about)
     return None if found is None or any(letter.isalnum() for letter in found.left) else found
 
 
-def find_when(text: str, now: datetime, zone: str, code: str = "", *, about: str = "") -> FoundTime | None:
+def find_when(text: str, now: datetime, zone: str, code: str = "", *, about: str | None = "") -> FoundTime | None:
     """The time in a text, by the language that explains most of it; None if there is none.
 
     `code` is the speaker's language, which is tried first, and decides if it finds a time. Raises Refused for a day
     that does not exist, and for two times. `about` as in read_when.
     """
-    return _find(text, now, zone, code, _HourRule(about))
-
-
-def _find(text: str, now: datetime, zone: str, code: str, hours: "_HourRule") -> FoundTime | None:
     text = unicodedata.normalize("NFKC", text[:_LONGEST])
     codes = _codes(text, code)
     if rule := re.search(_RULE, text):
-        return _Reading(text, grammar(codes[0]), hours).by(rule, now, zone)
+        return _Reading(text, grammar(codes[0]), about).by(rule, now, zone)
     if found := re.search(_ISO, text):
         rest = _without(text, found)
         return FoundTime(_iso(found[0], zone_of(zone)), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
     best: FoundTime | None = None
     for each in codes:
         words = grammar(each)
-        read = _Reading(words.in_figures(text), words, hours).read(now, zone)
+        read = _Reading(words.in_figures(text), words, about).read(now, zone)
         if read is not None and (best is None or _size(read) < _size(best)):
             best = read
         if best is not None and (each == code or not _size(best)):
@@ -217,22 +212,11 @@ def _without(text: str, found: re.Match[str]) -> str:
     return f"{text[: found.start()]}{' ' * len(found[0])}{text[found.end() :]}"
 
 
-class _HourRule(Struct, frozen=True):
-    """Which hour of the day is meant by one of which nobody says whether it is before or after noon."""
-
-    about: str
-    waking: bool = True
-
-    def wakes(self, text: str) -> bool:
-        """Whether it is about waking up, in whatever language."""
-        return any(grammar(code).early.search(said) for said in (text, self.about) for code in _codes(said, ""))
-
-
 class _Reading:
     """One text in one language; matches are removed from it one by one."""
 
-    def __init__(self, text: str, table: Grammar, hours: _HourRule) -> None:
-        self._hours = hours
+    def __init__(self, text: str, table: Grammar, about: str | None) -> None:
+        self._about = about
         self._night = False
         """Whether the time is one of a night, which may end on the next day."""
         self._whole = text
@@ -379,10 +363,10 @@ class _Reading:
             part = next((hours for part, hours in self._table.parts if self._take(part)), 0)
             part = _PARTS.get(ampm, _NIGHT) if ampm else part
             self._night = part >= _NIGHT
-            either = not part and 1 <= hour <= 12 and groups["hour"][0] != "0" and not self._hours.wakes(self._whole)
+            either = not part and 1 <= hour <= 12 and groups["hour"][0] != "0" and not self._wakes()
             if part:
                 hour = _hour(hour, part)
-            elif either and self._hours.waking:
+            elif either and self._about is not None:
                 either = hour + 12 in _WAKING and hour in _WAKING
                 hour += 0 if hour in _WAKING else 12
             if hour > 24 or minute > 59 or (hour == 24 and minute):
@@ -393,6 +377,11 @@ class _Reading:
                 self._night = hours >= _NIGHT
                 return time(hours % 24), False
         return None, False
+
+    def _wakes(self) -> bool:
+        """Whether it is about waking up, in whatever language."""
+        said = (self._whole, self._about or "")
+        return any(grammar(code).early.search(text) for text in said for code in _codes(text, ""))
 
 
 def _hour(said: int, part: int) -> int:

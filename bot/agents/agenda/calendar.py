@@ -89,7 +89,7 @@ def _midnight(moment: datetime, zone: str) -> datetime:
 def _since(said: str, since: datetime, zone: str) -> datetime | None:
     """The time that a text means when it is said at `since`; None if that is earlier."""
     with suppress(Refused):
-        return triggers.next_run(read_when(said, since, zone, waking=False), since)
+        return triggers.next_run(read_when(said, since, zone, None), since)
     return None
 
 
