@@ -7,12 +7,12 @@ from tests.benchmarks.options import Options
 from tests.wire.model import Answer, Call, Calls, ModelServer, Request
 
 CALLS = {
-    "Put milk on my list.": Call("tasks", {"operation": "create", "title": "Milk"}),
+    "Tell the others that milk is out.": Call("coord", {"operation": "note", "content": "Milk is out"}),
     "明日、薬を飲むように知らせて。": Call("reminders", {"operation": "set", "text": "水", "when": "tomorrow"}),
     "Hello!": Call("search", {"query": "hello"}),
 }
 REQUESTS = (
-    ("Put milk on my list.", "tasks", "milk"),
+    ("Tell the others that milk is out.", "coord", "milk"),
     ("明日、薬を飲むように知らせて。", "reminders", "薬"),
     ("Hello!", "", ""),
     ("Thanks!", "", ""),
@@ -34,7 +34,7 @@ async def test_tools_and_arguments_are_counted_apart(monkeypatch: pytest.MonkeyP
         turns = await tool_choice.ask(tool_choice.connected(f"{server.base_url}#scripted"), REQUESTS)
     found = [tool_choice.judged(turns[text], tools, words) for text, tools, words in REQUESTS]
     assert found == [(True, True), (True, False), (False, False), (True, True)]
-    assert [call.name for call in turns["Put milk on my list."].calls][:2] == ["more_tools", "tasks"]
+    assert [call.name for call in turns["Tell the others that milk is out."].calls][:2] == ["more_tools", "coord"]
     assert turns["Thanks!"].tokens > 2_000
 
 

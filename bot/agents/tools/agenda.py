@@ -12,7 +12,7 @@ from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.permissions.policy import Caution, Selves
-from bot.agents.tools.base import A_contra, Arguments, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
@@ -77,6 +77,17 @@ class TasksTool(AgendaTool[TaskArguments]):
         "cancel and reopen move one on, update changes it. Break what is too big into steps with under. In update, "
         '"none" takes due, under or after away. Write a title in their words. A task does not remind anybody by '
         "itself: set a reminder for that."
+    )
+    brief = Brief(
+        "The person's lists: to-do list, shopping list. add puts something on the list, list shows what is open, done "
+        "and cancel take one off. It does not remind anybody: set a reminder for that.",
+        {
+            "title": "add: what to do or buy, in their words",
+            "due": 'add: until when, as "friday at 18:00"',
+            "which": "done, cancel: its number, or words that stand in it",
+        },
+        "steps of tasks, priorities, changes",
+        operations=("add", "list", "done", "cancel"),
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: TaskArguments) -> Outcome:
@@ -160,8 +171,9 @@ class EventArguments(Arguments):
 class EventsTool(AgendaTool[EventArguments]):
     name = "events"
     description = (
-        "The person's calendar: add writes down what happens at a time (once or repeating) and tells them before, list "
-        "shows what comes, cancel takes one out. Say back the day and time that you are given."
+        "The person's calendar: appointments, birthdays, what happens at a time. add writes one down (once or "
+        "repeating) and tells them before, list shows what comes, cancel takes one out. Say back the day and time that "
+        "you are given."
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: EventArguments) -> Outcome:

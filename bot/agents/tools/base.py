@@ -135,11 +135,23 @@ class DirectReply(Struct, frozen=True):
     ok: bool
 
 
+class Brief(Struct, frozen=True):
+    """What a prompt shows of a tool until a model asks for all of it; calls are checked against all of it."""
+
+    description: str
+    arguments: Mapping[str, str]
+    """Those that are shown, and how they are described; empty: as in the whole tool."""
+    rest: str
+    """What the whole tool does beside."""
+    operations: tuple[str, ...] = ()
+
+
 class _Tool(ABC, Generic[A_contra]):
     """What all kinds have; a tool is of one kind."""
 
     name: str
     description: str
+    brief: Brief | None = None
     arguments: type[Arguments]
     caution: Caution
     """What it takes before a call is run. It has no default: a tool that forgets it fails at its first call."""
@@ -195,6 +207,11 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
         left = self.operations
         return tuple(spec_of(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
 
+    @cached_property
+    def in_brief(self) -> Mapping[str, Brief]:
+        """What is enough of a tool on most days, by its name; a tool that a rule restricts is shown whole."""
+        return {name: tool.brief for name, tool in self.tools.items() if tool.brief and name not in self.operations}
+
     def resolve(self, call: Call) -> tuple[Tool, Arguments]:
         """The tool of a call and its checked arguments; raises ToolError in words for the model."""
         tool = self.tools.get(call.name)
@@ -224,6 +241,14 @@ def spec_of(name: str, description: str, arguments: type[Arguments], operations:
     if operations and "operation" in schema.get("properties", {}):
         schema["properties"]["operation"]["enum"] = list(operations)
     return ToolSpec(name, description, schema)
+
+
+def shortened(spec: ToolSpec, brief: Brief) -> ToolSpec:
+    there = spec.parameters["properties"]
+    properties = {name: there[name] | ({"description": told} if told else {}) for name, told in brief.arguments.items()}
+    if brief.operations:
+        properties = {"operation": {"enum": list(brief.operations), "type": "string"}} | properties
+    return ToolSpec(spec.name, brief.description, {**spec.parameters, "properties": properties})
 
 
 def _lean(part: dict[str, Any]) -> dict[str, Any]:

@@ -132,7 +132,10 @@ class CalculateArguments(Arguments):
 class CalculateTool(ReadTool[CalculateArguments]):
     name = "calculate"
     caution = Caution()
-    description = "Calculate with numbers. Use it for every sum that matters: your own arithmetic is not reliable."
+    description = (
+        "Calculate with numbers: sums, percentages, any arithmetic. Your own arithmetic is not reliable: use this for "
+        "every sum that matters."
+    )
 
     def read(self, _rows: Rows, _context: ToolContext, arguments: CalculateArguments) -> Outcome:
         value = calculate(arguments.expression)

@@ -9,7 +9,7 @@ from bot.agents.context.block_views import CHANGED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
 from bot.agents.permissions.policy import Caution
 from bot.agents.seeds import new_block
-from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, lifecycle, revert
 from memory.blocks import Operation as BlockOperation
@@ -173,6 +173,19 @@ class ContextTool(StoreTool[ContextArguments]):
         "a month. A write that is too long is refused: shorten the block by replace, or keep details with recall. "
         "Lines and items keep the numbers that you were shown until your answer ends. What was said to fewer people "
         "than a block's `readers` cannot be written there."
+    )
+    brief = Brief(
+        "Keep in mind at every turn what you learn about people, how they want you to behave from now on, what you are "
+        "working on: edits your memory blocks, short texts that you always see. Write in full sentences that still "
+        "make sense in a month. What was said to fewer people than a block's `readers` cannot be written there.",
+        {
+            "label": "",
+            "content": "append, write: the text",
+            "old_content": "",
+            "new_content": "",
+        },
+        "undo, lines, fields and lists; create, archive, pin, share, change and delete blocks",
+        operations=("append", "replace", "write"),
     )
     caution = Caution(
         bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label", "made_of")

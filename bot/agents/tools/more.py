@@ -1,9 +1,10 @@
 """`more_tools`: tools that a prompt only names, and how the model gets their schemas; and other names of tools.
 
-Every request pays for its schemas, used or not. Everyday tools are always shown. Others are shown once the model asks
-for them, and for as long as the conversation in view shows that they were used. Names of memory tools that models know
-from elsewhere are shown to none and understood whenever one is used: the call is translated before it is stored, so
-that permissions, grants and the record know one name for each thing.
+Every request pays for its schemas, used or not, and small models lose sight of the right tool among many words.
+Everyday tools are always shown, some of them in brief. Others are shown once the model asks for them, and for as long
+as the conversation in view shows that they were used; what is left out of a tool, for the turn that asks. Names of
+memory tools that models know from elsewhere are shown to none and understood whenever one is used: the call is
+translated before it is stored, so that permissions, grants and the record know one name for each thing.
 """
 
 import functools
@@ -18,12 +19,14 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.permissions.policy import Caution
 from bot.agents.rules import MORE_TOOLS, Rules
-from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, spec_of
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, shortened, spec_of
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
+from bot.agents.tools.context import ContextTool
 from bot.errors import ToolError
 from bot.models.base import Call, ToolSpec
+from memory.blocks.schemas import TEXT
 from memory.people.audience import PUBLIC
-from memory.queue.steps import ModelAnswer
+from memory.queue.steps import ModelAnswer, Step
 from memory.store.database import Rows
 from memory.store.ids import place_source
 
@@ -76,21 +79,25 @@ def unaliased(call: Call, tools: Collection[str]) -> Call:
 
 _RARELY = {
     "bluesky": "post, follow, like and repost on Bluesky",
-    "calculate": "arithmetic, percentages",
     "coord": "what other agents do, tasks and handoffs among agents",
     "emergency_halt": "stop every agent when harm is happening",
-    "events": "the calendar: appointments and birthdays",
     "facts": "what was learned about people: list, correct, forget",
     "projects": "lasting goals and their progress",
     "send_message": "write to another place, person or agent",
-    "tasks": "to-do lists of people",
     "working_memory": "notes for yourself that expire",
 }
 """Tools that are not needed every day, and what they are for."""
-_RARELY_IN_PUBLIC = {"reminders": "remind people at a time"}
+_RARELY_IN_PUBLIC = {
+    "calculate": "arithmetic, percentages",
+    "events": "the calendar: appointments and birthdays",
+    "reminders": "remind people at a time",
+    "tasks": "to-do lists of people",
+}
 """Tools that are rarely needed in public either."""
 _RARELY_OFF_BLUESKY = {"bluesky_read": "read posts, threads and profiles on Bluesky"}
 """Tools that are needed only on Bluesky."""
+_LAST = {"calculate"}
+"""Tools that stand after the others: small models that are unsure take the first."""
 NAMED_TOOLS = (_RARELY | _RARELY_IN_PUBLIC | _RARELY_OFF_BLUESKY).keys()
 
 
@@ -101,7 +108,10 @@ class MoreToolsArguments(Arguments):
 class MoreToolsTool(ReadTool[MoreToolsArguments]):
     name = MORE_TOOLS
     caution = Caution()
-    description = "Get tools that are not listed here, for the rest of this turn, then call them. There are: {named}."
+    description = (
+        "Get tools that are not listed here, or the rest of one that is, for this turn, then call them. There are: "
+        "{named}. Rest of: {parts}."
+    )
 
     def __init__(self, there: Collection[str]) -> None:
         self._there = there
@@ -125,20 +135,30 @@ def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
     if material.agent.rules:
         needed.update(*(rule.named for rule in Rules.of(material.agent).rules))
     public, bluesky = turn.scope.audience == PUBLIC, place_source(turn.place) == BLUESKY
-    return _offer(tools, frozenset(needed & NAMED_TOOLS), public=public, bluesky=bluesky)
+    whole = {force, *_got(material.steps)}
+    if material.away or any(block.schema != TEXT for block in material.placed.blocks):
+        whole.add(ContextTool.name)  # there is more to do than with plain texts that are shown
+    return _offer(
+        tools, frozenset(needed & NAMED_TOOLS), frozenset(whole & tools.in_brief.keys()), public=public, bluesky=bluesky
+    )
 
 
 @functools.lru_cache(maxsize=100)
-def _offer(tools: Toolset, needed: Set[str], *, public: bool, bluesky: bool) -> Offer:
+def _offer(tools: Toolset, needed: Set[str], whole: Set[str], *, public: bool, bluesky: bool) -> Offer:
     """The same objects for the same tools: what is written of them is kept."""
     rarely = _RARELY | (_RARELY_IN_PUBLIC if public else {}) | ({} if bluesky else _RARELY_OFF_BLUESKY)
-    every = [spec for spec in tools.specs if spec.name != MORE_TOOLS]
+    every = sorted((spec for spec in tools.specs if spec.name != MORE_TOOLS), key=lambda spec: spec.name in _LAST)
     named = tuple(spec for spec in every if spec.name in rarely and spec.name not in needed)
     if len(named) < 2:  # asking would take more words
         return Offer(tuple(every))
     listed = "; ".join(f"{spec.name} ({rarely[spec.name]})" for spec in named)
-    asking = spec_of(MORE_TOOLS, MoreToolsTool.description.format(named=listed), MoreToolsArguments, ())
-    return Offer((*(spec for spec in every if spec not in named), asking), named)
+    left_out = whole | {spec.name for spec in named}
+    parts = {name: brief for name, brief in sorted(tools.in_brief.items()) if name not in left_out}
+    rest = "; ".join(f"{name} ({brief.rest})" for name, brief in parts.items())
+    told = MoreToolsTool.description.format(named=listed, parts=rest or "none")
+    asking = spec_of(MORE_TOOLS, told, MoreToolsArguments, ())
+    shown = (shortened(spec, parts[spec.name]) if spec.name in parts else spec for spec in every if spec not in named)
+    return Offer((*shown, asking), named)
 
 
 def _asked_for(material: PromptInputs) -> Iterator[str]:
@@ -148,8 +168,15 @@ def _asked_for(material: PromptInputs) -> Iterator[str]:
             yield row.tool_name
     for step in material.steps:
         if isinstance(step.body, ModelAnswer):
+            yield from (call.name for call in step.body.calls)
+    yield from _got(material.steps)
+
+
+def _got(steps: Sequence[Step]) -> Iterator[str]:
+    """The tools that this turn got."""
+    for step in steps:
+        if isinstance(step.body, ModelAnswer):
             for call in step.body.calls:
-                yield call.name
                 if call.name == MORE_TOOLS:
                     yield from _names(call.arguments)
 

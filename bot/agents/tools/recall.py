@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from bot.agents.context.quotes import display_name, joined, say
 from bot.agents.permissions.policy import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from bot.agents.tools.search import entry_row, lines_of, search_outcome
 from bot.errors import ToolError
 from memory import agents
@@ -91,6 +91,22 @@ class RecallTool(StoreTool[RecallArguments]):
         "adds a line to one, read shows one or lists the newest, delete forgets one, query finds entries and what was "
         "said, categories lists where entries are kept, observations what others of your group stored in the last 24 "
         "hours. Use words that will make sense in a year, and name who it is about."
+    )
+    brief = Brief(
+        "Remember what people tell you for the long term, and forget it when they ask: facts about them, decisions, "
+        "plans, preferences. insert remembers something, append adds a line to it, delete forgets it, read shows one "
+        "entry or the newest, query finds entries and what was said. Use words that will make sense in a year, and "
+        "name who it is about.",
+        {
+            "content": "insert, append: the text to keep, in full sentences",
+            "label": "a name of your own for an entry (insert), or the name or id of one (append, read, delete)",
+            "category": "insert: where it belongs, such as people/health",
+            "query": "",
+            "importance": "",
+            "forget_words": "",
+        },
+        "tags, several matters at once, categories, what others of your group stored",
+        operations=("insert", "append", "read", "delete", "query"),
     )
     caution = Caution(bound=("operation",))
 
