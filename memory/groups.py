@@ -107,7 +107,7 @@ class Run(Struct, frozen=True):
     pattern: str
     settings: Mapping[str, Any]
     conducted: bool
-    """Whether the answer is made of parts; otherwise the turn's own agent answers."""
+    """Whether the answer is made of parts; otherwise the turn's own agent answers, and the turn says how it ended."""
     plan: RunPlan = RunPlan()
     outcome: RunOutcome = RunOutcome()
     started_at: datetime | None = None
@@ -150,12 +150,10 @@ def latest(rows: Rows, group: GroupId) -> Run | None:
     return _run.first(rows, sql, (group,))
 
 
-def end_run(tx: Tx, identifier: TurnId, outcome: RunOutcome, now: datetime) -> bool:
-    """Record a run's outcome, in the transaction that ends the turn; False if the turn has no run."""
-    return (
-        tx.run("UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?", (_json(outcome), now, identifier))
-        > 0
-    )
+def end_run(tx: Tx, identifier: TurnId, outcome: RunOutcome, now: datetime) -> None:
+    """Record the outcome of a run of parts and forget these, in the transaction that ends the turn."""
+    tx.run("UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?", (_json(outcome), now, identifier))
+    forget_parts(tx, identifier)
 
 
 def forget_parts(tx: Tx, run_id: TurnId) -> None:
@@ -289,6 +287,4 @@ def _json(value: Struct) -> str:
 
 
 _run = RowMapper(Run, id="turn_id")
-
-
 _part = RowMapper(Part, asked_by="asked_by", call="call_id")

@@ -47,12 +47,12 @@ from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import outbox, turns
 from memory.queue.payloads import NewsEvent
-from memory.queue.steps import MissingCalls, ModelAnswer, Note, Step, StepBody, ToolCall
+from memory.queue.steps import MissingCalls, ModelAnswer, Note, Step, StepBody, ToolCall, Wordings
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
-from memory.store.ids import TurnId, place_source
+from memory.store.ids import InboxId, TurnId, place_source
 from memory.store.logs import Log
 from memory.store.records import replace
 from texts import _, gettext_noop
@@ -340,22 +340,28 @@ class TurnRunner:
         step = Step(max((each.seq for each in material.steps), default=0) + 1, body, now)
         # Not gathered: the next call is shown the data of that time.
         material = replace(material, gathered=False, steps=(*material.steps, step))
-        undisturbed = self._undisturbed(tx, material)
         move = _move(tx, material, most)
-        if undisturbed and isinstance(move, Finish) and not self._to_shorten(move.text, material):
-            end_turn(tx, self._deps, material, move.text, now)
+        text = move.text if isinstance(move, Finish) else None
+        if text is not None and not self._to_shorten(text, material) and self._ended(tx, material, text, now):
             if material.part is None:
                 self._control.over(tx)
             return None
         turns.add_step(tx, turn, body, now)
+        undisturbed = turns.undisturbed(tx, turn, *self._answered(material))
         return (material, move, False) if undisturbed else load_state(tx, turn.id, most, material.agent)
 
-    def _undisturbed(self, tx: Tx, material: PromptInputs) -> bool:
-        """Whether its messages say what they said and, before the last step, none joined them. Raises TurnMoved."""
+    def _ended(self, tx: Tx, material: PromptInputs, text: str, now: datetime) -> bool:
+        """End the turn with this answer unless its messages changed or, before the last step, more joined them."""
+        if over := turns.end_undisturbed(tx, material.turn, *self._answered(material), now):
+            end_turn(tx, self._deps, material, text, now)
+        return over
+
+    def _answered(self, material: PromptInputs) -> tuple[Wordings, InboxId | None]:
+        """What the turn answers; and the row after which others may join it, if they may."""
         answers = sum(isinstance(step.body, ModelAnswer) for step in material.steps)
         joins = material.part is None and answers < self._deps.limits.max_steps
         last = material.claimed[-1].id if joins and material.claimed and not material.claimed[0].alone else None
-        return turns.undisturbed(tx, material.turn, wordings(material), last)
+        return wordings(material), last
 
     # ------------------------------------------------------------------ ending
 
@@ -370,13 +376,7 @@ class TurnRunner:
             told = f"{words} Give it again, shorter. It was:\n{text}"
             await self._step(_TELL, turn, Note(told, wordings(material), shorten=True))
             return False
-
-        def work(tx: Tx) -> Ending:
-            if undisturbed := self._undisturbed(tx, material):  # else the next read decides
-                end_turn(tx, self._deps, material, text, now)
-            return undisturbed
-
-        return await self._db.write(_FINISH, work)
+        return await self._db.write(_FINISH, lambda tx: self._ended(tx, material, text, now))
 
     async def _step(self, point: Point, turn: Turn, body: StepBody) -> None:
         now = self._deps.clock()

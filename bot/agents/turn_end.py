@@ -30,7 +30,7 @@ def answer_place(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
 
 
 def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now: datetime) -> None:
-    """Send the answer, or pass on a member's result; everything the turn relies on is checked in this unit."""
+    """Send the answer, or pass on a member's result, in the transaction that checked and closed the turn."""
     turn, patrol = material.turn, is_patrol(material.turn.place)
     if not patrol:  # a patrol every half hour would fill everybody's logs
         turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.names)
@@ -47,20 +47,17 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     transcript.write(tx, transcript.TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)
-    finish(tx, turn_deps, material, RunOutcome((turn.agent,) if said.strip() else ()), now)
+    finish(tx, turn_deps, material, now)
+    if any(isinstance(step.body, CallEnded) for step in material.steps):  # it may have given tasks
+        groups.forget_parts(tx, turn.id)
 
 
-def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, outcome: RunOutcome, now: datetime) -> None:
-    """End a turn whose answer is queued; `outcome` is for its group's run."""
-    turn = material.turn
+def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, now: datetime) -> None:
+    """Learn from a turn whose answer is queued, and mark its messages as answered."""
     learning.learn(tx, material, turn_deps.tools, now)
     if material.recovery != "":
-        unfinished_work.clear(tx, turn)
-    # What goes on after a yes has no run of its own, and may have given tasks.
-    if groups.end_run(tx, turn.id, outcome, now) or any(isinstance(step.body, CallEnded) for step in material.steps):
-        groups.forget_parts(tx, turn.id)
-    inbox.finish(tx, turn.id, now)
-    turns.end(tx, turn.id, "done", now)
+        unfinished_work.clear(tx, material.turn)
+    inbox.finish(tx, material.turn.id, now)
 
 
 def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
@@ -71,7 +68,6 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
     groups.drop_parts(tx, turn)
     groups.end_part(tx, turn, "failed", "", now)
     groups.end_run(tx, turn, RunOutcome(), now)
-    groups.forget_parts(tx, turn)
     inbox.finish(tx, turn, now)
     turns.end(tx, turn, "cancelled", now)
 

@@ -122,20 +122,26 @@ def require_current(rows: Rows, turn: Turn) -> None:
 
 
 def undisturbed(rows: Rows, turn: Turn, wordings: Wordings, last: InboxId | None) -> bool:
-    """Whether a turn's messages have these wordings, and none arrived to join it since its row `last`; without that,
-    none can. Raises TurnMoved."""
-    sql = f"""SELECT (SELECT json_group_array(json_array(id, revision, audience)) FROM (SELECT * FROM messages
-                WHERE id IN (SELECT value FROM json_each(:said)) ORDER BY id)) AS said,
-              EXISTS (SELECT 1 FROM inbox i WHERE i.place_id = t.place_id AND i.group_id = t.group_id
-                AND i.person_id IS t.person_id AND i.audience = t.audience AND i.alone = 0 AND i.id > :last
-                AND i.status = 'received' AND i.status IN ('received', 'claimed')) AS more
-              FROM turns t WHERE {_CURRENT}"""
-    said = [message for message, _ in wordings]
-    row = rows.one(sql, {"said": said, "last": last, "turn": turn.id, "restarts": turn.restarts})
-    if row is None:
-        raise TurnMoved(f"turn {turn.id} has been ended or restarted since")
-    usable = [(each, revision) for each, revision, audience in json.loads(row["said"]) if turn.scope.may_use(audience)]
-    return usable == list(wordings) and not row["more"]
+    """Whether a turn runs as its worker knows it, has these wordings, and none arrived to join since its row `last`."""
+    condition, parameters = _undisturbed(turn, wordings, last)
+    return rows.one(f"SELECT 1 FROM turns AS t WHERE {condition}", parameters) is not None
+
+
+def end_undisturbed(tx: Tx, turn: Turn, wordings: Wordings, last: InboxId | None, now: datetime) -> bool:
+    """Close a turn as done if it is `undisturbed`; returns whether it was."""
+    condition, parameters = _undisturbed(turn, wordings, last)
+    return tx.run(f"UPDATE turns AS t SET status = 'done', ended_at = ? WHERE {condition}", (now, *parameters)) > 0
+
+
+def _undisturbed(turn: Turn, wordings: Wordings, last: InboxId | None) -> tuple[str, Sequence[Value]]:
+    usable, audiences = turn.scope.sql("audience")
+    sql = f"""t.id = ? AND t.status = 'running' AND t.restarts = ?
+              AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages
+                WHERE id = value ->> 0 AND revision = value ->> 1 AND {usable}))
+              AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.place_id = t.place_id AND i.group_id = t.group_id
+                AND i.person_id IS t.person_id AND i.audience = t.audience AND i.alone = 0 AND i.id > ?
+                AND i.status = 'received' AND i.status IN ('received', 'claimed'))"""
+    return sql, (turn.id, turn.restarts, json.dumps(wordings), *audiences, last)
 
 
 _CURRENT = "id = :turn AND status = 'running' AND restarts = :restarts"

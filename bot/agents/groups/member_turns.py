@@ -63,7 +63,6 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
         groups.note_acted(tx, part.turn)
     if forgets(material.steps):
         working_memory.forget_turn(tx, part.turn)
-    turns.end(tx, material.turn.id, "done", now)
 
 
 def give_up_part(tx: Tx, turn_id: TurnId, status: Status, why: str, now: datetime) -> None:

@@ -181,7 +181,9 @@ class Orchestrator:
                 begin_again(tx, self._deps.broker, fresh, now)
                 return False
             _write(tx, fresh, say, team, self._deps.package, now)
-            finish(tx, self._deps, fresh, say.outcome, now)
+            finish(tx, self._deps, fresh, now)
+            groups.end_run(tx, turn.id, say.outcome, now)
+            turns.end(tx, turn.id, "done", now)
             return True
 
         over = await self._db.write(_SAY, work)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,9 +30,9 @@ from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import RowUnreadable
-from memory.store.ids import BlockId, MessageId, RequestId, TurnId
+from memory.store.ids import BlockId, GroupId, MessageId, PlaceId, RequestId, TurnId
 from memory.store.records import asdict, replace
-from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, edit_message, kept_of, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, begun, edit_message, kept_of, row_of, taken
 
 
 def stored(tx: Tx, turn: Turn) -> Turn:
@@ -142,6 +143,33 @@ def test_an_ended_turn_keeps_no_steps(tx: Tx, ending: turns.Ended) -> None:
     row = tx.one("SELECT status, error FROM turns")
     assert row is not None
     assert (row["status"], row["error"]) == (ending, "why" if ending == "failed" else None)
+
+
+MEANWHILE: dict[str, tuple[Callable[[Tx], object], bool]] = {
+    "said by somebody else": (lambda tx: taken(tx, 2, person=BOB), True),
+    "said elsewhere": (lambda tx: taken(tx, 2, place=replace(HALL, id=PlaceId("discord:11"))), True),
+    "said to others": (lambda tx: taken(tx, 2, place=replace(HALL, audience=person_audience(ANN))), True),
+    "said to another group": (lambda tx: taken(tx, 2, group=GroupId("grp_other")), True),
+    "said": (lambda tx: taken(tx, 2), False),
+    "edited": (lambda tx: edit_message(tx, "1", "better", NOON), False),
+    "narrowed": (lambda tx: tx.run("UPDATE messages SET audience = ?", (person_audience(ANN),)), False),
+    "gone": (lambda tx: tx.run("DELETE FROM messages"), False),
+    "restarted": (lambda tx: tx.run("UPDATE turns SET restarts = 1"), False),
+    "ended": (lambda tx: tx.run("UPDATE turns SET status = 'cancelled'"), False),
+}
+
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+def test_a_turn_is_done_only_if_what_it_answers_is_as_it_was(tx: Tx, meanwhile: str) -> None:
+    change, ends = MEANWHILE[meanwhile]
+    row = taken(tx, 1)
+    turn = begun(tx, row)
+    assert row.message is not None
+    change(tx)
+    before, other = stored(tx, turn).status, begun(tx)
+    answered = turn, ((row.message, 0),), row.id
+    assert turns.undisturbed(tx, *answered) is turns.end_undisturbed(tx, *answered, NOON) is ends
+    assert (stored(tx, turn).status, stored(tx, other).status) == ("done" if ends else before, "running")
 
 
 def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> None:
