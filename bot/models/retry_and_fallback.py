@@ -53,6 +53,7 @@ _log = Log("bot.models")
 
 _OPENERS = ("<tool_call>", "```json", "```")
 _WRITTEN = Pattern(r"(?:<tool_call>|```(?:json)?)?\s*(\{.*\})\s*(?:</tool_call>|```)?", re.DOTALL)
+_DOUBLED = Pattern(r"\A\{(\{.*\})\}\Z", re.DOTALL)  # as the example in some models' chat templates has it
 
 
 class LenientModel(ModelWrapper):
@@ -104,7 +105,7 @@ def _read_call(answer: Answer, offered: set[str]) -> Answer:
     """The answer with its text read as a call of an offered tool, where the whole text is one; else as it was."""
     found = None if answer.calls else _WRITTEN.fullmatch(answer.text.strip())
     try:
-        written = None if found is None else json.loads(found[1])
+        written = None if found is None else json.loads(_DOUBLED.sub(r"\1", found[1]))
     except ValueError:
         return answer
     match written:

@@ -29,6 +29,8 @@ def streamed(text: str) -> list[Step]:
         f"<tool_call>{WRITTEN}",
         f"```json\n{WRITTEN}\n```",
         f"```\n{WRITTEN}\n```",
+        f"{{{WRITTEN}}}",
+        f"<tool_call>\n{{{WRITTEN}}}\n</tool_call>",
     ],
 )
 async def test_a_written_call_is_a_call(text: str) -> None:
@@ -50,6 +52,8 @@ async def test_a_written_call_is_a_call(text: str) -> None:
         "```json\n[1]\n```",
         WRITTEN.replace("recall", "unknown"),
         '{"name": "recall"}',
+        f"{{{WRITTEN}",
+        f"{{{{{WRITTEN}}}}}",
         '{"name": ["recall"], "arguments": {}}',
         '{"name": "recall", "arguments": "q"}',
         '{"name": "recall", "arguments": {}, "more": 1}',
