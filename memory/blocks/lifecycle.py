@@ -17,19 +17,27 @@ from memory.blocks.lookup import (
     existing_block,
     own_block,
     own_blocks,
-    require_fits,
     require_yes,
     tell_changed,
 )
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
-from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
+from memory.blocks.schemas import (
+    TEXT,
+    Schema,
+    TextSchema,
+    Viewport,
+    dump_schema,
+    outline,
+    require_fits,
+    require_storable,
+)
 from memory.blocks.store import save_change
 from memory.blocks.targets import PLAIN
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
+from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, BlockId, TurnId, new_id
 from memory.store.records import replace
@@ -68,7 +76,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
             opened.document.change(partial(containers.add_text, target=PLAIN, text=new.content))
         else:
             opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
-        require_fits(new.label, new.limit, 0, len(opened.document.text()))
+        require_fits(new.label, new.limit, len(opened.document.text()))
         save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, new.owner, block)
 
@@ -116,7 +124,7 @@ def _require_sound(new: NewBlock) -> None:
         raise Refused("block {label} needs a description: it tells the model what belongs in it", label=new.label)
     for text in (new.label, new.description, new.profile):
         require_storable(text)
-    require_fits(new.label, new.limit, 0, len(new.content))
+    require_fits(new.label, new.limit, len(new.content))
     if isinstance(new.schema, TextSchema) and new.values:
         raise Refused("block {label} is a text: it has no fields {names}", label=new.label, names=", ".join(new.values))
     if not isinstance(new.schema, TextSchema) and new.content:
@@ -284,13 +292,7 @@ def set_block_settings(
     label, kind = new.label or block.label, new.type or block.type
     description, limit = new.description or block.description, new.limit or block.char_limit
     _require_sound(NewBlock(block.owner, label, description, block.audience, block.trust, kind, profile=block.profile))
-    if len(block.content) > limit:
-        raise BlockTooLong(
-            "block {label} holds {content:,} characters, more than {limit:,}",
-            label=block.label,
-            content=len(block.content),
-            limit=limit,
-        )
+    require_fits(block.label, limit, len(block.content))
     if kind is not block.type and BlockType.LOG in (kind, block.type):
         raise Refused(
             "block {label} is {type}: only core, working and archival blocks can change their type",

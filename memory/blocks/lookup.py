@@ -25,7 +25,7 @@ from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.requests import Kind, Need, Permit, require
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
-from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong
+from memory.store.errors import BlockNotFound, BlockRefused
 from memory.store.ids import AgentId, BlockId
 from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop
@@ -323,18 +323,6 @@ def _why_again(why: str, need: Need, audience: str, following: int, permit: Perm
         then=max(older) - 1,
         now=following - 1,
     )
-
-
-def require_fits(name: str, limit: int, before: int, after: int) -> None:
-    """Raises BlockTooLong with the numbers; a text over its limit may still shrink."""
-    if after > limit and after > before:
-        raise BlockTooLong(
-            "block {name} is at {before:,} of {limit:,} characters; this adds {after:,}",
-            name=name,
-            before=before,
-            limit=limit,
-            after=after - before,
-        )
 
 
 def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:

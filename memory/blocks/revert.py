@@ -17,9 +17,10 @@ from memory.blocks.containers import amend, put_back
 from memory.blocks.document import Blob, BlockDocument
 from memory.blocks.edits import save_edit
 from memory.blocks.history import ChangeLog, history_of
-from memory.blocks.lookup import access_at, require_fits
+from memory.blocks.lookup import access_at
 from memory.blocks.repair import open_block
 from memory.blocks.replay import Plan, not_back
+from memory.blocks.schemas import require_fits
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, archives_of, sealed_of
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
@@ -112,7 +113,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
         opened = open_block(tx, block.id, writer, hand.now)
         before = len(opened.document.text())
         change(opened.document)
-        require_fits(block.label, block.char_limit, before, len(opened.document.text()))
+        require_fits(block.label, block.char_limit, len(opened.document.text()), before)
         stamp = Change(writer, None, opened.next_seq, hand.now)
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
         if saved is not block:

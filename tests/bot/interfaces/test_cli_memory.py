@@ -71,7 +71,7 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
         (("revert", "persona", "system", "--since", "tea"), "'tea' is not a point in time"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
         (("undo", "persona"), "Nothing of yours is left to undo here"),
-        (("edit", "persona", "--text", "x" * 3_000), "is at 290 of 2,000 characters; this adds 2,710"),
+        (("edit", "persona", "--text", "x" * 3_000), "would hold 3,000 characters, 1,000 more than its limit of 2,000"),
     ],
 )
 def test_what_cannot_be_done_is_said(folder: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -64,7 +64,7 @@ async def text_of(blocks: Blocks, label: str) -> str:
 async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockSettings, blocks: Blocks) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="What is planned", type="core", limit=60))
     await blocks.append(OLGA, label="plans", text="Paint the shed.")
-    with pytest.raises(BlockTooLong, match="holds 16 characters, more than 10"):
+    with pytest.raises(BlockTooLong, match="would hold 16 characters, 6 more than its limit of 10"):
         await settings.change(OLGA, ChangeBlock(label="plans", limit=10))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden", description="The garden", type="working"))
     (row,) = (await blocks.list_blocks(OLGA)).rows

@@ -342,7 +342,7 @@ def test_people_act_under_their_own_rights(tx: Tx) -> None:
     assert (done.content, done.trust) == ("b", Trust.STRANGER)
     undo(by_hand(tx, me, mine), person_writer(me.person))
     by_writing(tx, hand(), mine, "c")
-    with pytest.raises(BlockTooLong, match="is at 1 of 5,000 characters; this adds 5,999"):
+    with pytest.raises(BlockTooLong, match="would hold 6,000 characters, 1,000 more than its limit of 5,000"):
         by_writing(tx, hand(), mine, "x" * 6_000)
     secret = made(tx, audience=person_audience(me.person))
     with pytest.raises(BlockRefused, match="cannot be seen from here"):

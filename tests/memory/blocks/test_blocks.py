@@ -264,7 +264,9 @@ def test_edits_change_text_search_words_and_trust(tx: Tx) -> None:
 
 def test_a_write_over_the_limit_is_refused_with_the_numbers_and_nothing_is_cut(tx: Tx) -> None:
     made(tx, new("persona", type=BlockType.CORE, content="x" * 1_990))
-    with pytest.raises(BlockTooLong, match="block persona is at 1,990 of 2,000 characters; this adds 46"):
+    with pytest.raises(
+        BlockTooLong, match="block persona would hold 2,036 characters, 36 more than its limit of 2,000"
+    ):
         append_block(tx, author(), "persona", "y" * 45)
     assert row(tx, "persona").content == "x" * 1_990
     tx.run("UPDATE memory_blocks SET char_limit = 10")

@@ -115,7 +115,7 @@ async def test_a_form_that_is_refused_gives_back_what_was_written(offline_servic
     open_form = await t.olga.command("memory edit", {"label": "persona"}, t.general)
     await edited(t.olga, t.general, "persona", "one\n" + "x" * 1_500)
     late = await t.olga.submit_modal(open_form, {"text": "one\n" + "y" * 600})
-    assert "of 2,000 characters; this adds" in late.text
+    assert "more than its limit of 2,000" in late.text
     assert f"This is what you wrote:\none\n{'y' * 600}" in late.text
 
 
