@@ -131,7 +131,7 @@ def show_detail(console: Console, detail: Detail) -> None:
     for position, name in enumerate(detail.columns):
         table.add_column(name, justify="right" if position else "left")
     for row in detail.rows:
-        table.add_row(*(number(cell) if isinstance(cell, float) else cell for cell in row))
+        table.add_row(*(number(cell) if isinstance(cell, float) else str(cell) for cell in row))
     console.print(table)
 
 
