@@ -34,7 +34,8 @@ class Grammar:
     """The words of a language for times: a TOML file, compiled when that language is first read.
 
     `spans` have the groups "n" and "unit" (by `units`: seconds to years), perhaps "half" (and a half) and a second
-    pair, "n2" and "unit2"; `numbers` are words for numbers. `figures` turn words into figures before anything is read.
+    pair, "n2" and "unit2"; `numbers` are words for numbers. `figures` turn words into figures before anything is read,
+    with {hour} or the one {before} it, and the minutes {past} or {to} it, {before_half} or {past_half}.
     `days` give days from today, or "month" and "year" for the last day of one; `parts` an hour of the day. `dates` have
     "day", perhaps "month" (number or name) and "year"; `weekday` has "weekday", and "week" for the one of next week.
     `times` have "hour", perhaps "minute", "half" and "ampm". `repeats` give a rule of RFC 5545 with what they found:
@@ -80,10 +81,12 @@ class Grammar:
         return text
 
     def _figure(self, instead: str, found: re.Match[str]) -> str:
-        said = found["hour"].casefold()
+        groups = found.groupdict("")
+        said, minute = groups.get("hour", "0").casefold(), int(self.number(groups.get("minute", "0")))
         hour = self.hours[said] if said in self.hours else int(said)
         before = (hour - 2) % 12 + 1 if hour <= 12 else hour - 1
-        return str(instead).format(hour=hour, before=before, at=found.groupdict().get("at") or "")
+        minutes = {"past": minute, "to": 60 - minute, "before_half": 30 - minute, "past_half": 30 + minute}
+        return str(instead).format(hour=hour, before=before, at=groups.get("at", ""), **minutes)
 
     def number(self, said: str) -> float:
         known = self.numbers.get(" ".join(said.casefold().split()))
@@ -109,9 +112,11 @@ _NTHS = ("first", "second", "third", "fourth", "last")
 _LEAP_YEARS = 8  # the most between two 29 Februaries
 _SHORTER = ("seconds", "minutes")
 _PARTS = {"am": 9, "a.m.": 9, "午前": 9, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
-_NIGHT, _MIDNIGHT = 20, 24
+_NIGHT, _MIDNIGHT, _NIGHT_ENDS = 20, 24, 6
 _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
+_SOON = timedelta(hours=2)
+"""Such a time is meant at any hour if it is this near: at 22:30, "at 11" is the same night."""
 _EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every Monday at 8" or 2026-12-31 18:00')
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """A conjunction directly after the removed first time, so that a second one follows."""
@@ -217,8 +222,8 @@ class _Reading:
 
     def __init__(self, text: str, table: Grammar, about: str | None) -> None:
         self._about = about
-        self._night = False
-        """Whether the time is one of a night, which may end on the next day."""
+        self._night = self._bare = False
+        """Whether the time is one of a night, which may end on the next day; and one of which half of the day."""
         self._whole = text
         self._text = text
         self._table = table
@@ -234,8 +239,8 @@ class _Reading:
         clock, either = self._clock()
         if day is None and clock is None:
             return None
-        wall = _wall(local.replace(tzinfo=None), day, clock, either=either)
-        if self._night and day == local.date() and wall <= local.replace(tzinfo=None):
+        wall = _wall(local.replace(tzinfo=None), day, clock, bare=self._bare, either=either)
+        if self._night and day == local.date() and wall <= local.replace(tzinfo=None) and wall.hour < _NIGHT_ENDS:
             wall += timedelta(days=1)
         return self._found(DateTrigger(instant(wall, zone_of(zone))), dated=day is not None)
 
@@ -363,7 +368,8 @@ class _Reading:
             part = next((hours for part, hours in self._table.parts if self._take(part)), 0)
             part = _PARTS.get(ampm, _NIGHT) if ampm else part
             self._night = part >= _NIGHT
-            either = not part and 1 <= hour <= 12 and groups["hour"][0] != "0" and not self._wakes()
+            self._bare = not part and 1 <= hour <= 12 and groups["hour"][0] != "0"
+            either = self._bare and not self._wakes()
             if part:
                 hour = _hour(hour, part)
             elif either and self._about is not None:
@@ -388,7 +394,7 @@ def _hour(said: int, part: int) -> int:
     """The hour of 24 for one that is said with a part of the day, which is known by its usual hour."""
     if not 1 <= said <= 12:
         return said
-    if part < 12 or part == _MIDNIGHT or (part >= _NIGHT and said % 12 < 6):  # at 3 at night
+    if part < 12 or part == _MIDNIGHT or (part >= _NIGHT and said % 12 < _NIGHT_ENDS):  # at 3 at night
         return said % 12
     return said if part == 12 and said > 9 else said % 12 + 12  # just before noon
 
@@ -423,11 +429,17 @@ def _existing(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _wall(now: datetime, day: date | None, clock: time | None, *, either: bool) -> datetime:
+def _wall(now: datetime, day: date | None, clock: time | None, *, bare: bool, either: bool) -> datetime:
     """The local time: on the given day, or on the next day where that time is not past yet."""
     wall = datetime.combine(day or now.date(), clock or time(_MORNING))
+    if bare and day in (None, now.date()):
+        halves = (wall + timedelta(hours=ahead) for ahead in (-12, 0, 12, 24))
+        soon = next((each for each in halves if each > now), wall)
+        if soon - now < _SOON:
+            return soon
     if wall > now:
         return wall
-    if either and (later := wall + timedelta(hours=12)) > now:
+    later = wall + timedelta(hours=12)
+    if later > now and (either or (bare and later.date() == day)):
         return later
     return wall if day else wall + timedelta(days=1)

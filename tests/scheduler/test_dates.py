@@ -167,6 +167,42 @@ def test_a_time_is_read_on_the_persons_clocks(text: str, utc: str) -> None:
         ("今夜9時", "14:00", "2 21:00"),
         ("明日6時に起こして", "14:00", "3 06:00"),
         ("明日の6時にアラーム", "14:00", "3 06:00"),
+        ("at 11", "22:30", "2 23:00"),
+        ("at 11", "20:30", "3 11:00"),
+        ("at 12", "23:30", "3 00:00"),
+        ("at 1", "23:30", "3 01:00"),
+        ("at 11:30", "22:30", "2 23:30"),
+        ("at 6", "05:30", "2 06:00"),
+        ("wake me at 2", "13:00", "2 14:00"),
+        ("tomorrow at 11", "22:30", "3 11:00"),
+        ("today at 11", "14:00", "2 23:00"),
+        ("um 11", "22:30", "2 23:00"),
+        ("um halb zwölf", "22:30", "2 23:30"),
+        ("11時", "22:30", "2 23:00"),
+        ("tonight at 1", "00:30", "2 01:00"),
+        ("at 10 past 5", "14:00", "2 17:10"),
+        ("at ten to six", "14:00", "2 17:50"),
+        ("at twenty past 7 am", "14:00", "3 07:20"),
+        ("um zehn nach fünf", "14:00", "2 17:10"),
+        ("um 5 vor halb 6", "14:00", "2 17:25"),
+        ("um fünf nach halb zehn abends", "14:00", "2 21:35"),
+        ("um zehn vor zwölf", "10:00", "2 11:50"),
+        ("um dreiviertel sechs", "14:00", "2 17:45"),
+        ("um viertel sechs", "14:00", "2 17:15"),
+        ("5時10分前", "14:00", "2 16:50"),
+        ("jeden Morgen um 6", "14:00", "3 06:00"),
+        ("um 6 am Morgen", "14:00", "3 06:00"),
+        ("heute Morgen um 11", "10:00", "2 11:00"),
+        ("Freitagmorgen um 6", "14:00", "6 06:00"),
+        ("Sonntag Morgen um 8", "14:00", "8 08:00"),
+        ("Freitagvormittag um 10", "14:00", "6 10:00"),
+        ("jeden Montagabend um 7", "14:00", "2 19:00"),
+        ("jede Nacht um 11", "14:00", "2 23:00"),
+        ("morgen um 6 einen Wecker zu kaufen", "14:00", "3 18:00"),
+        ("毎晩9時", "14:00", "2 21:00"),
+        ("毎朝6時", "14:00", "3 06:00"),
+        ("深夜1時", "14:00", "3 01:00"),
+        ("真夜中", "14:00", "3 00:00"),
     ],
 )
 def test_an_hour_alone_is_in_waking_hours_and_waking_is_in_the_morning(text: str, said: str, meant: str) -> None:
@@ -176,6 +212,19 @@ def test_an_hour_alone_is_in_waking_hours_and_waking_is_in_the_morning(text: str
     moment = next_run(found.trigger, now)
     assert moment is not None
     assert f"{moment.astimezone(ZoneInfo(VIENNA)):%-d %H:%M}" == meant
+
+
+@pytest.mark.parametrize("text", ["tonight", "tonight at 9", "heute Nacht um 11", "heute Abend um 8", "今夜9時"])
+def test_a_night_that_is_over_is_not_taken_for_the_next_one(text: str) -> None:
+    with pytest.raises(Refused, match="past"):
+        read_when(text, datetime(2026, 3, 2, 23, 30, tzinfo=ZoneInfo(VIENNA)), VIENNA)
+
+
+@pytest.mark.parametrize(
+    "text", ["jeden Morgen um 6", "jeden Freitagmorgen um 6", "jeden Montagabend um 7", "jede Nacht", "毎晩9時"]
+)
+def test_a_part_of_the_day_that_repeats_stays_a_rule(text: str) -> None:
+    assert isinstance(read_when(text, NOW, VIENNA), RecurrenceTrigger)
 
 
 @pytest.mark.parametrize("about", ["wake up", "Alarm", "aufstehen", "起きる"])
