@@ -110,13 +110,11 @@ _RULE_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
 _NTHS = ("first", "second", "third", "fourth", "last")
 _LEAP_YEARS = 8  # the most between two 29 Februaries
-_SHORTER = ("seconds", "minutes")
 _PARTS = {"am": 9, "a.m.": 9, "午前": 9, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
 _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 20, 24, 6
 _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
-_SOON = timedelta(hours=2)
-"""Such a time is meant at any hour if it is this near: at 22:30, "at 11" is the same night."""
+_SOON = timedelta(hours=2)  # at 22:30, "at 11" is in the same night
 _EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every Monday at 8" or 2026-12-31 18:00')
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """A conjunction directly after the removed first time, so that a second one follows."""
@@ -182,6 +180,18 @@ def find_when(text: str, now: datetime, zone: str, code: str = "", *, about: str
         if best is not None and (each == code or not _size(best)):
             break
     return best
+
+
+def moved(said: str, to: str, code: str) -> str:
+    """The words of a time with another time of day: "tomorrow at 5 am" and "at 6" give "tomorrow at 6 am"."""
+    words = grammar(code)
+    was, new = (next((found for each in words.times if (found := each.search(text))), None) for text in (said, to))
+    bare = new and not new.groupdict().get("ampm") and not any(part.search(to) for part, _hour_of_day in words.parts)
+    if was and new and bare:
+        clock = was[0].replace(was.groupdict("").get("ampm", ""), "").strip()
+        return f"{said[: was.start()]}{was[0].replace(clock, new[0])}{said[was.end() :]}"
+    left = _without(said, was) if was else said
+    return " ".join(f"{left} {to}".split())
 
 
 def _codes(text: str, code: str) -> list[str]:
@@ -319,15 +329,12 @@ class _Reading:
         if number := groups.get("n"):
             parts["n"] = int(self._table.number(number))
         if unit := groups.get("unit"):
-            parts["frequency"] = self._frequency(unit)
+            if (named := self._table.unit(unit)) not in _FREQUENCIES:
+                raise Refused("The shortest repetition is hourly.")
+            parts["frequency"] = _FREQUENCIES[named]
         if nth := next((each for each in _NTHS if groups.get(each)), ""):
             parts["nth"] = -1 if nth == "last" else _NTHS.index(nth) + 1
         return parts
-
-    def _frequency(self, said: str) -> str:
-        if (unit := self._table.unit(said)) in _SHORTER:
-            raise Refused("The shortest repetition is hourly.")
-        return _FREQUENCIES[unit]
 
     def _day(self, today: date) -> date | None:
         """The first day that is named."""
@@ -433,8 +440,7 @@ def _wall(now: datetime, day: date | None, clock: time | None, *, bare: bool, ei
     """The local time: on the given day, or on the next day where that time is not past yet."""
     wall = datetime.combine(day or now.date(), clock or time(_MORNING))
     if bare and day in (None, now.date()):
-        halves = (wall + timedelta(hours=ahead) for ahead in (-12, 0, 12, 24))
-        soon = next((each for each in halves if each > now), wall)
+        soon = next(each for ahead in (-12, 0, 12, 24) if (each := wall + timedelta(hours=ahead)) > now)
         if soon - now < _SOON:
             return soon
     if wall > now:

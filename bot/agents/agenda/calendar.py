@@ -65,6 +65,8 @@ def plan(
 def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
     """When an event ends: a time without a day is on the day it begins; a day is relative to now. Raises Refused."""
     moments = [triggers.next_run(read_when(said, now, zone), now)]
+    if (early := _since(said, now, zone)) and early - first < timedelta(hours=12):  # from 5 am to 6:30
+        moments.append(early)
     if not _names_a_day(said, now, zone):
         moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
     ends = min((moment for moment in moments if moment is not None and moment > first), default=None)

@@ -291,9 +291,10 @@ def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[st
 def _keep(intent: Intent, context: Context) -> Lines:
     """Set a reminder, add a task or an event; what is in the calendar already is not added again."""
     if intent.act == "remind":
-        if intent.other:  # a failure here is none of the new reminder
-            context.make(context.call("instead", "reminders", operation="cancel", which=intent.other))
+        rows = _rows(["reminders"], context) if intent.other else []
         reminder = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
+        if same := [(len(row.id), row.id) for _, row in rows if row.text == intent.other]:  # the newest
+            context.make(context.call("instead", "reminders", operation="cancel", which=max(same)[1]))
         return context.timed(intent.name or "reminded", reminder, reminder.note)
     if intent.act == "task":
         due = {"due": intent.when} if intent.when else {}

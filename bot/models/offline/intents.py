@@ -12,7 +12,7 @@ from msgspec import Struct
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, one_slip
 from memory.store.errors import StoreError
-from scheduler.dates import FoundTime, find_when
+from scheduler.dates import FoundTime, find_when, moved
 from scheduler.triggers import DateTrigger, next_run
 from sources.splitting import split_text
 
@@ -123,12 +123,11 @@ class Parser(Struct, frozen=True):
         return None
 
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
-        """A reminder at another time, which was said right after it: an hour alone is of the same day."""
+        """A reminder at another time, said right after it: an hour alone is of the same day and half of it."""
         when = self._time_alone(said)
-        old, new, was = self._find_time(wanted.when), self._find_time(when), self.moment(wanted.when)
-        if old and new and was and old.dated and not new.dated:
-            meant = Parser(self.language, was.replace(hour=0, minute=0)).moment(when, wanted.text)
-            when = f"{meant or was:%Y-%m-%d %H:%M}"
+        new = self._find_time(when)
+        if new and not new.dated:
+            when = self._time_alone(moved(wanted.when, new.said, self.language.code)) or when
         return Intent("remind", wanted.text, when=when, other=wanted.text) if new else None
 
     def _intents(self, text: str) -> list[Intent]:
@@ -302,15 +301,15 @@ class Parser(Struct, frozen=True):
         begin = f"{found['hour']}{found['mark'] or half or ':00'}"
         return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
 
-    def _find_time(self, said: str, about: str = "") -> FoundTime | None:
+    def _find_time(self, said: str) -> FoundTime | None:
         """The time in some words; None as well for a day that does not exist."""
         with suppress(StoreError):
-            return find_when(said, self.now, str(self.now.tzinfo), self.language.code, about=about) if said else None
+            return find_when(said, self.now, str(self.now.tzinfo), self.language.code) if said else None
         return None
 
-    def moment(self, said: str, about: str = "") -> datetime | None:
-        """When the time in some words comes next, of what it is the time."""
-        found = self._find_time(said, about)
+    def moment(self, said: str) -> datetime | None:
+        """When the time in some words comes next."""
+        found = self._find_time(said)
         moment = next_run(found.trigger, self.now) if found else None
         return moment.astimezone(self.now.tzinfo) if moment else None
 

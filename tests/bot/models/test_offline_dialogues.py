@@ -87,8 +87,10 @@ class Agenda(Memory):
         data: dict[str, Any] = {"value": "391", "reminders": [], "tasks": [], "events": [], "text": "call mum"}
         data |= {"at": "2026-11-22T14:23:00Z", "rule": ""}
         self.calls.append((call.name, json.loads(call.arguments)))
-        return ToolMessage(call.id, call.name, "", data=data)
+        fails = self.broken and "operation" in self.calls[-1][1] and self.calls[-1][1]["operation"] == "set"
+        return ToolMessage(call.id, call.name, self.broken, ok=not fails, data=data | {"reminders": self.reminders})
 
+    reminders: ClassVar[list[dict[str, str]]] = []
     calls: ClassVar[list[tuple[str, dict[str, Any]]]] = []
 
 
@@ -171,9 +173,24 @@ def test_a_reminder_is_corrected_by_what_is_said_next() -> None:
     assert [(each["operation"], each.get("when", "")) for _, each in Agenda.calls] == [
         ("set", "tomorrow at 8"),
         ("set", "tomorrow at 8"),
-        ("cancel", ""),
-        ("set", "2026-11-23 09:00"),
+        ("list", ""),
+        ("set", "tomorrow at 9"),
     ]
+
+
+@pytest.mark.parametrize("broken", ["", "That time is past."])
+def test_a_correction_cancels_the_newest_of_its_text_once_the_other_is_set(
+    monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    Agenda.calls.clear()
+    rows = [{"id": "10", "text": "call mum"}, {"id": "9", "text": "call mum"}, {"id": "11", "text": "call mum again"}]
+    monkeypatch.setattr(Agenda, "reminders", rows)
+    talk = Talk(Agenda(), tools=(*TOOLS, *SKILLS))
+    talk.say("remind me tomorrow at 8 to call mum")
+    talk.memory.broken = broken
+    assert ("past" in talk.say("no, I meant at 9")) == bool(broken)
+    canceled = [each["which"] for _, each in Agenda.calls if each["operation"] == "cancel"]
+    assert canceled == ([] if broken else ["10"])
 
 
 # -------------------------------------------------------------------------------------------------------- dialogues

@@ -123,6 +123,10 @@ def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None
         ("tomorrow at 22:00", "at 1:00", 4, 1),
         ("tomorrow at 19:00", "at 8", 3, 20),
         ("tomorrow at 22:00", "in 3 hours", 4, 1),
+        ("tomorrow at 5 am", "tomorrow at 6", 3, 6),
+        ("today at 20:00", "tomorrow at 2", 3, 2),
+        ("tomorrow at 16:00", "tomorrow at 6", 3, 18),
+        ("friday at 18:00", "sunday at 5", 8, 17),
     ],
 )
 def test_an_end_that_names_a_day_means_that_day(tx: Tx, when: str, ends: str, day: int, hour: int) -> None:
