@@ -58,7 +58,7 @@ class Action(StrEnum):
     COORDINATE = gettext_noop("assign tasks to agents, hand over work and leave notes"), Rank.ADMIN
     COST = gettext_noop("see what models cost"), Rank.ADMIN
     BUDGET = gettext_noop("set budgets for models"), Rank.OWNER
-    STEER = gettext_noop("set which messages and which group a channel is for"), Rank.ADMIN
+    STEER = gettext_noop("set which messages are answered in a channel, and by which group"), Rank.ADMIN
     SLEEP = gettext_noop("hibernate and wake agents"), Rank.ADMIN
     SOURCES = gettext_noop("pause and resume a source"), Rank.OWNER
     BACKUP = gettext_noop("make and list backups"), Rank.OWNER

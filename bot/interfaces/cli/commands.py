@@ -25,8 +25,8 @@ Perform: TypeAlias = Callable[[Entry, Mapping[str, Any], View], None]
 """Runs an operation and prints its result: (its entry, the arguments, how it is printed)."""
 
 HELP = gettext_noop(
-    "Run and talk to agents that remember. Without a command, this starts a chat at a "
-    "terminal and the service elsewhere."
+    "Run and talk to agents that remember. Without a command, this starts the service, or a "
+    "chat if no front end is configured and this is a terminal."
 )
 HEADINGS = {
     gettext_noop("Every day"): ("chat", "remind", "tasks", "events", "search", "why", "summary", "status"),

@@ -95,7 +95,7 @@ _WHO = "discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
 class SubjectArguments(Arguments):
     who: Annotated[str, Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
     person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
-    role: Annotated[Role | None, Param("A role on its server", via=DISCORD_ONLY)] = None
+    role: Annotated[Role | None, Param("A role in its own server", via=DISCORD_ONLY)] = None
     server: Annotated[str, Param("A server, by its ID", via=DISCORD_ONLY)] = ""
 
     @property
