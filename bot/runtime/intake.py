@@ -81,7 +81,7 @@ Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
 
 
 class SharedParts(Struct, frozen=True):
-    """What all constellations of the service share: the intake of messages, and the workers."""
+    """What all constellations of the service share: the guards, the supervisor and the intake of messages."""
 
     patience: Callable[[str], RetryPolicy]
     gate: Gate

@@ -261,7 +261,8 @@ class Places:
     ) -> PlaceSetting:
         where, done = _where(caller, channel), ""
         if group is not None:
-            done = await self.bind(_binding(where, reach), group, caller.approver)
+            named = None if group == _CONFIGURED else group
+            done = await self.bind(_binding(where, reach), named, caller.approver)
         found = self._group_of(where)
         name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
         return self._shown(done, _("{} answers here"), replace(found, value=name), where)
@@ -315,9 +316,9 @@ class Places:
         words = gettext_noop("Language: {language}.") if chosen else gettext_noop("Language: {language} (automatic).")
         return _(words, language=_LANGUAGES[spoken()])
 
-    async def bind(self, subject: str, group: str, who: Approver) -> str:
-        """Set the group of a place, by its name or as configured. Raises UserError."""
-        value = group if group == _CONFIGURED else find(await self.groups(), group, NO_GROUP).id
+    async def bind(self, subject: str, group: str | None, who: Approver) -> str:
+        """Set the group of a place, by its name; None returns to the configuration. Raises UserError."""
+        value = None if group is None else find(await self.groups(), group, NO_GROUP).id
         return await self.decide("group", subject, value, who)
 
     def _modes(self, rows: Rows, caller: Caller) -> dict[str, ModeRow]:

@@ -287,6 +287,28 @@ async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.
     assert len(tries) == 3
 
 
+@pytest.mark.parametrize(("healthy", "times"), [(600.0, 1), (0.0, 3)])
+async def test_work_that_waits_for_its_restart_is_not_started_again_and_told_of_once_while_it_keeps_failing(
+    monkeypatch: pytest.MonkeyPatch, healthy: float, times: int
+) -> None:
+    monkeypatch.setattr(supervision, "HEALTHY_SECONDS", healthy)
+    told, started, tries = list[str](), list[bool](), list[int]()
+
+    async def fails_thrice() -> None:
+        tries.append(1)
+        if len(tries) < 4:
+            raise KeyError("odd")
+
+    async def tell(name: str, _error: Exception) -> None:
+        told.append(name)
+        started.append(made.keep(name, fails_thrice) is not None)
+
+    async with asyncio.TaskGroup() as tasks:
+        made = supervising(tasks, tell)
+        made.keep("watcher", fails_thrice)
+    assert (told, started, len(tries)) == (["watcher"] * times, [False] * times, 4)
+
+
 async def test_a_failed_backup_is_told_in_its_own_words_and_without_a_traceback() -> None:
     told, tries = list[str](), list[int]()
 

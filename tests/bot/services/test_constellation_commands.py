@@ -181,16 +181,17 @@ def test_every_text_and_every_kind_of_block_comes_back_from_toml(prompt: str, na
 # ------------------------------------------------------------------------------------------------------------- groups
 
 
-def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["Day", "configured"])
+def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Path, name: str) -> None:
     (tmp_path / "day.toml").write_text(
-        '[[groups]]\nname = "Day"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
+        f'[[groups]]\nname = "{name}"\nmembers = ["Star"]\nplaces = ["discord:8"]\ndefault = true\n', "utf-8"
     )
-    assert rows(here, f"group import {tmp_path / 'day.toml'}") == [{"kind": "group", "name": "Day", "did": "created"}]
+    assert rows(here, f"group import {tmp_path / 'day.toml'}") == [{"kind": "group", "name": name, "did": "created"}]
     found = {row["group"]: row["answers_in"] for row in rows(here, "group list")}
-    assert found == {"Day": "discord:8, everywhere else", "Main": "", "Night": "discord:7"}
+    assert found == {name: "discord:8, everywhere else", "Main": "", "Night": "discord:7"}
     assert [(row["name"], row["key"]) for row in rows(here, "config diff")] == [("Main", "default")]
-    assert rows(here, "group status Day") == {
-        "group": "Day",
+    assert rows(here, f"group status {name}") == {
+        "group": name,
         "pattern": "round_robin",
         "members": [{"agent": "Star", "status": "active", "role": "regular", "model": "offline"}],
         "state": {},
