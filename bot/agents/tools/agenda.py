@@ -83,7 +83,7 @@ class TasksTool(AgendaTool[TaskArguments]):
         "and cancel take one off. It does not remind anybody: set a reminder for that.",
         {
             "title": "add: what to do or buy, in their words",
-            "due": 'add: until when, as "friday at 18:00"',
+            "due": 'add: until when, as "Friday at 18:00"',
             "which": "done, cancel: its number, or words that stand in it",
         },
         "steps of tasks, priorities, changes",

@@ -47,11 +47,11 @@ def _sum(intent: Intent, context: Context) -> Lines:
 
 
 def _remember(intent: Intent, context: Context) -> Lines:
-    if intent.other:
+    entry = context.result("save", "recall", operation="insert", content=intent.text)
+    if intent.other not in ("", entry.text):  # deleted once the other one is stored, which may be the same
         old = context.hits(*_searches("old", [intent.other], _STORED, context))
         own = [hit.id for hit in old if hit.text == intent.other and hit.told_by(context.speaker)]
         context.make(*(context.call(f"old_{each}", "recall", operation="delete", label=each) for each in own))
-    entry = context.result("save", "recall", operation="insert", content=intent.text)
     shown = context.language.shown(intent.text)
     if entry.already:
         return Lines(context.told("already", shown, entry))
