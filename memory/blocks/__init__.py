@@ -40,4 +40,4 @@ from memory.blocks.records import Decision as Decision
 from memory.blocks.records import NewBlock as NewBlock
 from memory.blocks.records import Operation as Operation
 from memory.blocks.records import Permission as Permission
-from memory.blocks.records import decide as decide
+from memory.blocks.rights import decide as decide

@@ -11,17 +11,20 @@ from msgspec import Struct
 from memory.blocks import containers
 from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.lookup import (
+from memory.blocks.lookup import block_by_id, own_block, own_blocks, tell_changed
+from memory.blocks.records import (
+    CONSTELLATION_OWNER,
+    LOGS,
+    Author,
+    Block,
+    BlockType,
+    NewBlock,
+    Operation,
+    Permission,
     access_at,
-    block_by_id,
-    existing_block,
-    own_block,
-    own_blocks,
-    require_yes,
-    tell_changed,
 )
-from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
+from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import (
     TEXT,
     Schema,

@@ -9,28 +9,15 @@ from typing import Any
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
 from memory.blocks.changes import SYSTEM
-from memory.blocks.records import (
-    CONSTELLATION_OWNER,
-    IN_CONTEXT,
-    Author,
-    Block,
-    BlockType,
-    Decision,
-    Operation,
-    Permission,
-    decide,
-)
+from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Author, Block, BlockType, Permission, access_at
 from memory.blocks.schemas import TEXT, dump_schema, parse_schema, require_storable
-from memory.people.audience import Audience, Scope, Trust, may_write_down
-from memory.requests import Kind, Need, Permit, require
+from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
-from memory.store.errors import BlockNotFound, BlockRefused
+from memory.store.errors import BlockNotFound
 from memory.store.ids import AgentId, BlockId
-from memory.store.records import replace
-from texts import gettext_lazy, gettext_noop
+from texts import gettext_lazy
 
-_APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
 _NAMED = 40  # labels listed in an error
 _PLAIN = dump_schema(TEXT)
 _BY_TYPE = f"CASE b.block_type {' '.join(f'WHEN {each.value!r} THEN {n}' for n, each in enumerate(BlockType))} END"
@@ -208,120 +195,6 @@ def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
         access=access_at(_KINDS[kind], _LEVELS[own], None if given is None else _LEVELS[given], shared=shared),
         schema=TEXT if schema == _PLAIN else parse_schema(schema),
         version=version,
-    )
-
-
-def access_at(kind: BlockType, own: Permission, given: Permission | None, *, shared: bool) -> Permission:
-    """What an agent may do to a block of that kind, given its own permission and that of the share."""
-    if kind is BlockType.LOG:  # entries stay as they are; logs of the system are read_only
-        level = Permission.APPEND if own in _APPENDS and given in (None, *_APPENDS) else Permission.READ_ONLY
-        return level if given is not None or not shared else Permission.READ_ONLY
-    if given is None:
-        return own
-    if not shared:  # a constellation block has a level for each agent; the block's own is for the others
-        return given
-    order = list(Permission)  # nobody can share more than the block allows its owner
-    return min(own, given, key=order.index)
-
-
-# -------------------------------------------------------------------------------------------- what every change passes
-
-
-def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
-    """Whether the author may do that, or may with approval; raises BlockRefused when not.
-
-    If approval is needed but nobody spoke whom to ask (an edit of a job), it is refused.
-    """
-    access = Permission.ADMIN if author.writer == SYSTEM else block.access
-    decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
-    if decision is Decision.DENY:
-        raise BlockRefused(
-            "block {address} is {access} here: no {operation}",
-            address=block.address,
-            access=access,
-            operation=operation,
-        )
-    if decision is not Decision.ALLOW and author.turn is None:
-        raise BlockRefused(
-            "block {address} is {access}: {operation} needs approval, and no turn can ask for it",
-            address=block.address,
-            access=access,
-            operation=operation,
-        )
-    return decision
-
-
-def existing_block(rows: Rows, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
-    """An existing block, and whether this author may change it at once or with approval.
-
-    Raises BlockNotFound; BlockRefused if the right is missing, or if somebody who sees the block may not know what is
-    said in the turn; the error names blocks that may be written instead.
-    """
-    block = find_block(rows, author.agent, label, author.scope)
-    decision = decision_for(block, author, operation)
-    if may_write_down(author.scope, block.audience):
-        return block, decision
-    others_read = gettext_noop("block {block} is read by people ({audience}) who cannot read this")
-    read = gettext_lazy(others_read, block=block.address, audience=block.audience)
-    if operation not in (Operation.APPEND, Operation.OVERWRITE):
-        raise BlockRefused(
-            "{read}, so {operation} is not possible here: do it where all of them can see it",
-            read=read,
-            operation=operation,
-        )
-    others = [
-        other.address
-        for other in visible_blocks(rows, author.agent, author.scope)
-        if other.audience == author.scope.audience and decide(other.access, operation) is Decision.ALLOW
-    ]
-    if not others:
-        raise BlockRefused("{read}; no block here may be written instead", read=read)
-    raise BlockRefused("{read}; write to {blocks} instead", read=read, blocks=" or ".join(others[:5]))
-
-
-def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
-    """Require approval if the block's permission asks for it, or if a turn without trust writes a core block that
-    others read, or shares a block.
-
-    Raises ApprovalNeeded for this version of the block: an approval of an older version does not count, and the reason
-    says so.
-    """
-    core = block.type is BlockType.CORE and not block.audience.startswith("person:")
-    trusted = author.trust >= Trust.APPROVED or not (core or operation is Operation.SHARE)
-    if decision is Decision.ALLOW and trusted:
-        return
-    values = {"block": block.address, "used": author.source or gettext_lazy("a stranger's words")}
-    if trusted:
-        why = gettext_lazy(
-            "block {block} has the permission {access}, so {operation} requires approval",
-            access=block.access,
-            operation=operation,
-            **values,
-        )
-    elif operation is Operation.SHARE:
-        why = gettext_lazy("block {block} would be shared with another agent, and this turn uses {used}", **values)
-    else:
-        why = gettext_lazy("block {block} is always in context, and this turn uses {used}", **values)
-    following = rows.number("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
-    # Not the id: a block that this very edit creates from its template has a new id next time.
-    version = f"{block.audience} {following}"
-    asks = block.about if decision is Decision.ASK_HUMAN else None
-    need = Need(Kind.EDIT, f"{block.owner}/{block.label}", "", version=version, asks=asks)
-    require(replace(need, reason=_why_again(why, need, block.audience, following, author.permit)), author.permit)
-
-
-def _why_again(why: str, need: Need, audience: str, following: int, permit: Permit | None) -> str:
-    """The reason, with an extra sentence for a person who approved an older version of that block."""
-    told = (version for kind, subject, version in permit.covers if (kind, subject) == need.mark[:2]) if permit else ()
-    seen = [int(number) for where, _, number in (each.rpartition(" ") for each in told) if where == audience]
-    older = [number for number in seen if number < following]
-    if not older:
-        return why
-    return gettext_lazy(
-        "{why} (again, because the block has changed: version {then} then, {now} now)",
-        why=why,
-        then=max(older) - 1,
-        now=following - 1,
     )
 
 

@@ -1,4 +1,4 @@
-"""Records of blocks: a new block, a block as an agent sees it, who edits it, and what they may do."""
+"""Records of blocks: a new block, a block as an agent sees it, who edits it, and the permissions (`rights` decides)."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -53,34 +53,6 @@ class Decision(Enum):
     ASK_HUMAN = "ask the human of the turn"
 
 
-_COLUMNS = (Operation.READ, Operation.APPEND, Operation.OVERWRITE, Operation.DELETE)
-_COUNTS_AS = {
-    Operation.CHANGE: Operation.DELETE,
-    Operation.PIN: Operation.APPEND,
-    Operation.UNPIN: Operation.APPEND,
-    Operation.ARCHIVE: Operation.APPEND,
-    Operation.LOAD: Operation.APPEND,
-    Operation.SWAP: Operation.OVERWRITE,
-}
-
-_YES, _NO, _PARTNER, _HUMAN = Decision
-_RIGHTS = {  # in the order of _COLUMNS
-    Permission.READ_ONLY: (_YES, _NO, _NO, _NO),
-    Permission.PARTNER: (_YES, _PARTNER, _PARTNER, _NO),
-    Permission.HUMAN: (_YES, _HUMAN, _HUMAN, _NO),
-    Permission.APPEND: (_YES, _YES, _NO, _NO),
-    Permission.READ_WRITE: (_YES, _YES, _YES, _NO),
-    Permission.ADMIN: (_YES, _YES, _YES, _YES),
-}
-
-
-def decide(permission: Permission, operation: Operation, *, own: bool = True) -> Decision:
-    """Whether a permission allows an operation; decided only here. `own`: the block is the asking agent's."""
-    if operation is Operation.SHARE:  # a right to another's block is not enough
-        return _YES if own and permission in (Permission.READ_WRITE, Permission.ADMIN) else _NO
-    return _RIGHTS[permission][_COLUMNS.index(_COUNTS_AS.get(operation, operation))]
-
-
 CONSTELLATION_OWNER = AgentId("_constellation_")
 LOGS = ("tool_execution_log", "event_log", "compression_summaries")
 """The labels of the logs that Carina itself writes."""
@@ -99,6 +71,22 @@ class BlockType(StrEnum):
 
 
 IN_CONTEXT = (BlockType.CORE, BlockType.WORKING)
+
+
+_APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
+
+
+def access_at(kind: BlockType, own: Permission, given: Permission | None, *, shared: bool) -> Permission:
+    """What an agent may do to a block of that kind, given its own permission and that of the share."""
+    if kind is BlockType.LOG:  # entries stay as they are; logs of the system are read_only
+        level = Permission.APPEND if own in _APPENDS and given in (None, *_APPENDS) else Permission.READ_ONLY
+        return level if given is not None or not shared else Permission.READ_ONLY
+    if given is None:
+        return own
+    if not shared:  # a constellation block has a level for each agent; the block's own is for the others
+        return given
+    order = list(Permission)  # nobody can share more than the block allows its owner
+    return min(own, given, key=order.index)
 
 
 class NewBlock(Struct, frozen=True):

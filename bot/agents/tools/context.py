@@ -15,8 +15,9 @@ from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSetti
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
 from memory.blocks.lifecycle import require_allowed_label, shares_of
-from memory.blocks.lookup import decision_for, require_yes, tell_changed
+from memory.blocks.lookup import tell_changed
 from memory.blocks.replay import not_back
+from memory.blocks.rights import decision_for, require_yes
 from memory.blocks.schemas import PlainContent, outline, plain_schema
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
