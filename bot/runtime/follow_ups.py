@@ -1,10 +1,10 @@
-"""Handles follow-ups of edits and deletions one by one; failures are retried and finally reported to the owner."""
+"""Runs `memory.erasure.edits_and_deletions`, follow-up by follow-up; failures are retried and finally reported."""
 
 from collections.abc import Callable
 
 from bot.agents.notices import Notices
 from bot.runtime.arrivals import ask_again
-from memory.erasure import retraction
+from memory.erasure import edits_and_deletions
 from memory.queue import follow_ups
 from memory.queue.follow_ups import FollowUp
 from memory.store.clock import Clock
@@ -46,7 +46,7 @@ async def follow(
 
 async def _do(database: Database, each: FollowUp, clock: Clock) -> None:
     def work(tx: Tx) -> None:
-        if retraction.follow(tx, each):
+        if edits_and_deletions.follow(tx, each):
             ask_again(tx, each, clock())
 
     await database.write(_DO, work, durable=True)

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory import groups
-from memory.blocks.retraction import remove_of_person, turns_of
+from memory.blocks.erasure import remove_of_person, turns_of
 from memory.erasure import stores
 from memory.people.audience import Audience
 from memory.queue import messages, outbox, turns

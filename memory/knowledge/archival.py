@@ -1,7 +1,7 @@
 """Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
 
 An entry records the people and messages that its words came from, so that it can be forgotten completely
-(`memory.erasure.retraction`). Nothing is merged across audiences. Here entries are created, reinforced,
+(`memory.erasure.edits_and_deletions`). Nothing is merged across audiences. Here entries are created, reinforced,
 extended, cut into passages, retired and forgotten; `memory.knowledge.entries` has their records and reads them.
 """
 

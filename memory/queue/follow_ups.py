@@ -1,4 +1,4 @@
-"""Cleanup after a message is edited or deleted, as rows: queued with the redaction, each handled on its own.
+"""The queue of cleanups after edits and deletions, for `memory.erasure.edits_and_deletions`: one row for each part.
 
 The unit of work that accepts the edit or deletion also erases the message's text, whatever happens later. Data derived
 from the text follows in units of its own, one per part, so that a failing part does not hold back the others. A row is

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memory.erasure import retraction, stores
+from memory.erasure import edits_and_deletions, stores
 from memory.knowledge import archival, items, projects
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
@@ -117,7 +117,7 @@ def taken(tx: Tx, number: int, text: str = "hello", **change: Any) -> InRow:
 def followed(tx: Tx) -> None:
     """Do what follows edits and deletions."""
     for each in follow_ups.waiting(tx):
-        retraction.follow(tx, each)
+        edits_and_deletions.follow(tx, each)
 
 
 def kept_of(name: str) -> stores.PersonStore:

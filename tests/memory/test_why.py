@@ -8,8 +8,8 @@ from memory import blocks, why
 from memory.blocks import NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import byte_search
+from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message
 from memory.erasure.one_constellation import compact, empty_log
-from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message
 from memory.knowledge import archival, entries
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience

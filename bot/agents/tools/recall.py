@@ -15,7 +15,7 @@ from bot.agents.tools.search import entry_row, lines_of, search_outcome
 from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
-from memory.erasure.retraction import forget_entry
+from memory.erasure.edits_and_deletions import forget_entry
 from memory.knowledge import archival, entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy

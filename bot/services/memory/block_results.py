@@ -13,8 +13,8 @@ from memory.blocks import Block
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
 from memory.blocks.configured import TEMPLATES
 from memory.blocks.edits import LOG_DESCRIPTIONS
+from memory.blocks.erasure import NO_DESCRIPTION
 from memory.blocks.history import Piece
-from memory.blocks.retraction import NO_DESCRIPTION
 from memory.blocks.revert import RevertResult
 from memory.blocks.schemas import outline
 from sources.text import one_line

@@ -14,7 +14,7 @@ from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, Sugge
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
-from memory.erasure.retraction import learned_from
+from memory.erasure.edits_and_deletions import learned_from
 from memory.knowledge import entries, facts, items, projects, sessions, statements
 from memory.knowledge.facts import Fact, Source
 from memory.knowledge.items import By, Item, Kind

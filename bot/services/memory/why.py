@@ -21,7 +21,7 @@ from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import why
-from memory.erasure.retraction import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
+from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
 from memory.knowledge import archival, entries
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox

@@ -21,7 +21,7 @@ from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
-from memory.erasure import retraction
+from memory.erasure import edits_and_deletions
 from memory.jobs import Job
 from memory.knowledge import archival, entries
 from memory.knowledge.entries import Entry, NewEntry, Origin
@@ -242,7 +242,7 @@ async def test_it_is_kept_to_fewer_people_with_the_note(tmp_path: Path) -> None:
         await g.save()
         await g.run()
         note, *_ = await g.entries()
-        await g.service.write(lambda tx: retraction.narrow_entry(tx, note, person_audience(ANN.id)))
+        await g.service.write(lambda tx: edits_and_deletions.narrow_entry(tx, note, person_audience(ANN.id)))
         assert {each.audience for each in await g.entries()} == {person_audience(ANN.id)}
 
 

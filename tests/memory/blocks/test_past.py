@@ -24,11 +24,11 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, ChangeKind, Note
 from memory.blocks.document import BlockDocument
+from memory.blocks.erasure import forget_past
 from memory.blocks.history import blame, history_of
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import damage_since, repair_block, verify_block
-from memory.blocks.retraction import forget_past
 from memory.blocks.revert import by_agent, revert, roll_back, undo
 from memory.blocks.schemas import (
     TEXT,

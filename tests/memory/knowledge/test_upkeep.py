@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory.erasure import retraction
+from memory.erasure import edits_and_deletions
 from memory.knowledge import archival, entries, graph
 from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
@@ -231,7 +231,7 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: 
     second = keep(tx, "Ann goes by tram 71", message=two.message)
     apply(tx, Plan((merge(first, second),)), LATER)
     assert one.message is not None
-    retraction.forget_derived(tx, one.message, LATER)
+    edits_and_deletions.forget_derived(tx, one.message, LATER)
     assert standing(tx) == {second.content}
     assert tx.all("SELECT 1 FROM archival_entries WHERE superseded_by IS NOT NULL") == []
     assert undo(tx, LATER).gone == 2, "what is gone stays gone, and that is said"
@@ -249,7 +249,7 @@ def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: T
     first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
-    retraction.narrow_entry(tx, made, person_audience(ANN))
+    edits_and_deletions.narrow_entry(tx, made, person_audience(ANN))
     assert {row["audience"] for row in state(tx)} == {person_audience(ANN)}
 
 

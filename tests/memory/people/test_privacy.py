@@ -19,8 +19,8 @@ from memory.blocks import (
     find_block,
 )
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
+from memory.blocks.erasure import NO_DESCRIPTION, remove_derived
 from memory.blocks.lifecycle import NewSettings, set_block_settings
-from memory.blocks.retraction import NO_DESCRIPTION, remove_derived
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import byte_search, stores
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here

@@ -1,4 +1,4 @@
-"""Removes what agents wrote into blocks because of a message, when that message is deleted or edited.
+"""The part of erasure in blocks: what agents wrote because of a message that is deleted or edited, or of a person.
 
 Every change of a block names the turn that made it, and a turn names the messages that it answered: if any of them
 goes, everything the turn wrote goes. Texts are not compared, since a paraphrase does not show where it came from. The

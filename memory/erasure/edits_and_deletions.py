@@ -1,4 +1,4 @@
-"""Removing everything that was derived from a message that is deleted, edited or restricted to fewer people.
+"""What goes when a message is edited, deleted or restricted to fewer people: everything that was derived from it.
 
 When its author deletes a message, this removes what was learned from it, what agents wrote into blocks because of it,
 and our messages with its words; likewise for an entry that somebody asks to forget.
@@ -170,9 +170,9 @@ def learned_from(rows: Rows, message: MessageId) -> list[Entry]:
 
 
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:
-    """As `memory.blocks.retraction.remove_derived`, imported here since most callers that accept messages edit no
+    """As `memory.blocks.erasure.remove_derived`, imported here since most callers that accept messages edit no
     block."""
-    changed: int = importlib.import_module("memory.blocks.retraction").remove_derived(tx, old, at, **more)
+    changed: int = importlib.import_module("memory.blocks.erasure").remove_derived(tx, old, at, **more)
     return changed
 
 
