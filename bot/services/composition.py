@@ -53,7 +53,7 @@ from bot.services.memory.blocks import Blocks
 from bot.services.memory.context import ContextViews
 from bot.services.memory.facts import Facts, Projects
 from bot.services.memory.folders import Folders
-from bot.services.memory.imports import Imports
+from bot.services.memory.foreign_imports import Imports
 from bot.services.memory.search import Search
 from bot.services.memory.summaries import ChangeReport, Summaries
 from bot.services.memory.upkeep import Upkeep

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memory.people.audience import OWNER
 from memory.portability.car import CarError
-from memory.portability.import_audit import UNDOABLE_TABLES, holds
+from memory.portability.import_outcomes import UNDOABLE_TABLES, holds
 from memory.portability.imports import Import, note_import, registry_rows
 from memory.portability.tables import Table, registry_tables, tables
 from memory.store.clock import to_text

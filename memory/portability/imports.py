@@ -14,11 +14,9 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
-from memory import jobs
 from memory.blocks.store import index_blocks
 from memory.erasure.one_constellation import compact, erase_here
-from memory.people.audience import Trust
-from memory.portability import import_audit
+from memory.portability import import_outcomes
 from memory.portability.car import (
     MAGIC,
     About,
@@ -32,14 +30,14 @@ from memory.portability.car import (
     read_manifest,
     shown,
 )
-from memory.portability.import_audit import Outcome
-from memory.portability.tables import LINKS, REGISTRY, SETTLED, Table, tables
+from memory.portability.import_outcomes import Outcome
+from memory.portability.tables import REGISTRY, SETTLED, Table, tables
+from memory.portability.untrusted import TRUSTED_ALONE, distrust
 from memory.store import erasure_ledger, migrations
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.sqlite import Connection, connect, driver, transaction
-from texts import ngettext, ngettext_noop
+from texts import ngettext
 
 Opener: TypeAlias = Callable[[], AbstractContextManager[Source]]
 Progress: TypeAlias = Callable[[float], None]
@@ -186,54 +184,6 @@ def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
 
 
 STAGING = ".importing-"
-_UNTRUSTED = (
-    (
-        ngettext_noop("{count} grant of a permission is not active", "{count} grants of permissions are not active"),
-        "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL",
-    ),
-    (
-        ngettext_noop("{count} source is paused", "{count} sources are paused"),
-        "UPDATE data_sources SET enabled = 0 WHERE enabled = 1",
-    ),
-    (
-        ngettext_noop("{count} person has to be let in again", "{count} people have to be let in again"),
-        "DELETE FROM people_rules WHERE rule = 'allow'",
-    ),
-    (
-        ngettext_noop(
-            "{count} folder of this computer is not attached", "{count} folders of this computer are not attached"
-        ),
-        "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')",
-    ),
-    (
-        ngettext_noop(
-            "{count} folder is searched by words only: `carina folder embedder`",
-            "{count} folders are searched by words only: `carina folder embedder`",
-        ),
-        "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')",
-    ),
-    (  # the entries before them have a trust of their own, and their columns become part of a statement
-        ngettext_noop(
-            "{count} entry change made overnight cannot be undone",
-            "{count} entry changes made overnight cannot be undone",
-        ),
-        "DELETE FROM archival_journal",
-    ),
-    (
-        ngettext_noop(
-            "{count} job of Carina's own is scheduled again", "{count} jobs of Carina's own are scheduled again"
-        ),
-        "DELETE FROM jobs WHERE id = kind",
-    ),
-    (
-        ngettext_noop(
-            "{count} job or reminder is paused: `carina jobs resume`",
-            "{count} jobs and reminders are paused: `carina jobs resume`",
-        ),
-        f"UPDATE jobs SET status = 'paused', last_detail = '{jobs.IMPORTED}' WHERE status = 'active'",
-    ),
-)
-"""What is not taken over from an untrusted file; each with its note and its statement."""
 
 
 class Import(Struct, frozen=True):
@@ -283,7 +233,7 @@ def stage(taken: Import) -> None:
     path = taken.staged
     try:
         require_schema(taken.manifest)
-        if not (path.exists() and import_audit.holds(path, taken.origin)):
+        if not (path.exists() and import_outcomes.holds(path, taken.origin)):
             migrations.prepare_at(path, migrations.Kind.CONSTELLATION, taken.manifest.about.schema)
             _fill(taken, path)
             migrations.apply(path, migrations.Kind.CONSTELLATION)
@@ -349,30 +299,16 @@ def _insert(raw: Connection, chunk: Chunk, columns: Sequence[str], count: int) -
 
 
 def _finish(taken: Import, path: Path) -> None:
-    """Adjust imported rows: work ends, rights need a new approval, erased people stay erased."""
+    """Adjust imported rows: work ends, an untrusted file loses its rights (`distrust`), erased people stay erased."""
     with closing(connect(path)) as raw:
-        tx, now = Tx(raw), to_text(taken.now)
+        tx = Tx(raw)
         raw.execute("BEGIN IMMEDIATE")
         for (table, column), value in SETTLED.items():
             tx.run(f"UPDATE {table} SET {column} = {value} WHERE {column} IS NOT {value}")
         tx.run("DELETE FROM turn_steps")  # no turn goes on here
-        for told, sql in _UNTRUSTED:
-            if not taken.trusted and (count := tx.run(sql, {"now": now} if ":now" in sql else {})):
-                taken.notes.append(ngettext(*told, count))
-        if not taken.trusted and (count := _distrust(tx)):
-            taken.notes.append(
-                ngettext(
-                    "{count} row is treated as written by a stranger",
-                    "{count} rows are treated as written by strangers",
-                    count,
-                )
-            )
-        if not taken.trusted and (links := taken.manifest.tables.get("user_identities")) and links.rows:
-            taken.notes.append(
-                ngettext(
-                    "{count} account has to be linked again", "{count} accounts have to be linked again", links.rows
-                )
-            )
+        if not taken.trusted:
+            links = taken.manifest.tables.get("user_identities")
+            taken.notes.extend(distrust(tx, taken.now, links.rows if links else 0))
         erased = _erase(taken, tx)
         index_blocks(tx)
         note_import(tx, taken)
@@ -381,16 +317,6 @@ def _finish(taken: Import, path: Path) -> None:
         if erased:
             compact(raw)
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _distrust(tx: Tx) -> int:
-    """Lower the trust of every row to that of a web page, whoever it is by; returns how many rows changed.
-
-    With OR ROLLBACK, SQLite keeps no copy, in memory, of the rows that the statement changes.
-    """
-    held = [each.name for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
-    sql = "UPDATE OR ROLLBACK {} SET trust = ? WHERE trust > ?"
-    return sum(tx.run(sql.format(name), (Trust.WEB, Trust.WEB)) for name in held)
 
 
 def _erase(taken: Import, tx: Tx) -> int:
@@ -422,19 +348,16 @@ def note_import(tx: Tx, taken: Import) -> None:
         for name, held in taken.manifest.tables.items()
     ]
     for each in (*outcomes, *(Outcome("permissions and people", "changed", note) for note in taken.notes)):
-        import_audit.note(tx, "car", taken.origin, each, taken.now)
+        import_outcomes.note(tx, "car", taken.origin, each, taken.now)
 
 
 def registry_rows(taken: Import, found: Mapping[str, Table]) -> dict[str, list[dict[str, Value]]]:
-    """The rows of the file for global.db, by the tables in `found`; they come first. Raises CarError.
-
-    Links give one account the rights of another, so they are taken only from a trusted file.
-    """
+    """The rows of the file for global.db, by the tables in `found`; they come first. Raises CarError."""
     held: dict[str, list[dict[str, Value]]] = {}
     for chunk in chunks(taken.open_file):
         if chunk.table not in REGISTRY:
             break
         columns = _columns(taken.manifest, chunk, found)
-        if taken.trusted or chunk.table not in LINKS:
+        if taken.trusted or chunk.table not in TRUSTED_ALONE:
             held.setdefault(chunk.table, []).extend(dict(zip(columns, row, strict=True)) for row in chunk.rows)
     return held

@@ -70,8 +70,6 @@ SETTLED: Mapping[tuple[str, str], str] = {
 
 REGISTRY = ("users", "user_identities", "privacy_choices")
 """Tables of global.db that belong to a constellation: accounts, their links, and people's choices."""
-LINKS = frozenset({"users", "user_identities"})
-"""Those that say which accounts belong to one person."""
 _AGENTS, _GROUPS = "(SELECT value FROM json_each(:agents))", "(SELECT value FROM json_each(:groups))"
 _SPECIAL = {
     "messages": f"agent_id IN {_AGENTS} OR agent_id IS NULL AND batch_id IN (SELECT id FROM turns WHERE {{turns}})",

@@ -26,7 +26,7 @@ from bot.agents.permissions.policy import People
 from bot.agents.tools.base import ToolContext
 from bot.interfaces import web
 from bot.services.caller import owner_at_terminal
-from bot.services.memory.imports import Imports, OneImport
+from bot.services.memory.foreign_imports import Imports, OneImport
 from bot.services.registry import operations_of
 from memory.data_sources import SourceType
 from memory.people.audience import Trust

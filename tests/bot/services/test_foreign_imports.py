@@ -11,7 +11,7 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
-from bot.services.memory.imports import Imports, OneImport
+from bot.services.memory.foreign_imports import Imports, OneImport
 from bot.services.results import Plain
 from memory import agents
 from memory.people.audience import OWNER, Trust

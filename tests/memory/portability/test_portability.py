@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from memory import jobs
 from memory.jobs import NewJob
-from memory.portability import destination, import_audit, imports
+from memory.portability import destination, import_outcomes, imports
 from memory.portability.car import (
     FORMAT,
     MOST_BYTES,
@@ -243,8 +243,8 @@ async def test_agents_move_into_another_constellation_are_taken_back_and_move_an
             second = write(tmp_path / "data", tmp_path / "two.car", part, kind=kind, id=file_in(home).parent.name)
             assert second.root == first.root
         async with Database.open(target) as database:
-            assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
-            assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) == 0
+            assert await database.write(_UNDO, lambda tx: import_outcomes.undo(tx, taken.origin, NOW)) > 1
+            assert await database.write(_UNDO, lambda tx: import_outcomes.undo(tx, taken.origin, NOW)) == 0
         assert count(target, _LEFT) == 0
         assert not is_joined(taken, target)
 

@@ -1,4 +1,4 @@
-"""The outcome of each imported record, and undoing an import with it."""
+"""The outcome of each imported record (the table `import_audit`), and undoing an import with it."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -25,8 +25,8 @@ from memory import agents
 from memory.knowledge import archival
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
-from memory.portability import import_audit, records
-from memory.portability.import_audit import Outcome
+from memory.portability import import_outcomes, records
+from memory.portability.import_outcomes import Outcome
 from memory.portability.records import Note, OldAgent, Record, SkippedRecord, Talk
 from memory.queue import messages
 from memory.queue.messages import NewMessage
@@ -165,7 +165,7 @@ class Imports(MemoryService, frozen=True):
     @operation("import.report", "List imports and what happened to their records", Action.AGENTS, AT_TERMINAL)
     async def report(self, _caller: Caller) -> Listing[ImportRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
-        found = await self.constellations.read_each(import_audit.past_imports)
+        found = await self.constellations.read_each(import_outcomes.past_imports)
         every = ((name, past) for name, imports in found.items() for past in imports)
         rows = [ImportRow.from_record(past, constellation=name, origin=past.origin[:16]) for name, past in every]
         rows.sort(key=lambda row: row.at, reverse=True)
@@ -174,14 +174,14 @@ class Imports(MemoryService, frozen=True):
     @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
     async def show(self, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
         origin = await self._origin(origin)
-        found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
+        found = await self.database.read(lambda rows: list(import_outcomes.outcomes(rows, origin, 10_000)))
         return Listing.of(map(OutcomeRow.from_record, found), _("It had no records."))
 
     @operation("import.undo", "Undo an import", Action.AGENTS, _UNDOES)
     async def undo(self, caller: Caller, origin: _Origin) -> str:
         found, now = await self._origin(origin), self.clock()
         caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
-        count = await commit(self.database, lambda tx: import_audit.undo(tx, found, now))
+        count = await commit(self.database, lambda tx: import_outcomes.undo(tx, found, now))
         if not count:
             raise UserError(
                 "Nothing of the import {origin} is left to undo. If it is a constellation, `carina "
@@ -192,7 +192,7 @@ class Imports(MemoryService, frozen=True):
 
     @reads
     def _origin(self, rows: Rows, given: str) -> str:
-        found = [each.origin for each in import_audit.past_imports(rows) if each.origin.startswith(given)]
+        found = [each.origin for each in import_outcomes.past_imports(rows) if each.origin.startswith(given)]
         if len(set(found)) != 1:
             raise UserError("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
         return found[0]
@@ -248,13 +248,13 @@ def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:
                 outcomes = _refused(each, error_text(error)[:500])
         for outcome in outcomes:
             if outcome.outcome != "known":
-                import_audit.note(tx, target.source, target.origin, outcome, target.now)
+                import_outcomes.note(tx, target.source, target.origin, outcome, target.now)
         done += outcomes
     return done
 
 
 def _known(rows: Rows, each: Record, target: _Target) -> list[Outcome] | None:
-    if import_audit.carried(rows, target.source, each.key):
+    if import_outcomes.carried(rows, target.source, each.key):
         return [Outcome(each.key, "known")]
     said = each.text if isinstance(each, Talk) else each.prompt if isinstance(each, OldAgent) else ""
     if len(said) > _LONGEST:

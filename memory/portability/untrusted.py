@@ -1,0 +1,81 @@
+"""What an import takes from a file that is not trusted: rights, schedules, links of accounts, trust in its words."""
+
+from datetime import datetime
+
+from memory import jobs
+from memory.people.audience import Trust
+from memory.portability.tables import tables
+from memory.store.database import Tx
+from texts import ngettext, ngettext_noop
+
+TRUSTED_ALONE = frozenset({"users", "user_identities"})
+"""Tables of global.db that only a trusted file gives: links give one account the rights of another."""
+_UNTRUSTED = (
+    (
+        ngettext_noop("{count} grant of a permission is not active", "{count} grants of permissions are not active"),
+        "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL",
+    ),
+    (
+        ngettext_noop("{count} source is paused", "{count} sources are paused"),
+        "UPDATE data_sources SET enabled = 0 WHERE enabled = 1",
+    ),
+    (
+        ngettext_noop("{count} person has to be let in again", "{count} people have to be let in again"),
+        "DELETE FROM people_rules WHERE rule = 'allow'",
+    ),
+    (
+        ngettext_noop(
+            "{count} folder of this computer is not attached", "{count} folders of this computer are not attached"
+        ),
+        "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')",
+    ),
+    (
+        ngettext_noop(
+            "{count} folder is searched by words only: `carina folder embedder`",
+            "{count} folders are searched by words only: `carina folder embedder`",
+        ),
+        "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')",
+    ),
+    (  # the entries before them have a trust of their own, and their columns become part of a statement
+        ngettext_noop(
+            "{count} entry change made overnight cannot be undone",
+            "{count} entry changes made overnight cannot be undone",
+        ),
+        "DELETE FROM archival_journal",
+    ),
+    (
+        ngettext_noop(
+            "{count} job of Carina's own is scheduled again", "{count} jobs of Carina's own are scheduled again"
+        ),
+        "DELETE FROM jobs WHERE id = kind",
+    ),
+    (
+        ngettext_noop(
+            "{count} job or reminder is paused: `carina jobs resume`",
+            "{count} jobs and reminders are paused: `carina jobs resume`",
+        ),
+        f"UPDATE jobs SET status = 'paused', last_detail = '{jobs.IMPORTED}' WHERE status = 'active'",
+    ),
+)
+"""What is not taken over from an untrusted file; each with its note and its statement."""
+_STRANGERS = ngettext_noop(
+    "{count} row is treated as written by a stranger", "{count} rows are treated as written by strangers"
+)
+_UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} accounts have to be linked again")
+
+
+def distrust(tx: Tx, now: datetime, links: int) -> list[str]:
+    """Take trust from the imported rows; returns a note for each kind, also of the `links` that were left out."""
+    counts = [(told, tx.run(sql, {"now": now} if ":now" in sql else {})) for told, sql in _UNTRUSTED]
+    counts += [(_STRANGERS, _lower_trust(tx)), (_UNLINKED, links)]
+    return [ngettext(*told, count) for told, count in counts if count]
+
+
+def _lower_trust(tx: Tx) -> int:
+    """Lower the trust of every row to that of a web page, whoever it is by; returns how many rows changed.
+
+    With OR ROLLBACK, SQLite keeps no copy, in memory, of the rows that the statement changes.
+    """
+    held = [each.name for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
+    sql = "UPDATE OR ROLLBACK {} SET trust = ? WHERE trust > ?"
+    return sum(tx.run(sql.format(name), (Trust.WEB, Trust.WEB)) for name in held)
