@@ -63,7 +63,8 @@ from bot.services.people.approvals import Approvals, Permits
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts, KnownPeople, States
 from bot.services.people.places import AccountSettings, Places, open_places
-from bot.services.people.privacy import Choices, Privacy
+from bot.services.people.privacy import Privacy
+from bot.services.people.privacy_choices import Choices
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status

@@ -24,7 +24,7 @@ from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
 from bot.services.people.places import AccountSettings
-from bot.services.people.privacy import Choices
+from bot.services.people.privacy_choices import Choices
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result

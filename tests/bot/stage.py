@@ -40,13 +40,14 @@ from bot.runtime.turn_retries import RetryPolicy
 from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
-from bot.services.people.privacy import Choices, Privacy
+from bot.services.people.privacy import Privacy
+from bot.services.people.privacy_choices import Choices
 from bot.services.status import Status
 from bot.services.system.jobs import BuiltInJob, Schedule
 from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
-from memory.people.privacy import Erasure
+from memory.erasure.records import Erasure
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
 from memory.search.similarity import Meaning

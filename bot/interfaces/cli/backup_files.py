@@ -15,7 +15,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result
-from memory.people import privacy
+from memory.erasure import records
 from memory.store import backups
 from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
@@ -130,6 +130,6 @@ async def _erase_again(folder: DataFolder) -> int | None:
     try:
         async with Constellations.open(folder.path, utc_now) as constellations:
             await Eraser.at_rest(constellations, folder.path, utc_now).take_up()
-            return len(await constellations.registry.read(privacy.open_erasures))
+            return len(await constellations.registry.read(records.open_erasures))
     except DatabaseOutdated:
         return None

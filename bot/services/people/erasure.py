@@ -17,10 +17,9 @@ from typing import Any, TypeAlias
 from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
-from memory.erasure import byte_search, stores
+from memory.erasure import byte_search, records, stores
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
-from memory.people import privacy
-from memory.people.privacy import Erasure
+from memory.erasure.records import Erasure
 from memory.queue import outbox
 from memory.store import erasure_ledger
 from memory.store.clock import Clock, to_text
@@ -102,7 +101,7 @@ class Eraser:
         registry, now = self.constellations.registry, self.clock()
 
         def work(tx: Tx) -> list[Erasure]:
-            return [privacy.begin_erasure(tx, person, asked_by, now) for person in people]
+            return [records.begin_erasure(tx, person, asked_by, now) for person in people]
 
         found = []
         for begun in await registry.write(_BEGIN, work, durable=True):
@@ -114,7 +113,7 @@ class Eraser:
 
     async def take_up(self) -> None:
         """Carry out every unfinished erasure. A failed one is logged and stays unfinished."""
-        for erasure in await self.constellations.registry.read(privacy.open_erasures):
+        for erasure in await self.constellations.registry.read(records.open_erasures):
             # A failure affects only this erasure: neither the others nor the service.
             async with self.alone():
                 (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
@@ -169,7 +168,7 @@ class Eraser:
             "replica": any(self.folder.glob(f"*{byte_search.FOLLOWED}")),
             "copies": [{"file": copy.file, "at": copy.changed_at} for copy in searched.copies],
         }
-        await registry.write(_RECEIPT, lambda tx: privacy.finish_erasure(tx, erasure.id, receipt, now), durable=True)
+        await registry.write(_RECEIPT, lambda tx: records.finish_erasure(tx, erasure.id, receipt, now), durable=True)
         await _emptied(registry)
         _log.info("erasure_finished", erasure=erasure.id, files=searched.files, left=len(searched.left))
         return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)

@@ -1,35 +1,29 @@
 """What people can do with the data about them: see, export, pause, erase.
 
-Everybody for themselves; the owner for anybody. `Choices` knows whose messages are ignored: nothing they say is stored
-or answered until they resume, in any constellation.
+Everybody for themselves; the owner for anybody. `privacy_choices` knows whose messages are ignored.
 """
 
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
-from bot.agents.permissions.policy import Action, People, Selves
+from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
+from bot.services.people.privacy_choices import Choices
 from bot.services.people.privacy_results import Export, PersonCounts, Receipt
 from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Plain
-from bot.services.transactions import commit
+from memory.erasure import records
 from memory.erasure import stores as persons
-from memory.people import hidden_people, privacy
 from memory.people.privacy import PrivacyChoice
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
-from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
+from memory.store.database import Rows
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from texts import _, gettext_noop
-
-_FOLLOW = commit_point("privacy.follow")
 
 _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
@@ -51,69 +45,6 @@ _Person = Annotated[
     ),
 ]
 _SOURCES = ("discord", "bluesky", "terminal", "api")
-
-
-_Stored: TypeAlias = tuple[dict[PersonId, tuple[PrivacyChoice, str]], dict[PersonId, list[tuple[str, str]]]]
-
-
-def _stored(rows: Rows) -> _Stored:
-    """People's choices, and the times of those that they ended."""
-    return privacy.choices(rows), privacy.ended(rows)
-
-
-@dataclass
-class Choices:
-    """People's choices, cached from global.db."""
-
-    constellations: Constellations
-    clock: Clock
-    selves: Selves
-    """Every account of a person: a choice with one of them applies to all."""
-    _held: dict[PersonId, tuple[PrivacyChoice, str]] = field(default_factory=dict, init=False)
-    _ended: dict[PersonId, list[tuple[str, str]]] = field(default_factory=dict, init=False)
-
-    async def load(self) -> None:
-        """Read the choices; call this before accepting any message, and after an erasure."""
-        self._held, self._ended = await self.constellations.registry.read(_stored)
-
-    def ignored(self, person: PersonId | None) -> bool:
-        """Whether nothing that this person says is stored or answered."""
-        return person is not None and bool(self._held) and self.of(person) is not None
-
-    def ignored_at(self, person: PersonId | None, said: datetime) -> bool:
-        """The same, or whether it was so when they said it: a platform's history may still have the message."""
-        if person is None or not self._ended:
-            return self.ignored(person)
-        at = to_text(said)
-        spans = (span for each in self.selves(person) for span in self._ended.get(each, ()))
-        return self.ignored(person) or any(since <= at < until for since, until in spans)
-
-    def of(self, person: PersonId) -> tuple[PrivacyChoice, str] | None:
-        found = [self._held[each] for each in self.selves(person) if each in self._held]
-        return next((each for each in found if each[0] is PrivacyChoice.OPTED_OUT), found[0] if found else None)
-
-    def opted_out(self, person: PersonId) -> bool:
-        return (chosen := self.of(person)) is not None and chosen[0] is PrivacyChoice.OPTED_OUT
-
-    async def choose(self, person: PersonId, choice: PrivacyChoice | None) -> None:
-        """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
-        now, people = self.clock(), self.selves(person)
-
-        def work(tx: Tx) -> _Stored:
-            for each in people:
-                privacy.choose(tx, each, choice, now)
-            return _stored(tx)
-
-        self._held, self._ended = await commit(self.constellations.registry, work)
-        for each in self.constellations.all():
-            async with self.constellations.use(each.id) as database:
-                await self.follow(database)
-
-    async def follow(self, database: Database) -> None:
-        """Copy to a constellation whose words are not shown to others."""
-        chosen = {person: since for person, (_, since) in self._held.items()}
-        if await database.read(hidden_people.chosen) != chosen:
-            await database.write(_FOLLOW, lambda tx: hidden_people.choices(tx, chosen))
 
 
 class Privacy(Struct, frozen=True):
@@ -209,7 +140,7 @@ class Privacy(Struct, frozen=True):
     async def _global(self, person: PersonId) -> dict[str, Any]:
         registry, selves = self.constellations.registry, self.people.selves(person)
         erasures = await registry.read(
-            lambda rows: [found for each in selves for found in privacy.erasures_of(rows, each)]
+            lambda rows: [found for each in selves for found in records.erasures_of(rows, each)]
         )
         chosen = self.choices.of(person)
         return {

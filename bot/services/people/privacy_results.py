@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import Field
 
 from bot.services.results import Markup, Result
-from memory.people.privacy import Erasure, PrivacyChoice
+from memory.erasure.records import Erasure
+from memory.people.privacy import PrivacyChoice
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext
 

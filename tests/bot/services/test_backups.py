@@ -14,8 +14,8 @@ from bot.interfaces.cli.local_operations import local_registry
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups
-from memory.people import privacy
-from memory.people.privacy import Erasure
+from memory.erasure import records
+from memory.erasure.records import Erasure
 from memory.store import backups, erasure_ledger
 from memory.store.backups import Backup
 from memory.store.constellation import Constellations
@@ -89,7 +89,7 @@ async def erased(folder: Path, count: int) -> None:
     async with Constellations.open(folder, lambda: NOW) as constellations:
 
         def begin(tx: Tx) -> list[Erasure]:
-            return [privacy.begin_erasure(tx, person, person, NOW) for person in PEOPLE[:count]]
+            return [records.begin_erasure(tx, person, person, NOW) for person in PEOPLE[:count]]
 
         for begun in await constellations.registry.write(BEGIN, begin):
             erasure_ledger.note(folder, begun.entry)

@@ -17,13 +17,13 @@ from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure
 from bot.services.people.erasure import Eraser
-from bot.services.people.privacy import Choices, named
+from bot.services.people.privacy import named
+from bot.services.people.privacy_choices import Choices
 from bot.services.people.privacy_results import WORDS, Receipt
 from bot.services.results import Plain, Result
 from memory import folders
-from memory.erasure import stores
+from memory.erasure import records, stores
 from memory.folders import NewFolder
-from memory.people import privacy
 from memory.people.audience import OWNER
 from memory.people.privacy import PrivacyChoice
 from memory.queue import inbox, outbox
@@ -431,11 +431,11 @@ async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
 async def test_who_goes_away_while_it_runs_does_not_stop_it(service: Service, tmp_path: Path) -> None:
     await lived(service)
     asking = asyncio.create_task(asked(service, "erase"))
-    while not await service.constellations.registry.read(privacy.open_erasures):
+    while not await service.constellations.registry.read(records.open_erasures):
         await asyncio.sleep(0.001)
     asking.cancel()
     async with asyncio.timeout(10):
-        while await service.constellations.registry.read(privacy.open_erasures):
+        while await service.constellations.registry.read(records.open_erasures):
             await asyncio.sleep(0.01)
     assert bytes_with(tmp_path, WORD) == []
 

@@ -22,12 +22,11 @@ from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
 from memory.blocks.erasure import NO_DESCRIPTION, remove_derived
 from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.schemas import Field, FieldType, MapSchema
-from memory.erasure import byte_search, stores
+from memory.erasure import byte_search, records, stores
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
 from memory.knowledge import archival
 from memory.knowledge.entries import NewEntry, Origin
-from memory.people import privacy
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.messages import TurnRow
@@ -104,14 +103,14 @@ def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
 
 
 def test_an_erasure_is_begun_once_and_done_once(registry: Tx) -> None:
-    first = privacy.begin_erasure(registry, ANN, ANN, NOON)
-    assert privacy.begin_erasure(registry, ANN, BOB, NOON) == first
+    first = records.begin_erasure(registry, ANN, ANN, NOON)
+    assert records.begin_erasure(registry, ANN, BOB, NOON) == first
     assert not first.done
-    privacy.finish_erasure(registry, first.id, {"words": 3}, NOON)
-    assert privacy.open_erasures(registry) == []
-    again = privacy.begin_erasure(registry, ANN, ANN, NOON)
+    records.finish_erasure(registry, first.id, {"words": 3}, NOON)
+    assert records.open_erasures(registry) == []
+    again = records.begin_erasure(registry, ANN, ANN, NOON)
     assert again.id != first.id
-    found = privacy.erasures_of(registry, ANN)
+    found = records.erasures_of(registry, ANN)
     assert [(each.id, each.done, dict(each.receipt)) for each in found] == [
         (again.id, False, {}),
         (first.id, True, {"words": 3}),

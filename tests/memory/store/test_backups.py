@@ -10,8 +10,10 @@ from typing import TypeVar
 
 import pytest
 
+from memory.erasure import records
+from memory.erasure.records import Erasure
 from memory.people import privacy
-from memory.people.privacy import Erasure, PrivacyChoice
+from memory.people.privacy import PrivacyChoice
 from memory.store import backups, erasure_ledger
 from memory.store.backups import BackupFailed
 from memory.store.constellation import Constellations
@@ -48,8 +50,8 @@ def position(folder: Path) -> str | None:
 
 
 def erased(tx: Tx) -> Erasure:
-    begun = privacy.begin_erasure(tx, ANN, ANN, NOW)
-    privacy.finish_erasure(tx, begun.id, {}, NOW)
+    begun = records.begin_erasure(tx, ANN, ANN, NOW)
+    records.finish_erasure(tx, begun.id, {}, NOW)
     return begun
 
 
@@ -168,7 +170,7 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
     begun = await write(tmp_path, erased)
     erasure_ledger.note(tmp_path, begun.entry)
     assert backups.restore(tmp_path, made) == (1, [])
-    assert [(each.id, each.person) for each in read(tmp_path, privacy.open_erasures)] == [(begun.id, ANN)]
+    assert [(each.id, each.person) for each in read(tmp_path, records.open_erasures)] == [(begun.id, ANN)]
     assert read(tmp_path, privacy.choices)[ANN][0] is PrivacyChoice.OPTED_OUT
 
 
@@ -214,11 +216,11 @@ async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> No
 
 
 def test_the_ledger_stands_a_torn_line_and_notes_each_once(tmp_path: Path) -> None:
-    one = privacy.Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
+    one = records.Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
     erasure_ledger.note(tmp_path, one.entry)
     with (tmp_path / erasure_ledger.NAME).open("a") as file:
         file.write('{"id": 2, "per')
-    two = privacy.Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
+    two = records.Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
     erasure_ledger.note(tmp_path, two.entry)
     erasure_ledger.note(tmp_path, two.entry)
     assert [entry.id for entry in erasure_ledger.entries(tmp_path)] == [1, 3]
