@@ -34,10 +34,10 @@ from sources.discord.client import (
     ungranted,
     waits,
 )
-from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
+from sources.discord.sending import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState, Spawn, Wiring
 from texts import _, gettext_lazy

@@ -7,8 +7,8 @@ from typing import Any
 
 from memory.store.database import Row, as_dict
 from memory.store.sqlite import connect
-from sources.discord.endpoint import PREFIX_ROOM
 from sources.discord.markup import units
+from sources.discord.sending import PREFIX_ROOM
 from sources.splitting import split_text
 from sources.text import sendable
 from tests.kill.harness import Case

@@ -20,8 +20,7 @@ from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
 from sources.discord.answer_rules import Author, DiscordMessage, is_admitted, is_answered, trust_of
 from sources.discord.conversion import MessageContext, readable, to_notification
-from sources.discord.endpoint import HistoryMessage, allowed_mentions, matched, prefixed
-from sources.discord.incoming import forwarded_lines, from_discord
+from sources.discord.discord_objects import forwarded_lines, from_discord
 from sources.discord.markup import tables_as_code
 from sources.discord.places import (
     ChannelInfo,
@@ -33,6 +32,7 @@ from sources.discord.places import (
     shortened,
     user_number,
 )
+from sources.discord.sending import HistoryMessage, allowed_mentions, matched, prefixed
 from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -39,9 +39,9 @@ from sources.bluesky.keys import (
     user_of,
 )
 from sources.bluesky.lookups import BlueskyReader
-from sources.bluesky.records import Account, Post, Reference, account, post
+from sources.bluesky.server_answers import Account, Post, Reference, account, post
 from sources.bluesky.session import SharedState
-from sources.outgoing import outgoing, without_markup
+from sources.clean_text import outgoing, without_markup
 from sources.text import visible
 from texts import gettext_lazy
 
