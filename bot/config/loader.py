@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from bot.agents.groups.settings import Member
 from bot.config.bluesky import check_handle
 from bot.config.file_settings import Agent, FileSettings, Group
-from bot.config.groups import group_problems
+from bot.config.group_problems import group_problems
 from bot.config.mcp import agent_problems, server_problems, variables
 from bot.config.problems import (
     environment_problem,

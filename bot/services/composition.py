@@ -84,7 +84,7 @@ from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.embedding import Embedders, Embedding
 from bot.upkeep.evaluations import EvaluationJob
 from bot.upkeep.expansion import ExpansionJob
-from bot.upkeep.idle import IdleMonitor, IntegrityMonitor
+from bot.upkeep.monitors import IdleMonitor, IntegrityMonitor
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob

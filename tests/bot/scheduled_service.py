@@ -12,7 +12,7 @@ from typing import Any
 from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.system.jobs import Schedule, Upkeep, built_in_jobs
 from bot.upkeep.background_calls import Background
-from bot.upkeep.idle import IdleMonitor
+from bot.upkeep.monitors import IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
 from scheduler.jobs import JobKinds

@@ -11,12 +11,12 @@ from typing import Literal
 import msgspec
 
 from bot.interfaces.cli import long_running
-from bot.interfaces.cli.backup_files import BackupFiles
 from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry
 from bot.interfaces.cli.portability import CarFiles
+from bot.interfaces.cli.restore import Restore
 from bot.interfaces.cli.service import Removal, SystemService
 from bot.interfaces.cli.status import IdleService
 from bot.interfaces.cli.wizard.init import Setup
@@ -30,7 +30,7 @@ from texts import FOLDER
 LOCAL = (
     SystemService,
     Removal,
-    BackupFiles,
+    Restore,
     Setup,
     BlueskyAccount,
     CarFiles,

@@ -84,7 +84,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
     new = second.path.relative_to(tmp_path / "data")
     shutil.rmtree(tmp_path / "replica" / new)  # as when all was lost before there was a copy of it
     config = load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
-    registry = local_registry(config, "bot.interfaces.cli.backup_files:BackupFiles")
+    registry = local_registry(config, "bot.interfaces.cli.restore:Restore")
     caller = owner_at_terminal(sure=True)
     (said,) = [each async for each in registry.results("backup.restore", caller, {"from_replica": True})]
     assert "Restored everything" in said.lines(Markdown())[0]

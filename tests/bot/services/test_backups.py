@@ -108,13 +108,13 @@ async def put_back(folder: Path, name: str) -> Result:
     """As `carina backup restore` does."""
     with capture_logs():
         config = load_config({"CARINA_HOME": str(folder)}, folder)
-        offered = local_registry(config, "bot.interfaces.cli.backup_files:BackupFiles")
+        offered = local_registry(config, "bot.interfaces.cli.restore:Restore")
         return await offered.call("backup.restore", OWNER, {"name": name})
 
 
 async def test_nobody_is_asked_while_a_process_uses_the_folder(folder: Path) -> None:
     name, config = backups.create(folder, NOW).name, load_config({"CARINA_HOME": str(folder)}, folder)
-    offered = local_registry(config, "bot.interfaces.cli.backup_files:BackupFiles")
+    offered = local_registry(config, "bot.interfaces.cli.restore:Restore")
     with pytest.raises(Unconfirmed):
         await offered.call("backup.restore", owner_at_terminal(), {"name": name})
     with DataFolder(folder).lock(), pytest.raises(FolderLocked, match="Stop it, then restore"):

@@ -68,7 +68,7 @@ class RestoreResult(Result):
         return [" ".join(words)]
 
 
-class BackupFiles(Struct, frozen=True):
+class Restore(Struct, frozen=True):
     config: Config
 
     @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)

@@ -1,4 +1,4 @@
-"""Regular checks: idle agents and sessions, old activity, and damage in memory."""
+"""Monitors: one for damage in memory, one for idle agents, idle sessions and old activity."""
 
 import functools
 from collections.abc import Callable
