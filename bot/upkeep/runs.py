@@ -1,8 +1,8 @@
 """One run of upkeep: first it chooses and asks models, then it changes everything in one transaction.
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
-is new. What it looks at is chosen in `memory.knowledge.upkeep.selection`. The passes are independent: one that
-fails is reported, and the others continue.
+is new. Entries are chosen in `memory.knowledge.upkeep.selection`; corrections, for lessons, come from
+`memory.knowledge.feedback`. The passes are independent: one that fails is reported, and the others continue.
 """
 
 import asyncio
