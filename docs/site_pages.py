@@ -6,6 +6,7 @@ Pages link to files of the repository as a reader of the repository needs it; in
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from mkdocs.structure.files import File, Files
 
 from bot.agents import tools
 from bot.agents.tools.base import spec_of
-from bot.interfaces.web.context import fields_of
 from bot.interfaces.web.site import PROGRAMS
 from bot.services import services
 from bot.services.caller import Via, is_offered
@@ -43,8 +43,8 @@ def on_page_markdown(markdown: str, **_more: Any) -> str:
 
 
 def _tools() -> Iterator[str]:
-    yield "# Tools\n\nWhat agents can call, in the words that the models read. `tools` of an agent in"
-    yield "[carina.toml](settings.md#agents) names those that it has; [MCP servers](mcp.md) add others."
+    yield "# Tools\n\nWhat agents can call, in the words that models read. An agent has the tools that its setting"
+    yield "[`tools`](settings.md#agents) names. [MCP servers](mcp.md) add others."
     for name, kind in sorted(_classes().items()):
         told = spec_of(name, kind.description, kind.arguments, ())
         yield f"\n## {name}\n\n{told.description}\n"
@@ -60,7 +60,7 @@ def _tools() -> Iterator[str]:
 
 
 def _classes() -> dict[str, Any]:
-    """The tools by name, as far as their names stand in their classes."""
+    """The tools by name, as far as their classes name them."""
     found: dict[str, Any] = {}
     for each in pkgutil.iter_modules(tools.__path__):
         module = importlib.import_module(f"{tools.__name__}.{each.name}")
@@ -71,21 +71,23 @@ def _classes() -> dict[str, Any]:
 
 
 def _api() -> Iterator[str]:
-    yield "# HTTP API\n\nHow to get a token, and how answers, errors and repeated requests look, is in"
-    yield "[The dashboard and the API](web.md#api). A running service describes all of it in `/openapi.json`.\n"
+    yield "# HTTP API\n\n[Dashboard and API](web.md#api) explains how to get a token, and what answers, errors and"
+    yield "repeated requests look like. A running service describes all of it in `/openapi.json`.\n"
     yield "## Addresses\n\n| address | what it does |\n|---|---|"
     for method, path, handler in PROGRAMS:
         about = (inspect.getdoc(handler) or "").partition("\n")[0]
         yield f"| `{method} {path}` | {_cell(about)} |"
-    yield "\n## Operations\n\n`GET /api/v1/NAME` for what only looks, `POST` with a JSON object for all else.\n"
+    yield "\n## Operations\n\nUse `GET /api/v1/NAME` for operations that only read,"
+    yield "and `POST` with a JSON object for all others.\n"
     yield "| operation | what it does | arguments |\n|---|---|---|"
     for name, declared in sorted(operations_of(services()).items()):
         if declared.offered and is_offered(Via.WEB, declared.via):
             method = "POST" if declared.changes else "GET"
-            given = ", ".join(f"`{each.name}`" for each in fields_of(declared))
+            given = ", ".join(f"`{each.name}`" for each in declared.taken(Via.WEB))
             yield f"| `{method} {name}` | {declared.summary} | {given} |"
     yield ""
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    plain = " ".join(text.split()).replace("|", "\\|")
+    return re.sub(r"(`[^`]*`)|<", lambda each: each[1] or "&lt;", plain)

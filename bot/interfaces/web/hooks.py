@@ -20,7 +20,7 @@ _STAMPED = re.compile(r"t=(\d{1,12}),\s*v1=([0-9a-f]{64})")
 
 
 async def deliver(ctx: Context) -> Response:
-    """Take a delivery: `X-Hub-Signature-256` as GitHub signs, or `X-Carina-Signature: t=<time>,v1=<HMAC>`."""
+    """Accept a delivery with `X-Hub-Signature-256`, as GitHub signs, or `X-Carina-Signature: t=<time>,v1=<HMAC>`."""
     sources, body = ctx.web.talk.services.data_sources, await ctx.request.body()
     found = await sources.webhook(ctx.request.path_params["name"])
     signature = None if found is None else _signature(ctx, found[1], body)

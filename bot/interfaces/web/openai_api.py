@@ -90,11 +90,13 @@ class ChatRequest(BaseModel):
 
 
 async def models(ctx: Context) -> Response:
+    """List the agents and groups as models."""
     names = await _names(ctx)
     return JSONResponse({"object": "list", "data": [_model(name) for name in names]})
 
 
 async def model(ctx: Context) -> Response:
+    """Show one agent or group as a model."""
     name, names = ctx.request.path_params["name"].removeprefix(PREFIX), await _names(ctx)
     found = next((each for each in names if each.casefold() == name.casefold()), None)
     if found is None:
@@ -103,7 +105,7 @@ async def model(ctx: Context) -> Response:
 
 
 async def completions(ctx: Context) -> Response:
-    """Say the last message of the request to an agent or group, and give its answer, whole or as it is written."""
+    """Send the last message of the request to an agent or group, and return the answer, whole or as a stream."""
     asked = _asked(await ctx.json())
     to, said = await _begun(ctx, asked)
     head = {"id": f"chatcmpl-{said}", "created": int(time.time()), "model": f"{PREFIX}{to.to.name}"}

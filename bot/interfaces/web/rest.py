@@ -67,7 +67,7 @@ class _PageRange(Struct, frozen=True):
 
 
 async def operate(ctx: Context) -> Response:
-    """Do an operation: GET where it only looks, POST with a JSON object of its arguments.
+    """Run an operation: with GET if it only reads, otherwise with POST and a JSON object of its arguments.
 
     A POST with an `Idempotency-Key` is done once, however often it is sent.
     """
