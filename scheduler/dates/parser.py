@@ -9,7 +9,7 @@ import functools
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
@@ -57,10 +57,10 @@ class Grammar:
         """Words for hours."""
         self.units: dict[str, str] = {word: unit for unit, listed in data["units"].items() for word in listed.split()}
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
-        self.weekday, self.named, self.filler, self.early = (
-            self._said(data[each]) for each in ("weekday", "named", "filler", "early")
+        self.weekday, self.named, self.filler, self.early, self.late = (
+            self._said(data[each]) for each in ("weekday", "named", "filler", "early", "late")
         )
-        """The weekday of a sentence, one in a list, words that may remain of a time, and what is in the morning."""
+        """The weekday of a sentence, one in a list, words that may remain, what is early, and what is late."""
         self.spans, self.dates, self.times = (
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
@@ -111,7 +111,7 @@ _FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months":
 _NTHS = ("first", "second", "third", "fourth", "last")
 _LEAP_YEARS = 8  # the most between two 29 Februaries
 _PARTS = {"am": 9, "a.m.": 9, "午前": 9, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
-_NIGHT, _MIDNIGHT, _NIGHT_ENDS = 20, 24, 6
+_LATE, _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 10, 20, 24, 6  # no dinner is at 10 pm
 _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
 _SOON = timedelta(hours=2)  # at 22:30, "at 11" is in the same night
@@ -138,8 +138,8 @@ class FoundTime(Struct, frozen=True):
 def read_when(text: str, now: datetime, zone: str, about: str | None = "") -> Trigger:
     """Parse a text that is only a time. Raises Refused with a message for anything else and for past times.
 
-    `about` is what happens then: "tomorrow at 6" to wake up is in the morning. With None, an hour alone is the next one
-    of day and night.
+    `about` is what happens then: "tomorrow at 7" to wake up is in the morning, for dinner in the evening. With None, an
+    hour alone is the next one of day and night.
     """
     found = _whole(text, now, zone, about) or _whole(f"in {text}", now, zone, about)  # "20 min" alone means a span
     if found is None:
@@ -190,8 +190,7 @@ def moved(said: str, to: str, code: str) -> str:
     if was and new and bare:
         clock = was[0].replace(was.groupdict("").get("ampm", ""), "").strip()
         return f"{said[: was.start()]}{was[0].replace(clock, new[0])}{said[was.end() :]}"
-    left = _without(said, was) if was else said
-    return " ".join(f"{left} {to}".split())
+    return " ".join(f"{_without(said, was) if was else said} {to}".split())
 
 
 def _codes(text: str, code: str) -> list[str]:
@@ -323,11 +322,11 @@ class _Reading:
         return ""
 
     def _rule_parts(self, groups: dict[str, str | None]) -> dict[str, object]:
-        parts: dict[str, object] = {"day": groups.get("day")}
+        parts: dict[str, object] = {
+            name: int(self._table.number(said)) for name in ("n", "day") if (said := groups.get(name))
+        }
         if days := groups.get("days"):
             parts["days"] = ",".join(_RULE_DAYS[day] for day in dict.fromkeys(self._table.weekdays_of(days)))
-        if number := groups.get("n"):
-            parts["n"] = int(self._table.number(number))
         if unit := groups.get("unit"):
             if (named := self._table.unit(unit)) not in _FREQUENCIES:
                 raise Refused("The shortest repetition is hourly.")
@@ -376,12 +375,13 @@ class _Reading:
             part = _PARTS.get(ampm, _NIGHT) if ampm else part
             self._night = part >= _NIGHT
             self._bare = not part and 1 <= hour <= 12 and groups["hour"][0] != "0"
-            either = self._bare and not self._wakes()
+            either = self._bare and not self._is(lambda words: words.early)
             if part:
                 hour = _hour(hour, part)
             elif either and self._about is not None:
-                either = hour + 12 in _WAKING and hour in _WAKING
-                hour += 0 if hour in _WAKING else 12
+                late = hour < _LATE and self._is(lambda words: words.late)
+                either = hour + 12 in _WAKING and hour in _WAKING and not late
+                hour += 12 if late or hour not in _WAKING else 0
             if hour > 24 or minute > 59 or (hour == 24 and minute):
                 raise Refused("The time {hour}:{minute} does not exist.", hour=hour, minute=f"{minute:02}")
             return time(hour % 24, minute), either
@@ -391,10 +391,10 @@ class _Reading:
                 return time(hours % 24), False
         return None, False
 
-    def _wakes(self) -> bool:
-        """Whether it is about waking up, in whatever language."""
+    def _is(self, kind: Callable[[Grammar], re.Pattern[str]]) -> bool:
+        """Whether it is about waking up or dinner, in whatever language."""
         said = (self._whole, self._about or "")
-        return any(grammar(code).early.search(text) for text in said for code in _codes(text, ""))
+        return any(kind(grammar(code)).search(text) for text in said for code in _codes(text, ""))
 
 
 def _hour(said: int, part: int) -> int:

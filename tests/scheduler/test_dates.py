@@ -203,6 +203,14 @@ def test_a_time_is_read_on_the_persons_clocks(text: str, utc: str) -> None:
         ("毎朝6時", "14:00", "3 06:00"),
         ("深夜1時", "14:00", "3 01:00"),
         ("真夜中", "14:00", "3 00:00"),
+        ("お昼の12時半", "14:00", "3 12:30"),
+        ("dinner with mum tomorrow at 7", "14:00", "3 19:00"),
+        ("dinner tomorrow at 7 am", "14:00", "3 07:00"),
+        ("dinner at 12", "10:00", "2 12:00"),
+        ("plan dinner tomorrow at 8", "14:00", "3 08:00"),
+        ("breakfast with mum tomorrow at 6", "14:00", "3 06:00"),
+        ("Abendessen morgen um 7", "14:00", "3 19:00"),
+        ("夕食 明日7時", "14:00", "3 19:00"),
     ],
 )
 def test_an_hour_alone_is_in_waking_hours_and_waking_is_in_the_morning(text: str, said: str, meant: str) -> None:
@@ -233,6 +241,13 @@ def test_what_happens_then_may_say_that_it_is_in_the_morning(about: str) -> None
         trigger = read_when(when, NOW, VIENNA, about)
         assert trigger == DateTrigger(datetime(2026, 3, 3, 5, tzinfo=UTC))
         assert read_when(when, NOW, VIENNA, "call mom") == DateTrigger(datetime(2026, 3, 3, 17, tzinfo=UTC))
+
+
+def test_an_event_that_is_a_dinner_is_in_the_evening() -> None:
+    assert read_when("tomorrow at 7", NOW, VIENNA, "dinner with mum") == DateTrigger(
+        datetime(2026, 3, 3, 18, tzinfo=UTC)
+    )
+    assert read_when("tomorrow at 7", NOW, VIENNA, "plan a dinner") == DateTrigger(datetime(2026, 3, 3, 6, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -305,6 +320,7 @@ def test_a_time_is_found_among_other_words(text: str, rest: str) -> None:
         ("hourly", "FREQ=HOURLY", "2026-03-02 14:00"),
         ("every 2 weeks on friday at 9", "FREQ=WEEKLY;INTERVAL=2", "2026-03-06 08:00"),
         ("on the 1st of every month at 10", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-04-01 08:00"),
+        ("on the first of every month at 10", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-04-01 08:00"),
         ("every month on the 15th at 10", "FREQ=MONTHLY;BYMONTHDAY=15", "2026-03-15 09:00"),
         ("the last friday of every month at 16:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-03-27 15:00"),
         ("every year on 29 february at 10", "FREQ=YEARLY", "2028-02-29 09:00"),
