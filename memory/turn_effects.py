@@ -65,14 +65,14 @@ def take_back(tx: Tx, arranged: Arrangement) -> tuple[bool, str]:
         row = tx.one(sql, (arranged.turn, arranged.at, arranged.id))
         change = None if row is None else read_details(Kind.NOTABLE, row["details"])
         if row is None or not isinstance(change, TaskChanged) or not change.before:
-            return False, gettext_lazy("nobody knows what it was before")
+            return False, gettext_lazy("its earlier state is not known")
         if not tasks.restore(tx, change.before, arranged.at):
             return False, gettext_lazy("somebody changed it since")
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         return True, gettext_lazy("it is as it was before")
     if arranged.what == "fact":
         gone = tx.run("DELETE FROM fact_sources WHERE id = ?", (int(arranged.id),))
-        told = gettext_noop("it is no longer known from there") if gone else gettext_noop("it is already gone")
+        told = gettext_noop("it can no longer be seen from there") if gone else gettext_noop("it is already gone")
         return bool(gone), gettext_lazy(told)
     still = f" AND {_OPEN}" if arranged.what == "task" else ""
     if not tx.run(f"DELETE FROM {_MADE[arranged.what]} AND id = ?{still}", (arranged.id,)):

@@ -65,7 +65,7 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience)
     whose = "named_by, named_turn, described_by, described_turn"
     sql = f"UPDATE memory_blocks SET ({whose}) = (SELECT {whose} FROM memory_blocks WHERE id = ?) WHERE id = ?"
     tx.run(sql, (block.id, made.id))
-    words = gettext_lazy("let more people know the block {label}", label=block.label)
+    words = gettext_lazy("let more people see the block {label}", label=block.label)
     widened = BlockUpdated(block.label, "widen")
     # Told where the block was: that it came from there is nothing that the others need to know.
     activity.note(tx, NewEvent(widened, words, block.audience, hand.trust, person=hand.person), hand.now)
@@ -103,7 +103,7 @@ def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
     """Share an entry with a wider audience, too; returns the changed entry. Raises as `require_widening_entry`."""
     require_widening_entry(tx, hand, entry, to)
     made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
-    words = gettext_lazy("let more people know the entry {name}", name=entries.shown_name(entry.label, entry.id))
+    words = gettext_lazy("let more people see the entry {name}", name=entries.shown_name(entry.label, entry.id))
     widened = EntryWidened(entry.id, "widen")
     activity.note(tx, NewEvent(widened, words, entry.audience, hand.trust, person=hand.person), hand.now)
     return made
@@ -163,5 +163,5 @@ def _has_others(rows: Rows, turns: Collection[TurnId], audience: Audience, to: A
     return any(source != audience and not Scope(to).may_use(source) for source in shown)
 
 
-_MORE = gettext_noop("{what} may contain more than your words: write what others may know separately")
+_MORE = gettext_noop("{what} may contain more than your own words: write down separately what others may know")
 """They wrote part of it, the agent knew something of theirs then, or nobody knows any more who wrote it."""

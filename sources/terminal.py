@@ -260,7 +260,7 @@ class TerminalEndpoint(Endpoint):
         try:
             await outside(_JOURNAL, asyncio.to_thread(self._journal.add, identifier), _JOURNAL_SECONDS)
         except TimeoutError as error:
-            raise DeliveryUnclear(gettext_lazy("the terminal's journal does not answer")) from error
+            raise DeliveryUnclear(gettext_lazy("the terminal's journal is not responding")) from error
         except OSError as error:
             reason = gettext_lazy("the terminal's journal could not be written: {reason}", reason=error.strerror)
             raise DeliveryFailed(reason, retry_after=60) from error

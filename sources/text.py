@@ -13,7 +13,7 @@ _PLACES = {
     "the dashboard with ": gettext_noop("the dashboard with {name}"),
     "direct messages with ": gettext_noop("direct messages with {name}"),
     "the direct messages with ": gettext_noop("the direct messages with {name}"),
-    "patrol:source-": gettext_noop("the news of {name}"),
+    "patrol:source-": gettext_noop("the news from {name}"),
     "patrol:": gettext_noop("the patrol {name}"),
 }
 """Places without a name of their own, by how what they are called begins where they are kept."""

@@ -264,12 +264,12 @@ def test_nothing_is_translated_to_nothing(code: str) -> None:
 
 def test_a_lazy_message_is_english_in_logs_and_translated_where_it_is_shown() -> None:
     inner = gettext_lazy("Discord answered {status}", status=503)
-    reason = gettext_lazy("direct messages are not served there: {reason}", reason=inner)
+    reason = gettext_lazy("direct messages are not available there: {reason}", reason=inner)
     error = DeliveryFailed(reason)
-    assert (str(error), _(reason)) == ("direct messages are not served there: Discord answered 503",) * 2
+    assert (str(error), _(reason)) == ("direct messages are not available there: Discord answered 503",) * 2
     with speaking("de"):
-        assert _(error.reason) == "Direktnachrichten gehen dort nicht: Discord antwortete 503"
-        assert str(error) == "direct messages are not served there: Discord answered 503"
+        assert _(error.reason) == "Direktnachrichten sind dort nicht verfügbar: Discord antwortete 503"
+        assert str(error) == "direct messages are not available there: Discord answered 503"
         assert _("{braces} of somebody") == "{braces} of somebody", "what is no message of ours stays as it is"
 
 

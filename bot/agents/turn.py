@@ -324,11 +324,11 @@ class TurnRunner:
         The notice quotes the configured apology only: any other answer may be about somebody's direct messages.
         """
         (kind, why), apology = trouble, self._deps.apology
-        told = gettext_noop("No language model answers, and people now get no answer: {trouble}.")
+        told = gettext_noop("No language model is answering, so people get no answer: {trouble}.")
         if apology:
-            told = gettext_noop("No language model answers, and people now read “{said}”: {trouble}.")
+            told = gettext_noop("No language model is answering, so people read “{said}”: {trouble}.")
         elif said:
-            told = gettext_noop("No language model answers, and people now get simple answers: {trouble}.")
+            told = gettext_noop("No language model is answering, so people get simple answers: {trouble}.")
         notices = Notices(self._deps.owner.place)
         with self._deps.speaking_to(None), notices.reading():
             text = f"{_(told, said=apology, trouble=why)} {_('See more with `carina status`.')}"

@@ -275,7 +275,7 @@ def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
 
 def _hint(name: str) -> str:
     if name.startswith(("CARINA_LANG", "CARINA_LOCALE")):
-        return _("`carina language` sets your language, and LANGUAGE that of one command, such as LANGUAGE=de")
+        return _("`carina language` sets your language; LANGUAGE, such as LANGUAGE=de, sets it for one command")
     return nearest(name, _PUBLIC)
 
 
@@ -363,7 +363,7 @@ def _check_groups(config: Config) -> Iterator[str]:
     named = (
         ("agents", map(str.casefold, agents), _("different names")),
         ("groups", (group.name.casefold() for group in config.groups), _("different names")),
-        ("agents.patrols", patrols, _("different names, also of different agents")),
+        ("agents.patrols", patrols, _("different names, even for different agents")),
     )
     labeled = {f'agents["{agent.name}"].blocks': [each.label for each in agent.blocks] for agent in config.agents}
     labeled["constellation.blocks"] = [each.label for each in config.constellation.blocks]
@@ -438,7 +438,7 @@ def _check_approvals(config: Config) -> Iterator[str]:
     people = 1 + len(admins.persons - {config.discord_owner})
     if quorum > people and not any(admins.roles.values()):
         wanted = _(
-            "at most {people}, as many as you and discord.admins are; otherwise, nothing could be approved",
+            "at most {people}, the number of you and discord.admins together; otherwise, nothing could be approved",
             people=people,
         )
         yield unmet(f"{config.file.name}: approvals.quorum", str(quorum), wanted)

@@ -85,7 +85,7 @@ def check_cron(text: str) -> str:
 
 def check_url(text: str) -> str:
     if "://" not in text:
-        raise ValueError(_('http:// or https:// at its beginning, such as "http://127.0.0.1:11434/v1"'))
+        raise ValueError(_('http:// or https:// at the beginning, such as "http://127.0.0.1:11434/v1"'))
     with suppress(ValueError):  # brackets that do not match, a port that is none
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isprintable():

@@ -164,7 +164,8 @@ class Chat:
             self._endpoint.tell(Typed(external_id, heard.speaker.name, heard.text))
         if since := self._halt.since:
             words = _(
-                "Everything has been halted since {since}. I keep your message and answer after `carina halt release`.",
+                "Everything has been halted since {since}. I will keep your message and answer it after "
+                "`carina halt release`.",
                 since=from_text(since),
             )
             return LineResult(external_id, words)

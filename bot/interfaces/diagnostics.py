@@ -60,7 +60,7 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
         words = (
             ngettext("{count} file, of this version", "{count} files, all of this version", count)
             if count
-            else _("nothing was stored yet")
+            else _("nothing has been stored yet")
         )
         yield Finding("database", State.GOOD, words)
     version = f"SQLite {driver.sqlite_version}"
@@ -239,7 +239,7 @@ async def examine_discord(config: Config) -> list[Finding]:
             Finding(
                 "Discord",
                 State.UNSET,
-                _("the bot is not in Discord"),
+                _("the bot is not on Discord"),
                 _("set {setting} (README, Discord)", setting=_(config.unset()["discord"])),
             )
         ]

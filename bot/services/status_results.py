@@ -17,7 +17,7 @@ _WORDS = {
     State.GOOD: gettext_noop("ok"),
     State.UNSET: gettext_noop("unset"),
     State.DOUBT: gettext_noop("check"),
-    State.PROBLEM: gettext_noop("PROBLEM"),
+    State.PROBLEM: gettext_noop("problem"),
 }
 _WIDTH = 9
 
@@ -151,7 +151,7 @@ class ServiceStatus(Result):
     def problems(self) -> Iterator[Finding]:
         """What has to be seen to."""
         if self.halted:
-            words = _("everything is halted since {halted}", halted=self.halted)
+            words = _("everything has been halted since {halted}", halted=self.halted)
             yield Finding("service", State.DOUBT, words, _("`carina halt release` resumes"))
         if self.unstored:
             remedy = _("free up disk space, or stop the program that is locking the file")

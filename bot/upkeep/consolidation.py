@@ -189,7 +189,7 @@ def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:
     words = [entry.content for entry in sources]
     of_one = len({kin_of(entry) for entry in sources}) == 1
     if not of_one or not wish.content.strip() or lost(words, wish.content) or invented(words, wish.content):
-        draft.note(gettext_lazy("a merge that would have joined different matters, or lost or invented something"))
+        draft.note(gettext_lazy("a merge that would have joined different things, or lost or invented something"))
     elif draft.take(sources):
         tags = _clean(wish.tags) or _tags(sources)
         category = _category(wish.category, sources)

@@ -58,8 +58,8 @@ class EvaluationJob(Struct, frozen=True):
         counted = [gettext_lazy(RATED[each], count=judged.count(each)) for each in Quality if each in judged]
         told = [gettext_lazy("rated: {counted}", counted=join_lazy(", ", counted))] if judged else []
         if left := len(done) - len(judged):
-            why = calls.refused or gettext_lazy("they went on")
-            told.append(gettext_lazy("{count} left: {why}", count=left, why=why))
+            why = calls.refused or gettext_lazy("the conversations went on")
+            told.append(gettext_lazy("{count} not rated: {why}", count=left, why=why))
         return join_lazy("; ", told) if told else gettext_lazy("no conversation has ended")
 
     async def _judge(self, calls: RunCalls, talk: Talk, agent: Agent, now: datetime) -> Quality | None:

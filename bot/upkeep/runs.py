@@ -199,6 +199,6 @@ def _tell(tx: Tx, run: str, now: datetime) -> None:
              FROM dream_items WHERE run_id = ? GROUP BY agent_id, audience"""
     for row in tx.all(sql, (run,)):
         counts = {name: int(row[name]) for name in ("retired", "made", "refined")}
-        words = gettext_lazy("tidied its memory: {retired} retired, {made} made, {refined} refined", **counts)
+        words = gettext_lazy("cleaned up its memory: {retired} retired, {made} created, {refined} improved", **counts)
         of = Audience(row["audience"]), Trust(row["trust"]), AgentId(row["agent_id"])
         activity.note(tx, activity.NewEvent(activity.MemoryTidied(run, **counts), words, *of), now)

@@ -198,9 +198,9 @@ class Tally(Struct):
     def words(self) -> str:
         names = join_lazy(", ", dict.fromkeys(self.names))
         outdated = gettext_noop("{count} not kept: the messages changed in the meantime")
-        parts = [gettext_lazy("{count} made ({names})", count=len(self.names), names=names)] if self.names else []
+        parts = [gettext_lazy("{count} created ({names})", count=len(self.names), names=names)] if self.names else []
         parts += [gettext_lazy(outdated, count=self.outdated)] if self.outdated else []
-        failed = gettext_noop("{count} not made: {why}")
+        failed = gettext_noop("{count} not created: {why}")
         parts += [gettext_lazy(failed, count=self.why.count(why), why=why) for why in dict.fromkeys(self.why)]
         parts += [gettext_lazy("{count} left for the next run", count=self.left)] if self.left else []
         return join_lazy("; ", parts) if parts else gettext_lazy("nothing new")

@@ -232,7 +232,7 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
     reasons = list[str]()
     if asked:
         requests = ngettext_lazy("{count} waiting request", "{count} waiting requests", len(asked))
-        reasons.append(gettext_lazy("{requests} to change it: approve or deny first", requests=requests))
+        reasons.append(gettext_lazy("{requests} to change it, which you must approve or deny first", requests=requests))
     if granted:
         reasons.append(gettext_lazy("a lasting permission to change it: revoke it first"))
     if groups:

@@ -156,7 +156,7 @@ def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
 def rate(tx: Tx, by: By, ratings: Mapping[str, int]) -> Item:
     """Rate the person's newest project on the given axes. Raises Refused."""
     if not ratings or any(axis not in AXES or not 1 <= points <= 5 for axis, points in ratings.items()):
-        raise Refused("rate with 1 to 5 on at least one of {names}", names=", ".join(AXES))
+        raise Refused("give 1 to 5 points for at least one of {names}", names=", ".join(AXES))
     done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.scope.audience)
     if not done:
         raise Refused("there is no finished project to rate here: say first which one is done")

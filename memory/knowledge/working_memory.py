@@ -116,13 +116,14 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
         raise Refused("there is nothing to store: content is empty")
     if len(content) > LONGEST:
         raise Refused(
-            "an entry has at most {longest:,} characters; this has {content:,}: split it over keys",
+            "an entry has at most {longest:,} characters; this has {content:,}: split it across several keys",
             longest=LONGEST,
             content=len(content),
         )
     if not timedelta() < new.ttl <= LONGEST_TTL:
         raise Refused(
-            "an entry is kept for up to {days} days; for longer use `recall` or `context`", days=LONGEST_TTL.days
+            "an entry is kept for up to {days} days; to keep it longer, use `recall` or `context`",
+            days=LONGEST_TTL.days,
         )
     category, tags = _category(new.category), _tags(new.tags)
     _make_way(tx, namespace, key, by)
@@ -136,7 +137,7 @@ def _writable(key: str, own: str) -> str:
     namespace = "/".join([root, *rest[:1]])
     if namespace != own and root != SHARED:
         raise Refused(
-            "you can write only to {own} and {shared}/…: give a key without a namespace, {key} is not yours",
+            "you can write only to {own} and {shared}/…: give a key without a namespace, because {key} is not yours",
             own=own,
             shared=SHARED,
             key=key,

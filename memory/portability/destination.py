@@ -56,7 +56,7 @@ def become_constellation(taken: Import, owner: PersonId, rename: str) -> Constel
     with closing(connect(registry)) as raw:
         require_new_name(Rows(raw), taken, rename)
         if taken.staged.exists() and place.exists() and any(place.iterdir()):
-            raise NameTaken("{place} already exists but is not registered; move it away", place=place)
+            raise NameTaken("{place} already exists but is not registered; move it elsewhere", place=place)
         with transaction(raw):
             try:
                 _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))

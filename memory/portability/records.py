@@ -137,7 +137,7 @@ def _said(found: Talk) -> Record:
     """The message, or why it is not imported."""
     if found.role not in ("user", "assistant"):
         return SkippedRecord(
-            found.key, _("a message of the role {role!s:.20} is not part of what was said", role=found.role)
+            found.key, _("a message with the role {role!s:.20} is not part of what was said", role=found.role)
         )
     if not found.text.strip():
         return SkippedRecord(found.key, _("it holds no text"))
@@ -285,7 +285,7 @@ def version_1(path: Path) -> Iterator[Record]:
         found = {block.cid: block.content() for block in blocks}
     manifest = found.get(root)
     if not isinstance(manifest, dict) or manifest.get("version") != 3:
-        raise CarError("this is not a version 3 export of the reference system: its manifest does not say so")
+        raise CarError("this is not a version 3 export of Pattern: its manifest does not say so")
     seen: set[bytes] = {root}
     for cid, agent in _linked(manifest, found, seen, _is_agent):
         name = str(agent.get("name") or "Agent")
@@ -299,7 +299,9 @@ def version_1(path: Path) -> Iterator[Record]:
         for old, (_known, memory) in zip(made, memories, strict=True):
             if _is_entry(old):
                 left = [each for each in ("description", "permission", "read_only") if memory.get(each)]
-                changes = (_("left out {settings}: an entry has none", settings=", ".join(left)),) if left else ()
+                changes = (
+                    (_("left out {settings}: entries have no such settings", settings=", ".join(left)),) if left else ()
+                )
                 yield Note(old.key, f"{memory['label']}: {old.table['content']}", changes=changes)
         for own_cid, message in _linked(agent, found, seen, _is_message):
             said = f"message {of} at {message.get('created_at') or 'no time'!s:.30}"

@@ -20,12 +20,12 @@ _UNTRUSTED = (
         "UPDATE data_sources SET enabled = 0 WHERE enabled = 1",
     ),
     (
-        ngettext_noop("{count} person has to be let in again", "{count} people have to be let in again"),
+        ngettext_noop("{count} person has to be allowed again", "{count} people have to be allowed again"),
         "DELETE FROM people_rules WHERE rule = 'allow'",
     ),
     (
         ngettext_noop(
-            "{count} folder of this computer is not attached", "{count} folders of this computer are not attached"
+            "{count} folder on this machine is not attached", "{count} folders on this machine are not attached"
         ),
         "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')",
     ),
@@ -45,7 +45,7 @@ _UNTRUSTED = (
     ),
     (
         ngettext_noop(
-            "{count} job of Carina's own is scheduled again", "{count} jobs of Carina's own are scheduled again"
+            "{count} of Carina's own jobs is scheduled again", "{count} of Carina's own jobs are scheduled again"
         ),
         "DELETE FROM jobs WHERE id = kind",
     ),

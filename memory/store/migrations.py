@@ -172,7 +172,7 @@ def check(found: Status) -> None:
     if 0 < found.version < found.oldest:
         raise DatabaseOutdated(
             "{path} has version {version}, but this program can migrate files only from version "
-            "{oldest} on: use the Carina that made it",
+            "{oldest} on: use the version of Carina that made it",
             path=found.path,
             version=found.version,
             oldest=found.oldest,
@@ -283,7 +283,7 @@ def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
         if migration is not None and migration.name == row["name"] and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
                 "{path} was made with a different text of migration {version} ({name}): migrations must "
-                "not be edited; use the Carina that made it, or restore a backup",
+                "not be edited; use the version of Carina that made it, or restore a backup",
                 path=path,
                 version=migration.version,
                 name=row["name"],

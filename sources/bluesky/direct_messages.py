@@ -140,11 +140,12 @@ class DirectMessages:
         if not self._settings.direct_messages:
             return _("direct messages are switched off (`direct_messages` in [bluesky])")
         if self.served:
-            return _("direct messages are served")
+            return _("direct messages are available")
         if not self.trouble:
             return _("direct messages: not checked yet")
         return _(
-            "direct messages are not served: {reason} (the server has none, or the app password has no access to them)",
+            "direct messages are not available: {reason} (the server has none, or the app password has no access "
+            "to them)",
             reason=_(self.trouble),
         )
 

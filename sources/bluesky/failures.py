@@ -22,7 +22,7 @@ class RateLimited(CallFailed):
     """The server asks to wait so many seconds. Nothing was done."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(gettext_lazy("Bluesky asks to wait {seconds} s", seconds=round(seconds)))
+        super().__init__(gettext_lazy("Bluesky asks the bot to wait {seconds} s", seconds=round(seconds)))
         self.seconds = seconds
 
 

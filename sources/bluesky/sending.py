@@ -119,7 +119,7 @@ class BlueskyEndpoint(Endpoint):
         except NoAnswer as why:
             if self._direct.known_to_be_missing:
                 raise DeliveryFailed(
-                    gettext_lazy("direct messages are not served there: {reason}", reason=why.reason)
+                    gettext_lazy("direct messages are not available there: {reason}", reason=why.reason)
                 ) from why
             raise
 

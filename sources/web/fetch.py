@@ -142,7 +142,7 @@ class Reader:
             return
         if not all(map(self._vet, addresses)):
             raise WebRefused(
-                "{host} is on this computer or in a private network. To allow it, add it to `private_hosts` in "
+                "{host} is on this machine or in a private network. To allow it, add it to `private_hosts` in "
                 "[web] of carina.toml.",
                 host=host,
             )
@@ -181,7 +181,7 @@ def checked_url(url: str) -> SplitResult:
         fits = False
     if not fits or len(url) > _MOST_URL:
         raise WebRefused(
-            "{url!r} is not a web URL, such as https://example.org/page. Check it for spaces and typing errors.",
+            "{url!r} is not a web URL, such as https://example.org/page. Check it for spaces and typos.",
             url=url[:200],
         )
     if parts.username or parts.password:

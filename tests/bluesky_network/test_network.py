@@ -215,7 +215,7 @@ async def test_where_the_network_has_no_direct_messages_it_is_said(here: Stage) 
     code, out, error = await here.service.run("bluesky", "status", within=60)
     await here.service.stop()
     assert code == 0, error
-    assert "direct messages are not served: Bluesky answered" in out
+    assert "direct messages are not available: Bluesky answered" in out
 
 
 async def test_the_profile_says_that_it_is_a_bot(here: Stage) -> None:

@@ -228,7 +228,10 @@ def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -
     admins = '[approvals]\nquorum = 3\n[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
     assert loaded(tmp_path, admins).approvals.quorum == 3
     text = problems(tmp_path, {"DISCORD_OWNER_ID": "1234567890123456"}, toml=admins)
-    assert "carina.toml: approvals.quorum: found 3; expected at most 2, as many as you and discord.admins are" in text
+    assert (
+        "carina.toml: approvals.quorum: found 3; expected at most 2, the number of you and discord.admins together"
+        in text
+    )
     roles = 'roles = { "3234567890123456" = ["4234567890123456"] }\n'
     assert loaded(tmp_path, admins + roles, {"DISCORD_OWNER_ID": "1234567890123456"}).approvals.quorum == 3
 
@@ -473,7 +476,7 @@ def test_a_dotenv_beside_the_named_file_counts_and_the_one_here_overrides_it(
 def test_an_address_without_its_beginning_is_shown_with_what_is_missing(tmp_path: Path, given: str) -> None:
     said = problems(tmp_path, {"OPENAI_BASE_URL": given})
     assert (
-        f'OPENAI_BASE_URL (environment): "{given}" cannot be used; expected http:// or https:// at its beginning'
+        f'OPENAI_BASE_URL (environment): "{given}" cannot be used; expected http:// or https:// at the beginning'
         in said
     )
 

@@ -34,7 +34,7 @@ name = "Carina"
 rules = [{ rule = "requires_consent", tool = "recall" }]
 """
 WAITS, DONE = "That waits for approval.", "It is kept now."
-QUESTION = "asks for your approval"
+QUESTION = "is asking for your approval"
 LABELS = ["Allow once", "Deny", "Details"]
 LONGER = ["For 1 hour", "Always for this"]
 

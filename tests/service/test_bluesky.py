@@ -152,7 +152,7 @@ async def test_the_owner_talks_and_answers_questions_in_direct_messages(sky: Ski
     sky.server.chat.say(sky.ana, sky.bot, "my secret is 4711")
     await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana) == ["Only between us."])
     assert "my secret is 4711" in sky.model.requests[0].last_user
-    assert "direct messages are served" in await sky.service.said("bluesky", "status")
+    assert "direct messages are available" in await sky.service.said("bluesky", "status")
     sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("I asked."), Answer(""))
     sky.mention("follow me", bob)
     await sky.server.wait_for_post(sky.bot)
@@ -297,7 +297,7 @@ async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once
                 await sky.server.wait_for_post(sky.bot, 1)
             await sky.until(
                 lambda: found(
-                    sky, "SELECT 1 FROM outbox WHERE key GLOB 'notice/trouble/*' AND instr(content, ?)", "people now"
+                    sky, "SELECT 1 FROM outbox WHERE key GLOB 'notice/trouble/*' AND instr(content, ?)", "so people"
                 )
             )
             await sky.looked(10)

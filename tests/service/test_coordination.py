@@ -55,7 +55,7 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         )
         note = {"note": "no loud music", "importance": "high"}
         assert "Noted for all" in (await t.olga.command("admin coord note", note, t.general)).text
-        assert "Carina will read it in the next turn." in await t.service.said(
+        assert "Carina will read it in its next turn." in await t.service.said(
             "coord", "handoff", "the owner is away", "--agent", "Carina"
         )
         t.model.script(Answer("I see."), Answer("I see that too."))

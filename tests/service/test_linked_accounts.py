@@ -127,7 +127,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     question = (await anna.command("privacy erase")).shown
     erased = await anna.press(question, "Yes, do it")
     assert erased.text.count("Erased on") == 2
-    assert "LEFT" not in erased.text
+    assert erased.text.count("left: none") == 4
     assert (t.holding(SECRET), t.holding("Gertrude")) == ([], [])
     assert "You have no linked accounts" in (await anna.command("my link list")).text
     assert (await t.service.data("privacy", "see", f"discord:{t.ana.id}"))["persons"] == [f"discord:{t.ana.id}"]

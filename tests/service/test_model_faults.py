@@ -24,7 +24,7 @@ shared = pytest.mark.asyncio(loop_scope="module")
 DOWN = "The language model `openai:scripted` can't be reached at the moment, so I can only answer from memory"
 APOLOGY = "Sorry, I can only give simple answers at the moment."
 UNREACHABLE, FAILING = "model openai:scripted: unreachable since ", "model openai:scripted: failing since "
-REFUSED = "My key for the language model `openai:scripted` is refused, so I can only answer from memory"
+REFUSED = "My key for the language model `openai:scripted` was refused, so I can only answer from memory"
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_the
         t.model.script(Calls(keep), Answer("SILENT"), Answer("I wrote down that the stove was on."))
         await t.service.said("jobs", "run", JOB)
         card = await t.olga.direct.wait_for_bot()
-        assert "asks for your approval" in card.text
+        assert "is asking for your approval" in card.text
         assert t.rows("SELECT count(*) FROM archival_entries") == [(0,)]
         await t.olga.press(card, "Allow once")
         said = await t.olga.direct.wait_for_bot(after=card)

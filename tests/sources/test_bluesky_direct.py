@@ -193,9 +193,9 @@ async def test_where_there_are_none_it_is_said_and_nothing_else_suffers(here: Ha
     await here.poll(source)
     await source._turn(here.deliver)
     assert source.trouble == ""
-    assert "not served: Bluesky answered 500" in source.direct.words
+    assert "not available: Bluesky answered 500" in source.direct.words
     assert here.server.count("chat.bsky.convo.listConvos") == 1  # not asked over and over
-    with pytest.raises(DeliveryFailed, match="not served there"):
+    with pytest.raises(DeliveryFailed, match="not available there"):
         await source.endpoint.send(delivery(place(here.ana), "psst"))
 
 

@@ -128,7 +128,7 @@ async def test_nothing_inside_is_read_under_any_spelling(host: str) -> None:
     ["http://localhost:8480/", "http://127.0.0.1/feed", "http://[::1]/feed", "http://127.1/", "http://0x7f000001/x"],
 )
 async def test_this_computer_is_refused_before_anything_is_asked(url: str) -> None:
-    with pytest.raises(WebRefused, match=r"on this computer or in a private network.*private_hosts"):
+    with pytest.raises(WebRefused, match=r"on this machine or in a private network.*private_hosts"):
         await Reader().require_public(url)
 
 

@@ -189,7 +189,7 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(demo: Site) ->
     assert 0 < found["answers"]["cached_tokens"] < found["answers"]["input_tokens"]
     page = (await demo.get("/costs")).text
     assert re.search(r"tokens in, [1-9]\d% cached", page)
-    assert "upkeep of memory" in page
+    assert "memory upkeep" in page
     assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
 
 
@@ -201,7 +201,7 @@ async def test_logs_are_filtered_by_turn_and_component(s: Site, monkeypatch: pyt
     for query, seen, hidden in (
         ("turn=71", "first words", "second words"),
         ("component=bot.runtime", "second words", "first words"),
-        ("turn=71&component=bot.runtime", "No such line", "first words"),
+        ("turn=71&component=bot.runtime", "No matching lines", "first words"),
     ):
         page = (await s.get(f"/logs?{query}")).text
         assert seen in page
@@ -227,7 +227,7 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) ->
     await s.call("source.add", name="alarm", webhook=True, template="{source}: {items}")
     page = (await s.get("/settings")).text
     await s.call("source.remove", source="alarm")
-    assert "as on its server" in page
+    assert "same as its server" in page
     assert ">discord:7<" not in page + (await s.get("/people")).text, "names are shown, and ids on demand"
     assert '<option value="off" selected>' in page
     await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
@@ -320,16 +320,16 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     found = await s.call("agent.preview", place=place)
     why = {each["memory"]: each["why"] for each in found["reasons"]}
     assert why["persona"] == "always shown"
-    assert why["The dentist closes at five"] == "found: has dentist"
-    assert why["I am afraid of drills"] == "fact of greatest weight"
-    for language, told in (("en", "found: has dentist"), ("de", "enthält dentist")):
+    assert why["The dentist closes at five"] == "found: contains dentist"
+    assert why["I am afraid of drills"] == "fact with the most weight"
+    for language, told in (("en", "found: contains dentist"), ("de", "enthält dentist")):
         spoken = {"Accept-Language": language}
         assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text
     nobody = await s.get("/context", params={"place": place, "person": "discord:7"})
     assert "Nobody has said anything there" in nobody.text
     tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)
     assert "A pelican speaks." in tried.text
-    totals = re.search(r"about ([\d,]+) tokens, without tools \(([\d,]+) before the change\)", tried.text)
+    totals = re.search(r"about ([\d,]+) tokens, not counting tools \(([\d,]+) before the change\)", tried.text)
     assert totals is not None
     assert int(totals[1].replace(",", "")) > int(totals[2].replace(",", "")) + 300
     assert "pelican" not in (await s.call("memory.show", label="persona"))["text"], "it is not saved"
@@ -626,7 +626,7 @@ async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
 
 async def test_pages_speak_the_language_of_the_browser(s: Site) -> None:
     for wanted, code, words in (
-        ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht dich"),
+        ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht deine Aufmerksamkeit"),
         ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
         ("fr", "en", "Nothing needs your attention"),
         ("fr,de;q=0", "en", "Nothing needs your attention"),

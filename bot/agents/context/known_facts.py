@@ -92,7 +92,7 @@ def project_line(each: Item) -> PromptText:
         case Kind.REVIEW:
             return say("- found in {often}: {text}", often=many(each.strength, "review"), text=text)
         case Kind.PREFERENCE:
-            return say("- wanted for projects: {text}", text=text)
+            return say("- preferred for projects: {text}", text=text)
         case _:
             made, ratings = projects.tech_of(each), projects.ratings_of(each)
             tech = f"({made})" if made else ""

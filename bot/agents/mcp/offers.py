@@ -101,7 +101,7 @@ def _offer(server: str, target: str, listed: ListedTool, taken: Collection[str])
     """Convert one tool. Raises ValueError with a text that contains nothing from the server."""
     name = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
     if not listed.name or len(name) > _LONGEST_NAME:
-        too_long = gettext_noop("its name and the server's have more than {most} characters together")
+        too_long = gettext_noop("its name and the server's together have more than {most} characters")
         raise ValueError(gettext_lazy(too_long, most=_LONGEST_NAME))
     if name in taken:
         raise ValueError(gettext_lazy("another tool is called {name}", name=name))

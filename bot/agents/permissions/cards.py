@@ -60,10 +60,10 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
     if len(exact) > _INLINE:
         shown, attached = f"{exact[:_INLINE]}…", exact
     lines = [
-        _("**{plain}** asks for your approval.", plain=_plain(asking.agent)),
+        _("**{plain}** is asking for your approval.", plain=_plain(asking.agent)),
         _("What: `{tool}`", tool=request.tool),
         *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
-        _("Why you are asked: {plain}", plain=_plain(_(request.reason))),
+        _("Why you are being asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
         _("Until: {moment}", moment=moment_text(request.expires_at, source)),
     ]
@@ -99,15 +99,15 @@ def _lasting(request: Request) -> str:
     """What a lasting approval covers, often more than the call that is shown."""
     free = [name for name in parsed(request.arguments) if name not in request.pattern]
     if not free:
-        return _("*For 1 hour* and *Always* allow calls of `{tool}` with these arguments.", tool=request.tool)
+        return _("*For 1 hour* and *Always* allow calls to `{tool}` with these arguments.", tool=request.tool)
     bound = ", ".join(f"{name} {_short(value)}" for name, value in request.pattern.items())
     names = ", ".join(map(_plain, free))
     if not bound:
         return _(
-            "*For 1 hour* and *Always* allow every call of `{tool}`, with any {names}.", tool=request.tool, names=names
+            "*For 1 hour* and *Always* allow every call to `{tool}`, with any {names}.", tool=request.tool, names=names
         )
     return _(
-        "*For 1 hour* and *Always* allow every call of `{tool}` with {bound}, and any {names}.",
+        "*For 1 hour* and *Always* allow every call to `{tool}` with {bound}, and any {names}.",
         tool=request.tool,
         bound=bound,
         names=names,

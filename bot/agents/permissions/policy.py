@@ -281,5 +281,5 @@ def refusal(request: Request, who: Approver, verdict: Verdict) -> str:
         case _:
             return _("This request has already been decided.")
     if verdict in (Verdict.HOUR, Verdict.ALWAYS) and request.once_only:
-        return _("This can only be allowed once at a time.")
+        return _("This needs approval each time.")
     return ""

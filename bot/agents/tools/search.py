@@ -60,7 +60,7 @@ def why_found(hit: Hit) -> str:
         "perhaps" if hit.perhaps else "",
         f"has {', '.join(hit.matched)}" if hit.matched else "",
         f"around it {', '.join(hit.around)}" if hit.around else "",
-        "its speaker is meant" if hit.named else "",
+        "said by the person you named" if hit.named else "",
         f"distance {hit.distance:.2f}" if hit.distance is not None else "",
     ]
     return "; ".join(filter(None, parts))

@@ -329,10 +329,12 @@ class _Number(click.ParamType[float]):
             self.fail(_("{value} is not a number that can be used here.", value=shown), param, ctx)
         if high is not None and not number <= high:
             self.fail(
-                _("{value} is too large. The most is {high}.", value=shown, high=number_text(high, ",.16g")), param
+                _("{value} is too large. The maximum is {high}.", value=shown, high=number_text(high, ",.16g")), param
             )
         if low is not None and not number >= low:
-            self.fail(_("{value} is too small. The least is {low}.", value=shown, low=number_text(low, ",.16g")), param)
+            self.fail(
+                _("{value} is too small. The minimum is {low}.", value=shown, low=number_text(low, ",.16g")), param
+            )
         return number
 
 

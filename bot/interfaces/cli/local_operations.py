@@ -35,7 +35,7 @@ def load_settings(*, beginning: bool = False) -> Config:
             faults.arm(config.fault)
         except ValueError as error:
             raise ConfigError(
-                "CARINA_FAULT: {error}; expected such as outbox.sending:after", error=error_text(error)
+                "CARINA_FAULT: {error}; expected a value such as outbox.sending:after", error=error_text(error)
             ) from None
     return config
 

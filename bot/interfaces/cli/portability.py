@@ -257,7 +257,7 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
     elif streams.is_interactive():
         said = str(click.prompt(_("Passphrase"), hide_input=True, confirmation_prompt=twice))
     else:
-        raise CallError("A passphrase is needed, and there is no terminal to ask at. Use --passphrase-file.")
+        raise CallError("A passphrase is needed, and there is no terminal to enter it at. Use --passphrase-file.")
     if not said:
         raise UserError("The passphrase is empty.")
     return said

@@ -134,7 +134,7 @@ def icons() -> Mapping[str, Markup]:
 _STATES = {
     "good": (
         gettext_noop("done"), gettext_noop("sent"), gettext_noop("ready"), gettext_noop("healthy"),
-        gettext_noop("active"), gettext_noop("ok"), gettext_noop("allow"), gettext_noop("approved"),
+        gettext_noop("active"), gettext_noop("ok"), "allow", gettext_noop("approved"),
         gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"), "working",
     ),
     "accent": ("claimed", gettext_noop("running"), gettext_noop("waiting"), gettext_noop("pending"), "received"),
@@ -143,12 +143,15 @@ _STATES = {
         gettext_noop("warning"),
     ),
     "bad": (
-        "dead", gettext_noop("failed"), gettext_noop("denied"), gettext_noop("deny"), gettext_noop("error"),
+        "dead", gettext_noop("failed"), gettext_noop("denied"), "deny", gettext_noop("error"),
         gettext_noop("problem"), gettext_noop("broken"), "refused", "unreachable", "failing", "cannot be used",
     ),
 }  # fmt: skip
 _COLORS = {state: color for color, states in _STATES.items() for state in states}
-_SAID = {"claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("failed")}
+_SAID = {
+    "claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("failed"),
+    "allow": gettext_noop("allowed"), "deny": gettext_noop("blocked"),
+}  # fmt: skip
 
 
 def badge(state: str) -> Markup:

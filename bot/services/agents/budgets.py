@@ -43,9 +43,7 @@ _THIS = {
 }
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month")]
-_Of = Annotated[
-    str, Param("What it limits, as the list shows it", example="agent:Carina", suggests="budgets set by command")
-]
+_Of = Annotated[str, Param("What it limits, as listed", example="agent:Carina", suggests="budgets set by command")]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")]
 _By = Annotated[By, Param("Group the costs by")]
 
@@ -55,7 +53,7 @@ class SetBudget(Arguments):
         str,
         Field(max_length=100),
         Param(
-            "constellation, agent:NAME, person or guild, or one person or server by ID",
+            "What it limits: constellation, agent:NAME, person or guild, or one person or server by ID",
             example="agent:Carina",
             suggests="spending",
         ),

@@ -180,7 +180,7 @@ class Coordination(Struct, frozen=True):
     def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
         reader = _agent(tx, agent)
         coordination.hand_over(tx, self._by(caller, audience), note, reader)
-        return _("{to_name} will read it in the next turn.", to_name=reader.name if reader else _("The next agent"))
+        return _("{to_name} will read it in its next turn.", to_name=reader.name if reader else _("The next agent"))
 
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
     @writes

@@ -107,7 +107,7 @@ class AddedEntry(Result):
         kept, named = gettext_noop("Kept by {agent}.{id}"), gettext_noop("Kept by {agent} as {name}.")
         said = [self.row.told(markup, named if self.row.name else kept, name=markup.text(self.row.name))]
         if self.already:
-            said.append(_("I already knew that; it is stronger now."))
+            said.append(_("I already knew that; now I am more certain of it."))
         if self.not_taken:
             said.append(_("Not carried over: {parts}.", parts="; ".join(map(markup.text, self.not_taken))))
         return [" ".join(said)]

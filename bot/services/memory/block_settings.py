@@ -81,7 +81,7 @@ _Description = Annotated[
 _Limit = Annotated[int | None, Field(ge=1, le=100_000), Param("Maximum number of characters")]
 _Type = Annotated[
     Literal["core", "working", "archival"] | None,
-    Param("core: always in context; working: while pinned; archival: found by search"),
+    Param("Type: core is always in context, working while pinned, archival found by search"),
 ]
 
 
@@ -181,7 +181,7 @@ class BlockSettings(MemoryService, frozen=True):
         self._note(tx, caller, arguments.label, "created")
         return _("Created block {block}.", block=arguments.label)
 
-    @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, KEEPS)
+    @operation("memory.change", "Change a block's name, description, size or type", Action.BLOCKS, KEEPS)
     @writes
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)

@@ -92,7 +92,7 @@ class EditBlock(Arguments):
     text: Annotated[str | None, Param("The new text", piped=True)] = None
     seen: Annotated[int | None, Param("Version you edited; later changes by others are kept")] = None
     only_at: Annotated[
-        str, Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
+        str, Param("Edit only if the block is still in this state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
     ] = ""
 
 

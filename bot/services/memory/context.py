@@ -200,12 +200,12 @@ def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
         yield Reason(memory=block.label, why=_(_SHOWN_BECAUSE.get(block.type, _ALWAYS)))
     for each in material.recalled:
         name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)
-        newest = _("one of the newest: nothing fits what was said")
+        newest = _("one of the newest, because nothing matches what was said")
         by = _("the graph leads to it from what was said") if each.linked else newest
         yield Reason(memory=name, why=_("found: {why}", why=why_words(Why.of(each.hit))) if each.hit else by)
     for fact in (*material.known.own, *material.known.shared):
         if fact_line(fact) in written:
-            yield Reason(memory=one_line(fact.text, _NAMED), why=_("fact of greatest weight"))
+            yield Reason(memory=one_line(fact.text, _NAMED), why=_("fact with the most weight"))
 
 
 def sections(sizes: Mapping[str, int], tokens: int) -> tuple[Section, ...]:

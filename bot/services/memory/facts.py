@@ -69,7 +69,7 @@ def _learned(each: Item) -> str:
         one, more = ngettext_noop("found in {count} review: {text}", "found in {count} reviews: {text}")
         return ngettext(one, more, each.strength, text=text)
     if each.kind is Kind.PREFERENCE:
-        return _("wanted for projects: {text}", text=text)
+        return _("preferred for projects: {text}", text=text)
     ratings, made = projects.ratings_of(each), projects.tech_of(each)
     rated = ", ".join(f"{_(axis)} {ratings[axis]}/5" for axis in AXES if axis in ratings)
     told = _("project ({ratings}): {text}", ratings=rated, text=text) if rated else _("project: {text}", text=text)
@@ -113,7 +113,7 @@ class Facts(MemoryService, frozen=True):
         own = self.people.selves(caller.person)
         of = find_living(rows, agent).id if agent else None
         found = facts.listing(rows, caller.scope, of, own if mine else ())
-        return Listing.of((FactRow.of(fact, own) for fact in found), _("You can see no facts here."))
+        return Listing.of((FactRow.of(fact, own) for fact in found), _("There are no facts that you can see here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes
@@ -197,7 +197,7 @@ def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     if not (kept := "; ".join(f"“{one_line(each.content, LONGEST).rstrip('.')}”" for each in seen)):
         return ""
     words = _("Long-term memory keeps what came from the same message: {entries}.", entries=kept)
-    return f"{words} {_('`carina archival delete` deletes an entry with the messages of yours it came from.')}"
+    return f"{words} {_('`carina archival delete` deletes an entry along with your messages that it came from.')}"
 
 
 def _statement(given: str, category: Category) -> Statement:

@@ -160,7 +160,7 @@ class Folders(Struct, frozen=True):
         access: Access = "read_write" if write else "read"
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         folders.attach(tx, folder.id, found.id, access, self.clock())
-        text = _("{agent} can read and write {folder} now.") if write else _("{agent} can read {folder} now.")
+        text = _("{agent} can now read and write {folder}.") if write else _("{agent} can now read {folder}.")
         return report(text, folder=folder.name, agent=found.name, access=access)
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
@@ -169,7 +169,7 @@ class Folders(Struct, frozen=True):
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
-        return report(_("{agent} cannot use {folder} now."), folder=folder.name, agent=found.name, access="none")
+        return report(_("{agent} can no longer use {folder}."), folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
@@ -244,9 +244,9 @@ class Folders(Struct, frozen=True):
                 "There is no file {file} in {folder}. `carina folder show` lists them.", file=repr(file), folder=name
             )
         caller.confirm(
-            _("Remove the file {file} of {name}? This cannot be undone.", file=file, name=name)
+            _("Remove the file {file} from {name}? This cannot be undone.", file=file, name=name)
         )  # else undone
-        return report(_("Removed a file of {folder}."), folder=name, files=1, whole=False)
+        return report(_("Removed a file from {folder}."), folder=name, files=1, whole=False)
 
 
 def _audience(text: str) -> Audience:

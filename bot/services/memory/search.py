@@ -185,9 +185,9 @@ def why_words(told: Why) -> str:
     """Why a hit was found, in the reader's language; `why_found` is for models."""
     parts = [
         _("perhaps") if told.perhaps else "",
-        _("has {words}", words=", ".join(told.matched)) if told.matched else "",
-        _("around it {words}", words=", ".join(told.around)) if told.around else "",
-        _("its speaker is meant") if told.named else "",
+        _("contains {words}", words=", ".join(told.matched)) if told.matched else "",
+        _("nearby: {words}", words=", ".join(told.around)) if told.around else "",
+        _("said by the person you named") if told.named else "",
     ]
     return "; ".join(filter(None, parts))
 

@@ -259,7 +259,9 @@ class ChangeReport(ZonedService, frozen=True):
         def work(tx: Tx) -> tuple[UndoneRow, ...]:
             turns = chosen(tx)
             if any(turn.status in ("running", "suspended") for turn in turns):
-                raise UserError("An agent is still working on that night, so nothing was undone yet.")
+                raise UserError(
+                    "An agent is still working on something from that night, so nothing has been undone yet."
+                )
             found = written(tx, turns, caller.scope, period).only(part)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
             done += [_back(tx, each) for each in found.arranged]

@@ -112,23 +112,27 @@ class Upkeep(MemoryService, frozen=True):
         run, gone, allowed = undone.run, undone.gone, undone.allowed
         missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
         stays = (
-            _(" {allowed} inferred from what people said stays, because they approved it.", allowed=allowed)
+            ngettext(
+                " {count} inference stays, because the person approved it.",
+                " {count} inferences stay, because the people approved them.",
+                allowed,
+            )
             if allowed
             else ""
         )
         return report(
             _("The cleanup of {at} is undone: {text}"),
             at=run.at,
-            text=f"{counts_words(run)}, all as before.{missing}{stays}",
+            text=_("{counts}, all as before.", counts=counts_words(run)) + missing + stays,
         )
 
-    @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
+    @operation("dream.waiting", "List inferences about you that are waiting for your approval", Action.READ_MEMORY)
     @suggestions("guesses")
     @reads
     def list_waiting(self, rows: Rows, caller: Caller) -> Listing[GuessRow]:
         own = self.people.selves(caller.person)
         found = map(GuessRow.from_record, run_records.pending_of_people(rows, sorted(own)))
-        return Listing.of(found, _("Nothing awaits your approval."))
+        return Listing.of(found, _("Nothing is waiting for your approval."))
 
     @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, CHANGES)
     async def allow(self, caller: Caller, entry: _Entry) -> str:
@@ -144,7 +148,7 @@ class Upkeep(MemoryService, frozen=True):
     def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
         found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
         if found is None:
-            raise UserError("Nothing of yours awaits approval under {identifier}.", identifier=repr(identifier))
+            raise UserError("Nothing of yours is waiting for approval under {identifier}.", identifier=repr(identifier))
         words = (
             _("✓ I will use it from now on: {content}", content=one_line(found.content, _SHOWN))
             if yes

@@ -278,9 +278,9 @@ class Why(MemoryService, frozen=True):
         else:
             narrow_entry(tx, why.entry_of(tx, found), to)
         said = (
-            _("From now on, I use it only in your own places. What was said elsewhere can still be read there.")
+            _("From now on, I will use it only in your own places. What was said elsewhere can still be read there.")
             if own
-            else _("From now on, I use it only in our direct messages. What was said elsewhere stays there.")
+            else _("From now on, I will use it only in our direct messages. What was said elsewhere stays there.")
         )
         if not stay:
             return said

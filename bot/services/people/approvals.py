@@ -56,7 +56,7 @@ class GrantPermit(Arguments):
     agent: Annotated[str, Param("Name of the agent", example="Carina", suggests="agents")]
     what: Annotated[
         str, Field(max_length=100),
-        Param("One of its tools, or block:LABEL to let it write that block", example="recall", suggests="permitted")
+        Param("One of its tools, or block:LABEL to let it write to that block", example="recall", suggests="permitted")
     ]  # fmt: skip
     audience: Annotated[
         str,
@@ -440,9 +440,7 @@ def _subject(rows: Rows, subject: str) -> str:
 
 def _allowable(audience: Audience) -> Audience:
     if not Scope(OWNER).may_use(audience):
-        raise UserError(
-            "What comes from somebody's direct messages can only be allowed once at a time, when the agent asks."
-        )
+        raise UserError("What comes from somebody's direct messages needs approval each time, when the agent asks.")
     return audience
 
 

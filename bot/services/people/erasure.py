@@ -120,7 +120,9 @@ class Eraser:
             if isinstance(done, BaseException):
                 _log.error("erasure_failed", erasure=erasure.id, exc_info=done)
                 reason = f"{type(done).__name__}: {done}"
-                done = UserError("It is not finished yet ({reason}). It continues at the next start.", reason=reason)
+                done = UserError(
+                    "It is not finished yet ({reason}). It will continue at the next start.", reason=reason
+                )
             self._settle(erasure.id, done)
 
     async def run(self) -> None:
@@ -133,7 +135,9 @@ class Eraser:
         finally:
             self._serving = False
             for erasure in list(self._waiting):
-                self._settle(erasure, UserError("The service is stopping. The erasure continues when it starts again."))
+                self._settle(
+                    erasure, UserError("The service is stopping. The erasure will continue when it starts again.")
+                )
 
     def _settle(self, erasure: ErasureId, result: Erasure | UserError) -> None:
         for waiting in self._waiting.pop(erasure, []):

@@ -404,7 +404,9 @@ def _level(where: Location, reach: Reach) -> str:
         return where.names[0]
     around = [one for one in where.names[1:] if one not in (where.parent, where.guild)]
     if not around:
-        raise UserError(_("This channel is on no server.") if reach == "server" else _("This channel has no category."))
+        raise UserError(
+            _("This channel is not on a server.") if reach == "server" else _("This channel has no category.")
+        )
     return around[-1]
 
 

@@ -70,9 +70,7 @@ class FileCounts:
         gone = ", ".join(_counted(self.before)) or _("nothing")
         emptied = ""
         if self.answers:
-            emptied = "; " + ngettext(
-                "{count} message of agents emptied", "{count} messages of agents emptied", self.answers
-            )
+            emptied = "; " + ngettext("{count} agent message emptied", "{count} agent messages emptied", self.answers)
         return f"- {self.name}: {gone}{emptied}; {_left(self.after)}"
 
     def __bool__(self) -> bool:
@@ -257,4 +255,4 @@ def _left(stores: Mapping[str, int]) -> str:
         return _("left: none")
     bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
     why = _(" (only the ID: it owns a constellation, or other accounts are linked to it)")
-    return _("LEFT: {left}", left=", ".join(left)) + (why if bare else "")
+    return _("left: {left}", left=", ".join(left)) + (why if bare else "")

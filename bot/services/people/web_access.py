@@ -75,7 +75,7 @@ class NewSecret(Result):
 
     def aside(self, markup: Markup) -> str:
         return self.told(
-            markup, gettext_noop("This is the token {name} ({scope}). Keep it now: it is not shown again.")
+            markup, gettext_noop("This is the token {name} ({scope}). Save it now: it will not be shown again.")
         )
 
 

@@ -39,7 +39,7 @@ class ConfigurationFile(Struct, frozen=True):
     )
     async def diff(self, _caller: Caller) -> Lines[Difference]:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
-        same = gettext_noop("Agents and groups are as in {file}.")
+        same = gettext_noop("Agents and groups match {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
         return Lines.of(await self._differences(self._read()), empty)
 
@@ -60,7 +60,7 @@ class ConfigurationFile(Struct, frozen=True):
         if differing:
             done = await commit(self.agents.database, work)
             await self.groups.place(groups)
-        same = gettext_noop("Nothing to apply: agents and groups are as in {file}.")
+        same = gettext_noop("Nothing to apply: agents and groups match {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
         return Lines.of(done, empty)
 

@@ -50,7 +50,7 @@ class Halt(Struct, frozen=True):
         since = from_text(self.state.since)
         if before:
             return report(_("Everything has been halted since {since}."), since=since, text="already halted")
-        text = _("Halted. I answer and send nothing until you release the halt. Incoming messages are kept.")
+        text = _("Halted. I will answer and send nothing until you release the halt. Incoming messages are kept.")
         return report(text, since=since, text="halted")
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
@@ -89,7 +89,7 @@ class Restart(Struct, frozen=True):
                 "The configuration is not valid, so the old one stays in use: {error}", error=error
             ) from error
         self.wanted.set()
-        return _("Restarting. I finish my current answers first, so it takes a few seconds.")
+        return _("Restarting. I will finish my current answers first, so it will take a few seconds.")
 
 
 def begin_anew() -> NoReturn:

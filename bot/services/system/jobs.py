@@ -62,7 +62,7 @@ _Paused = Annotated[str, Param("Name of the job, as listed (default: all that an
 
 _TITLES = {
     "backup": gettext_noop("Back up everything"),
-    "dream": gettext_noop("Tidy long-term memory"),
+    "dream": gettext_noop("Clean up long-term memory"),
     "event": gettext_noop("Announce an event"),
     "feedback.sessions": gettext_noop("Learn from finished conversations"),
     "reminder": gettext_noop("Remind somebody"),

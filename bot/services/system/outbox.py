@@ -91,7 +91,7 @@ class Outbox(Struct, frozen=True):
     @reads
     def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
         found = (_line(rows, each) for each in outbox.list_undelivered(rows, limit))
-        return Listing.of(found, _("No delivery failed."))
+        return Listing.of(found, _("There are no undelivered messages."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, ASKS)
     @writes

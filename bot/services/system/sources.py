@@ -63,7 +63,7 @@ class AddSource(Arguments):
     calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
         ""
     )
-    folder: Annotated[Path | None, Param("Folder on this computer to watch", via=TERMINAL_ONLY)] = None
+    folder: Annotated[Path | None, Param("Folder on this machine to watch", via=TERMINAL_ONLY)] = None
     webhook: Annotated[bool, Param("Accept signed deliveries from another program", via=TERMINAL_ONLY)] = False
     agent: Annotated[str, Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")] = ""
     every: Annotated[
@@ -225,13 +225,15 @@ class SourceSettings(Struct, frozen=True):
     @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
     async def resume_source(self, caller: Caller, source: _Source) -> str:
         if not (front := await self._changed(caller, source, paused=False)):
-            return _("Resumed. It will be read within a minute; what is sent to a webhook is taken at once.")
+            return _("Resumed. It will be read within a minute; what is sent to a webhook is accepted at once.")
         self.resume_all()
         meanwhile = gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
         if (read_back := self.places.accounts.resumed.get(front)) is not None:
             read_back()
             meanwhile = gettext_noop("I am reading the newest messages of each place.")
-        return _("I read and answer {source} again. {meanwhile}", source=front.capitalize(), meanwhile=_(meanwhile))
+        return _(
+            "I am reading and answering {source} again. {meanwhile}", source=front.capitalize(), meanwhile=_(meanwhile)
+        )
 
     @suggestions("sources")
     @reads

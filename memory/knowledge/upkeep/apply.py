@@ -305,14 +305,14 @@ def undo(tx: Tx, now: datetime) -> UndoneRun:
     """
     run = run_records.newest_done(tx)
     if run is None:
-        raise Refused("there is no run to undo: none changed anything in the last 90 days, or all were undone")
+        raise Refused("there is no cleanup to undo: none changed anything in the last 90 days, or all were undone")
     items = run_records.items_of(tx, run.id)
     found = {item.n: _entry(tx, item.entry) for item in items}
     allowed = {item.n for item in items if item.action == "made" and run_records.is_permitted(found[item.n][0])}
     changed = [item for item in items if item.n not in allowed and not _is_as_left(item, *found[item.n])]
     if changed:
         raise Refused(
-            "{changed} of the {items} entries of the run at {at} have changed since ({names}), so nothing was "
+            "{changed} of the {items} entries of the cleanup at {at} have changed since ({names}), so nothing was "
             "undone; see the report, and change or forget entries one by one",
             changed=len(changed),
             items=len(items),

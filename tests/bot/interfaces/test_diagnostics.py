@@ -48,7 +48,7 @@ def test_a_sound_service() -> None:
 @pytest.mark.parametrize(
     ("more", "about", "state", "words"),
     [
-        ({"halted": "2026-11-22T12:00:00Z"}, "service", DOUBT, "everything is halted since 2026-11-22 12:00 UTC"),
+        ({"halted": "2026-11-22T12:00:00Z"}, "service", DOUBT, "everything has been halted since 2026-11-22 12:00 UTC"),
         ({"unstored": "It takes no writes."}, "database", PROBLEM, "It takes no writes"),
         ({"unfollowed": 2}, "memory", PROBLEM, "parts of edited or deleted messages that could not be removed: 2"),
         ({"dead": 2}, "inbox", DOUBT, "failed messages: 2"),

@@ -29,7 +29,7 @@ TOOLS = tuple(
 MOST_STEPS = 6
 
 NEAREST = (
-    "I don't know exactly that. The nearest I remember:",
+    "I don't know that exactly. The closest thing I remember:",
     "Genau das weiß ich nicht.",
     "それそのものは分かりません",
 )

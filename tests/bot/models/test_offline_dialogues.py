@@ -39,12 +39,12 @@ def failing(trouble: Trouble, *, owner: bool = True) -> Talk:
 @pytest.mark.parametrize(
     ("trouble", "words"),
     [
-        (Trouble.KEY, ("is refused", "wird abgelehnt", "キーが拒否")),
+        (Trouble.KEY, ("was refused", "wird abgelehnt", "キーが拒否")),
         (Trouble.MISSING, ("is not known to its provider", "ist bei seinem Anbieter unbekannt", "見つからない")),
         (Trouble.QUOTA, ("is used up", "ist aufgebraucht", "使い切った")),
         (Trouble.BUDGET, ("budget for language models is spent", "vorerst verbraucht", "予算を今は使い切った")),
         (Trouble.UNREACHABLE, ("can't be reached", "nicht erreichbar", "つながらない")),
-        (Trouble.FAILING, ("gives no usable answer", "keine brauchbare Antwort", "使える答えが来ない")),
+        (Trouble.FAILING, ("is not giving usable answers", "keine brauchbare Antwort", "使える答えが来ない")),
     ],
 )
 def test_the_owner_hears_the_true_reason_in_their_language(trouble: Trouble, words: tuple[str, ...]) -> None:
@@ -248,7 +248,7 @@ def test_an_event_that_is_there_is_not_added_again() -> None:
     Agenda.calls.clear()
     talk = Talk(Calendar(), tools=(*TOOLS, *SKILLS))
     said = talk.say("put lunch with Ben tomorrow at noon on my calendar")
-    assert said.startswith("That is in your calendar already, tomorrow at 12:00: Lunch with Ben")
+    assert said.startswith("That is already in your calendar, tomorrow at 12:00: Lunch with Ben")
     assert talk.say("lunch with Ben tomorrow at 1pm").startswith("Added to your calendar")
     assert [given["operation"] for _, given in Agenda.calls] == ["list", "list", "add"]
 
@@ -262,7 +262,7 @@ def test_a_yes_forgets_no_more_than_was_shown() -> None:
     talk, key = Talk(), "the key is under the mat"
     assert "nothing" in talk.say("forget the key")
     talk.memory.recall({"operation": "insert", "content": key}, "Ana")
-    asked = f"Shall I forget this, and delete the messages that it came from?\n- {key}"
+    asked = f"Should I forget this, and delete the messages that it came from?\n- {key}"
     assert asked in talk.say("yes"), "the key was not shown before"
     assert talk.say("ok") == "All right."
     assert asked in talk.say("forget the key", "yes"), "nor was it, if both are said at once"
@@ -377,7 +377,7 @@ def test_a_long_list_says_what_it_leaves_out() -> None:
     assert len([line for line in lines if line.startswith("- ")]) == 30
     assert lines[-2:] == [
         "(20 more of yours are not shown here; ask me about them.)",
-        "(5 older entries, yours or somebody else's, were not looked through.)",
+        "(5 older entries, yours or somebody else's, were not searched.)",
     ]
 
 

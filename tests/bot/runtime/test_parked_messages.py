@@ -76,7 +76,7 @@ async def test_of_news_that_nobody_answers_the_owner_is_told(service: Service) -
     service.resume()
     await service.settled()
     (told,) = service.platform.texts(OWNERS_PLACE.id)
-    assert told.startswith("Nobody answers in the news of alarm: ")
+    assert told.startswith("Nobody answers in the news from alarm: ")
     assert await service.column("SELECT place_id FROM outbox WHERE source = 'patrol'") == []
 
 

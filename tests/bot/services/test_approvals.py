@@ -271,7 +271,7 @@ async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
     async with running(tmp_path, ringing(times=1, note="softly")) as service:
         await service.heard(said("ring the bell", 1))
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
-        assert "*Always* allow every call of `bell` with times `1`, and any note." in card.text
+        assert "*Always* allow every call to `bell` with times `1`, and any note." in card.text
 
 
 async def test_always_holds_until_it_is_revoked(service: Service) -> None:
@@ -361,7 +361,7 @@ async def test_carrying_words_elsewhere_asks_who_said_them(tmp_path: Path) -> No
         assert service.platform.texts() == ["Hello."]
         request = await waiting(service)
         assert not (await answer(service, request)).counted  # not even the owner: the words are Ann's
-        cards = [post for post in service.platform.posts if "asks for your approval" in post.text]
+        cards = [post for post in service.platform.posts if "is asking for your approval" in post.text]
         assert [card.place for card in cards] == [place.id]
         assert await service.column("SELECT count(*) FROM outbox WHERE place_id = ?", OWNERS_PLACE.id) == [0]
         await answer(service, request, who=Approver(ANN.id, "Ann"))
@@ -390,7 +390,7 @@ async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: 
         service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
         await service.heard(said("ring the bell", 1))
         (card,) = service.platform.texts(private("office").id)
-        assert "asks for your approval" in card
+        assert "is asking for your approval" in card
         await answer(service, await waiting(service))
         assert await strokes(service) == 1
 

@@ -127,12 +127,12 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
         ("agent edit Star --set model=openai:x", 1, "OPENAI_API_KEY: not set"),
         ("agent edit Star --set name=Sun", 1, "An agent's name cannot be changed"),
         ("agent edit Star --set model", 2, "--set: expected KEY=VALUE"),
-        ("agent edit Star", 2, "there is no terminal to ask at"),
-        ("agent create", 2, "there is no terminal to ask at"),
-        ("agent create Nova", 2, "there is no terminal to ask at"),
+        ("agent edit Star", 2, "there is no terminal to answer questions at"),
+        ("agent create", 2, "there is no terminal to answer questions at"),
+        ("agent create Nova", 2, "there is no terminal to answer questions at"),
         ("agent import missing.toml", 2, "missing.toml cannot be read"),
         ("agent restore Star", 1, "Star is active."),
-        ("group create", 2, "there is no terminal to ask at"),
+        ("group create", 2, "there is no terminal to answer questions at"),
         ("group create Day --member Sun", 1, 'groups["Day"].members: found "Sun", which is not an agent'),
         ("group add member Night Moon", 1, "Moon is already in Night"),
         ("group remove member Night Star", 1, "Star is not in Night"),
@@ -398,8 +398,8 @@ def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path,
 
 
 def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, tmp_path: Path) -> None:
-    assert here("config diff").stdout == "Agents and groups are as in carina.toml.\n"
-    assert here("config apply").stdout == "Nothing to apply: agents and groups are as in carina.toml.\n"
+    assert here("config diff").stdout == "Agents and groups match carina.toml.\n"
+    assert here("config apply").stdout == "Nothing to apply: agents and groups match carina.toml.\n"
     new = '[[agents]]\nname = "Comet"\nsystem_prompt = "You are Comet."\n[[groups]]'
     changed = FILE.replace("You are Moon.", "You are the Moon.").replace("[[groups]]", new, 1)
     (tmp_path / "carina.toml").write_text(changed.replace('members = ["Star"]', 'members = ["Star", "Comet"]'), "utf-8")

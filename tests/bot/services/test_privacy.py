@@ -390,7 +390,7 @@ async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_
     receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
     text = written(receipt)
     assert (
-        "LEFT: accounts and places: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
+        "left: accounts and places: 1 (only the ID: it owns a constellation, or other accounts are linked to it)"
         in text
     )
 
@@ -449,7 +449,7 @@ async def test_who_waits_when_the_service_stops_is_told(service: Service, workin
     waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     service.privacy.eraser._waiting[ErasureId(1)] = [waiting]
     working.cancel()
-    with pytest.raises(UserError, match="continues when it starts again"):
+    with pytest.raises(UserError, match="will continue when it starts again"):
         await waiting
 
 

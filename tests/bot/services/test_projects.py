@@ -73,9 +73,9 @@ async def test_the_tool_refuses_what_says_nothing_and_lists_what_it_kept(tmp_pat
         await service.heard(said("colours", 1))
         (refused, ok), (kept, _), (listed, _) = results(service.model.requests[-1])
     assert not ok
-    assert "rate with 1 to 5" in refused
-    assert kept == "kept:\n- wanted for projects: dark colours"
-    assert listed == "- wanted for projects: dark colours"
+    assert "give 1 to 5 points" in refused
+    assert kept == "kept:\n- preferred for projects: dark colours"
+    assert listed == "- preferred for projects: dark colours"
 
 
 async def test_strangers_teach_nothing(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry
 async def test_an_address_of_this_computer_is_refused_unless_the_owner_named_its_host(
     database: Database, kind: str, url: str
 ) -> None:
-    with pytest.raises(UserError, match="on this computer or in a private network"):
+    with pytest.raises(UserError, match="on this machine or in a private network"):
         await sources(database).call("source.add", OLGA, {"name": "own", kind: url})
     assert await database.read(data_sources.listing) == []
     assert await database.read(lambda rows: jobs.listing(rows, -1)) == []

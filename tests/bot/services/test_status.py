@@ -76,7 +76,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     lines = reader.run(status.lines, Markdown())
     assert lines == [
         "Carina is running (constellation home)",
-        f"service: everything is halted since {stamp}; `/admin halt release` resumes",
+        f"service: everything has been halted since {stamp}; `/admin halt release` resumes",
         "database: The database has not accepted writes since noon; free up disk space, or stop the program that is "
         "locking the file",
         "inbox: failed messages: 2; `/admin inbox list` shows them",

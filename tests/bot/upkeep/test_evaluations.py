@@ -107,7 +107,7 @@ async def test_names_of_tools_that_were_not_used_are_left_out_of_a_judgement_tha
 async def test_a_model_that_fails_leaves_it_for_the_next_time(tmp_path: Path) -> None:
     async with ground(tmp_path, ModelBusy("busy"), answers(quality="fair")) as g:
         await over(g, "hello")
-        assert await judge(g) == "1 left: no language model answered"
+        assert await judge(g) == "1 not rated: no language model answered"
         assert await kept(g) == []
         assert await judge(g) == "rated: 1 fair"
         g.service.clock.forward(3 * 24 * 3_600)

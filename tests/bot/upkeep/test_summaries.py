@@ -138,7 +138,7 @@ async def test_what_a_model_does_not_give_changes_nothing_and_the_job_says_so(tm
         await live.pass_by(hours=24)
         assert (await of_agents(live), await of_days(live)) == before
         detail = (await live.job(OF_DAYS)).last_detail
-        assert detail.startswith("1 not made: ")
+        assert detail.startswith("1 not created: ")
         assert "Ada" not in detail
         repairs = [request for request in model.told[asked:] if len(request.messages) > 1]
         assert bool(repairs) is (isinstance(trouble, Answer) and bool(trouble.text) and trouble.model != "offline")
@@ -249,7 +249,7 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
 
         telling = SummaryJob(Background.of(turn_deps), "UTC", busy=is_busy)
         await live.service.write(lambda tx: tx.run("UPDATE agent_presence SET active = 0"))
-        assert await telling.agents(live.service.database, live.service.clock()) == "1 made (Carina)"
+        assert await telling.agents(live.service.database, live.service.clock()) == "1 created (Carina)"
         assert asked == [False] * 3
         switched_off = SummaryJob(Background.of(turn_deps), "UTC", enabled=False)
         assert "turned off" in await switched_off.days(live.service.database, live.service.clock())

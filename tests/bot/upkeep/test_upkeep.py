@@ -154,7 +154,7 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert [tuple(row) for row in usage] == [(MODEL, None, 0.25)]
         assert await g.service.column("SELECT count(*) FROM budget_reservations") == [0]
         events = await g.service.rows("SELECT words ->> 0, audience FROM activity_events WHERE event_type = 'notable'")
-        assert [tuple(row) for row in events] == [("tidied its memory: 3 retired, 1 made, 1 refined", GUILD)]
+        assert [tuple(row) for row in events] == [("cleaned up its memory: 3 retired, 1 created, 1 improved", GUILD)]
         report = await g.report()
         assert "retired as noise: “test test”" in report
         assert "no category became food/drinks, tags tea: “Ann likes tea”" in report
@@ -163,13 +163,13 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert "category and tags corrected: “" in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()
-        told = "tidied its memory: 3 retired, 1 made, 1 refined"
+        told = "cleaned up its memory: 3 retired, 1 created, 1 improved"
         events = await g.service.rows("SELECT words ->> 0, audience FROM activity_events WHERE event_type = 'notable'")
         assert [tuple(row) for row in events] == [
             (f"{told}; this was undone later", GUILD),
             (f"had this undone: {told}", GUILD),
         ]
-        found = "SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'tidied AND undone'"
+        found = "SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'cleaned AND undone'"
         assert await g.service.column(found) == [2]
 
 
@@ -213,7 +213,7 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
 # ------------------------------------------------------------------------------------------------------- hostile models
 
 
-UNFIT = "a merge that would have joined different matters, or lost or invented something"
+UNFIT = "a merge that would have joined different things, or lost or invented something"
 HOSTILE = {
     "names what it was not shown": (answers(retire=["e1", "e99"]), "that it was not shown"),
     "names an entry twice": (answers(retire=["e1", "e1"]), "more than once"),
@@ -387,5 +387,5 @@ async def test_others_than_the_owner_do_not_undo(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         with pytest.raises(UserError):
             await g.call("undo", somebody(BOB.id))
-        with pytest.raises(UserError, match="no run to undo"):
+        with pytest.raises(UserError, match="no cleanup to undo"):
             await g.call("undo", OLGA_HERSELF)

@@ -115,7 +115,7 @@ def test_killed_at_its_points_the_real_program_did_all_or_nothing(twice: Path, t
     assert listed(home) == sorted(WORDS)
     refused = carina(home, "dream", "undo")
     assert refused.returncode != 0
-    assert "no run to undo" in refused.stderr
+    assert "no cleanup to undo" in refused.stderr
 
 
 def own_copy(twice: Path, folder: Path) -> Path:

@@ -208,7 +208,7 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> N
     undone, missing = done.run, done.gone
     assert (state(tx), missing, undone.retired) == (before, 0, 3)
     assert allowance(tx, STAR, LATER) == 3, "what came back does not count"
-    with pytest.raises(Refused, match="no run to undo"):
+    with pytest.raises(Refused, match="no cleanup to undo"):
         undo(tx, LATER)
     keep(tx, "Ann goes on by tram 71")
     assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"

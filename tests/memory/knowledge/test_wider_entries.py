@@ -60,7 +60,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone(tx: Tx, content: st
     passages = tx.all("SELECT audience FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
     assert {row["audience"] for row in passages} == ({GUILD} if content != "She likes tea." else set())
     (event,) = tx.all("SELECT audience, words ->> 0 FROM activity_events WHERE words LIKE '%more people%'")
-    assert tuple(event) == (DM, "let more people know the entry tea")
+    assert tuple(event) == (DM, "let more people see the entry tea")
 
 
 def test_the_owner_widens_what_the_owner_stored_and_nobody_elses(tx: Tx) -> None:

@@ -146,7 +146,8 @@ def test_a_damaged_file_is_not_migrated_and_a_backup_is_named(path: Path, monkey
         (
             (Migration(3, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;"),),
             DatabaseOutdated,
-            "has version 2, but this program can migrate files only from version 3 on: use the Carina that made it",
+            "has version 2, but this program can migrate files only from version 3 on: use the version of "
+            "Carina that made it",
         ),
         (
             (Migration(1, "start", FIRST.sql + " -- a word more"), SECOND),

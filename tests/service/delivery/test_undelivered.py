@@ -53,7 +53,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     done = await t.olga.command("owner outbox retry", {"row": row})
     assert (done.ephemeral, "To be sent again by" in done.text) == (True, True)
     await said_once(t, channel)
-    assert (await t.olga.command("owner outbox list")).text == "No delivery failed."
+    assert (await t.olga.command("owner outbox list")).text == "There are no undelivered messages."
     refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
     refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
     found = await t.service.data("status")

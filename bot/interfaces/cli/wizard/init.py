@@ -33,9 +33,9 @@ _Text = Field(max_length=500)
 class WriteFile(Arguments):
     """Settings; an empty one keeps the default or what is set. Where carina.toml is there, only those of .env."""
 
-    starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups", labels={"adhd": "ADHD"})] = (
-        "plain"
-    )
+    starter: Annotated[
+        Starter, Param("Template: plain (one agent) or adhd (six agents in five groups)", labels={"adhd": "ADHD"})
+    ] = "plain"
     name: Annotated[str, _Text, Param("Name of the constellation", metavar="TEXT")] = ""
     owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""
     model: Annotated[str, _Text, Param("Language model, such as openai:gpt-5-mini", metavar="MODEL")] = ""
@@ -159,10 +159,10 @@ class SetupFiles(Result):
     def lines(self, markup: Markup) -> list[str]:
         done = _("Wrote {file} (starter: {starter}). Review it. Next:", file=self.file, starter=self.starter)
         if self.added:
-            done = _("Wrote {file}. Next (`carina restart` if Carina runs already):", file=self.file)
+            done = _("Wrote {file}. Next (`carina restart` if Carina is already running):", file=self.file)
         used = _("{before} already has agents. They stay, and the next start adds those in the file.")
-        model = _("- CARINA_MODEL and a provider's key in .env choose a language model.")
-        discord = _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md).")
+        model = _("- For a language model, set CARINA_MODEL and the provider's key in .env.")
+        discord = _("- For Discord, set DISCORD_TOKEN and DISCORD_OWNER_ID in .env (see README.md).")
         alone = {"language model", "discord", "bluesky"} <= self.unset
         return [
             markup.text(done),

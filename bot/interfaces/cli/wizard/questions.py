@@ -158,7 +158,9 @@ def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Ca
 
 def _require_somebody(command: str, instead: str) -> None:
     if not streams.is_interactive():
-        raise CallError("{command}: there is no terminal to ask at. Give {instead}.", command=command, instead=instead)
+        raise CallError(
+            "{command}: there is no terminal to answer questions at. Give {instead}.", command=command, instead=instead
+        )
 
 
 def _listed(text: str) -> Sequence[str]:

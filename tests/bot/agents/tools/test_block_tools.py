@@ -368,7 +368,7 @@ async def test_who_is_asked_again_is_told_that_the_block_changed_meanwhile(tmp_p
         await service.approvals.answer(asked, Approver(OLGA.id), Verdict.ONCE)
         await service.settled()
         (again,) = await service.column("SELECT id FROM permission_requests WHERE status = 'waiting'")
-        (second,) = (post.text for post in service.platform.posts if "asks for your approval" in post.text)
+        (second,) = (post.text for post in service.platform.posts if "is asking for your approval" in post.text)
         (first,) = await service.column("SELECT reason ->> 0 FROM permission_requests WHERE status <> 'waiting'")
         why = (
             "block list has the permission partner, so overwrite requires approval "
