@@ -11,13 +11,15 @@ from memory.knowledge.facts import KNOWN, SHARED, Fact, FactLimits, Source, Step
 from memory.knowledge.statements import Category, Relation, Statement
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages
+from memory.queue.inbox import Place
 from memory.store.database import Tx
-from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId
+from memory.store.ids import AgentId, FactId, MessageId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, store, taken
 
 MOON = AgentId("agt_moon")
 OWNERS = PersonId("discord:olga")
+YARD = replace(HALL, id=PlaceId("discord:11"), name="yard")
 PREFERENCE, PATTERN, HABIT, LESSON = Category
 
 
@@ -287,6 +289,7 @@ def told(tx: Tx, *said: str) -> list[str]:
         (("I like jazz", "no, I hate blues"), ["hates blues", "likes jazz"]),
         (("I like jazz", "I like blues"), ["likes blues", "likes jazz"]),
         (("I like jazz", "is it raining?", "no, I like rain"), ["likes jazz", "likes rain"]),
+        (("I like tea. I like jazz.", "no, I like blues"), ["likes blues", "likes tea"]),
     ],
 )
 def test_a_correction_right_after_replaces_what_was_said_with_the_same_verb(
@@ -300,6 +303,34 @@ def test_a_correction_later_replaces_nothing(tx: Tx) -> None:
     facts.learn(tx, [said("likes jazz", PREFERENCE)], source(1, message=first), NOON)
     facts.learn(tx, [said("likes blues", PREFERENCE, corrects=True)], source(2, message=then), NOON)
     assert texts(tx) == ["likes blues", "likes jazz"]
+
+
+@pytest.mark.parametrize(
+    ("first", "between", "left"),
+    [
+        (HALL, (BOB, HALL), ["likes blues"]),
+        (HALL, (ANN, YARD), ["likes blues"]),
+        (HALL, (ANN, HALL), ["likes blues", "likes jazz"]),
+        (YARD, (BOB, HALL), ["likes blues", "likes jazz"]),
+    ],
+)
+def test_a_correction_is_of_what_the_same_person_said_last_in_the_same_place(
+    tx: Tx, first: Place, between: tuple[PersonId, Place], left: list[str]
+) -> None:
+    for number, (text, person, place) in enumerate(
+        [("I like jazz", ANN, first), ("is it raining?", *between), ("no, I like blues", ANN, HALL)]
+    ):
+        message = taken(tx, number, text, person=person, place=place).message
+        facts.learn(tx, statements.statements(text, own=True), source(message=message, person=person), NOON)
+    assert texts(tx) == left
+
+
+def test_what_a_correction_replaced_is_true_again_without_it_and_is_forgotten_with_it(tx: Tx) -> None:
+    told(tx, "I like jazz", "no, I like blues", "no, I like rock")
+    facts.remove(tx, [only(tx).id])
+    assert texts(tx) == ["likes blues"]
+    facts.forget(tx, only(tx).id)
+    assert texts(tx) == []
 
 
 def test_nobody_confirms_or_contradicts_what_somebody_else_said(tx: Tx) -> None:
