@@ -26,6 +26,7 @@ from tests.bot.interfaces.test_chat import answers, service, told
 from tests.bot.parts import HALL, Platform, channel, edited, said
 from tests.bot.stage import Setting, running, until
 from tests.captured_logs import capture_logs
+from texts import language, speaking
 
 ATTIC, ABROAD = channel("attic"), channel("pier", "abroad")
 
@@ -241,14 +242,33 @@ def supervising(tasks: asyncio.TaskGroup, tell: TellOwner) -> Supervisor:
     return made
 
 
-async def test_a_configuration_that_is_wrong_ends_the_service() -> None:
+@pytest.mark.parametrize("again", [True, False])
+async def test_a_configuration_that_is_wrong_ends_the_service(*, again: bool) -> None:
     async def wrong() -> None:
         raise ConfigError("discord.token: found none")
 
     with pytest.raises(ExceptionGroup) as caught:
         async with asyncio.TaskGroup() as tasks:
-            supervising(tasks, _nobody).keep("discord", wrong)
+            made = supervising(tasks, _nobody)
+            if again:
+                made.keep("discord", wrong)
+            else:
+                made.once("discord", wrong())
     assert caught.group_contains(ConfigError)
+
+
+async def test_work_speaks_the_language_of_the_owner_whoever_starts_it() -> None:
+    spoken = list[str]()
+
+    async def work() -> None:
+        spoken.append(language())
+
+    async with asyncio.TaskGroup() as tasks:
+        made = supervising(tasks, _nobody)
+        with speaking("de"):
+            made.keep("reminders", work)
+            made.once("preview", work())
+    assert spoken == ["en", "en"]
 
 
 async def _nobody(_name: str, _error: Exception) -> None:
