@@ -150,7 +150,7 @@ def other_version(reason: str) -> UserError:
 
 def is_used(folder: DataFolder) -> bool:
     """Whether a process uses the data folder. Creates nothing."""
-    return folder.path.is_dir() and folder.holder() is not None
+    return folder.holder() is not None
 
 
 def not_running(folder: DataFolder) -> UserError:

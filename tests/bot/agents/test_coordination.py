@@ -130,8 +130,16 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
         assert gave
         assert ("sing" in failed, "sing" in sang, bool(why)) == (False, True, True)
         assert await used(Scope(direct(BOB).audience)) == []
+        narrow = "UPDATE messages SET audience = ? WHERE tool_call_id IS NOT NULL"
+        await service.write(lambda tx: tx.run(narrow, (direct(BOB).audience,)))
+        assert [each[1:] for each in await used(Scope(HALL.audience))] == [("", "")] * 2, "now only Bob may read them"
+        await service.write(lambda tx: tx.run(narrow, (HALL.audience,)))
         await service.heard(deleted(1))
         assert [each[1:] for each in await used(Scope(HALL.audience))] == [("", "")] * 2
+        slow = "UPDATE activity_events SET details = json_set(details, '$.seconds', 1.5) WHERE words GLOB '*recall*'"
+        await service.write(lambda tx: tx.run(slow, ()))
+        found = await coordinated.call("activity", replace(somebody(OLGA.id), scope=Scope(HALL.audience)), {})
+        assert [line.endswith("used recall (insert) (1.5 s)") for line in found.lines(Markdown())].count(True) == 1
 
 
 async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_once(tmp_path: Path) -> None:

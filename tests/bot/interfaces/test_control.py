@@ -19,7 +19,7 @@ from mcp.server.mcpserver.exceptions import ToolError as MCPToolError
 from bot.agents.permissions.policy import People
 from bot.config import load_config
 from bot.errors import ToolError, UserError
-from bot.interfaces import client
+from bot.interfaces import client, service_client
 from bot.interfaces.cli.connection import Connection
 from bot.interfaces.client import NoService, ServiceFailed
 from bot.interfaces.control import replies_of, serve
@@ -206,6 +206,34 @@ async def test_a_service_that_stops_says_so_to_those_who_wait(folder: DataFolder
     async with asyncio.TaskGroup() as group, serve(folder, {"slow": slow}):
         group.create_task(asking())
         await begun.wait()
+
+
+async def test_a_service_that_ends_in_the_middle_of_a_reply_says_so_too(folder: DataFolder) -> None:
+    async def dies(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b'{"data": 1')
+        writer.close()
+
+    async with await asyncio.start_unix_server(dies, folder.control_socket):
+        with pytest.raises(ServiceFailed, match="The service stopped"):
+            await Holder(folder).ask("add")
+        with pytest.raises(UserError, match="The service stopped before it answered"):
+            await asyncio.to_thread(lambda: [*client.ask(folder, "add", 5)])
+
+
+async def test_only_the_first_reply_of_many_has_to_come_soon(
+    folder: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slower(first: float) -> AsyncIterator[int]:
+        for number, wait in enumerate((first, 0.6)):
+            await asyncio.sleep(wait)
+            yield number
+
+    monkeypatch.setattr(service_client, "ANSWER_SECONDS", 0.3)
+    async with serve(folder, {"slower": slower}):
+        assert await collected(folder, "slower", first=0) == [0, 1]
+        with pytest.raises(UserError, match=r"did not answer within 0\.3 seconds"):
+            await collected(folder, "slower", first=0.6)
 
 
 async def test_a_long_reply_arrives_whole(folder: DataFolder) -> None:

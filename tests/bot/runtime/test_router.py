@@ -1,5 +1,6 @@
 """From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,20 @@ async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_tim
         assert [log["event"] for log in service.logs if log["event"] == "drain_timed_out"]
         assert await service.column("SELECT content FROM messages ORDER BY id") == ["hello", "late"]
         service.crash()
+
+
+async def test_no_turn_begins_while_the_service_ends(tmp_path: Path) -> None:
+    held = HeldReply(says("Yes."))
+    async with running(tmp_path, Setting(ScriptedModel(held))) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        draining = asyncio.create_task(service.router.drain(5))
+        await until(lambda: service.router.supervisor.stopping)
+        service.hear(said("late", 2, ATTIC))
+        await until(lambda: service.column("SELECT id FROM messages WHERE content = 'late'"))
+        held.free.set()
+        await draining
+        assert await service.column("SELECT turn_id IS NULL FROM inbox ORDER BY id") == [0, 1]
 
 
 def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:

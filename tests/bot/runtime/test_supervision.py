@@ -247,13 +247,16 @@ async def test_a_configuration_that_is_wrong_ends_the_service(*, again: bool) ->
     async def wrong() -> None:
         raise ConfigError("discord.token: found none")
 
-    with pytest.raises(ExceptionGroup) as caught:
+    async def serve() -> None:
         async with asyncio.TaskGroup() as tasks:
             made = supervising(tasks, _nobody)
             if again:
                 made.keep("discord", wrong)
             else:
                 made.once("discord", wrong())
+
+    with pytest.raises(ExceptionGroup) as caught:
+        await serve()
     assert caught.group_contains(ConfigError)
 
 
@@ -291,7 +294,9 @@ async def test_work_that_fails_while_it_is_to_end_is_not_begun_again() -> None:
     assert task.cancelled()
 
 
-async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch, *, hangs: bool) -> None:
+    monkeypatch.setattr(supervision, "_TELL_SECONDS", 0.01)
     tries = list[int]()
 
     async def fails_twice() -> None:
@@ -300,9 +305,11 @@ async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.
             raise KeyError("odd")
 
     async def broken(_name: str, _error: Exception) -> None:
+        if hangs:
+            await asyncio.Future()
         raise KeyError("nobody is there")
 
-    async with asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         supervising(tasks, broken).keep("watcher", fails_twice)
     assert len(tries) == 3
 
