@@ -118,6 +118,8 @@ class Setting:
     halt_phrase: str = "stop everything"
     halted: bool = False
     """From the beginning, before anything is taken up."""
+    paused: set[str] = field(default_factory=set)
+    """Sources that are."""
     meaning: Callable[[str], Awaitable[Meaning | None]] = words_alone
     typing: TypingPeople = field(default_factory=TypingPeople)
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -298,7 +300,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         await halt.restore()
         if made.halted:
             halt.begin("a test")
-        gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, lambda _source: False)
+        gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, made.paused.__contains__)
         around = SharedParts(lambda _source: made.patience, gate, Supervisor(), Intake())
         endpoints = {SOURCE: platform, "bluesky": platform}
         configs = {}

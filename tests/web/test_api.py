@@ -267,6 +267,7 @@ async def test_an_operation_is_done_refused_and_asked_about(s: Site) -> None:
     assert (wrong.status_code, wrong.json()["status"]) == (400, 400)
     assert (await program.get("/api/v1/halt.now")).status_code == 405
     assert (await program.get("/api/v1/nothing")).status_code == 404
+    assert (await program.post("/api/v1/import.letta", json={})).status_code == 404, "its file is on the disk"
     asked = await program.post("/api/v1/privacy.erase", json={})
     assert asked.status_code == 409
     assert "X-Confirm" in asked.json()["detail"]

@@ -138,7 +138,7 @@ async def test_a_secret_is_taken_out_of_everything_that_is_stored_or_said(tmp_pa
         ScriptedModel(leaking, held), tools=[Leaking()], redact=lambda text: text.replace(secret, "[secret]")
     )
     async with running(tmp_path, setting) as service:
-        service.hear(said("tell me", 1))
+        service.hear(said(f"tell me of {secret}", 1))
         await held.begun.wait()
         assert [body for body in await service.column("SELECT body FROM turn_steps") if secret in body] == []
         held.free.set()
@@ -147,7 +147,7 @@ async def test_a_secret_is_taken_out_of_everything_that_is_stored_or_said(tmp_pa
         stored = await service.column("SELECT content || coalesce(tool_args, '') FROM messages")
         stored += await service.column("SELECT content FROM archival_entries")
         assert [text for text in stored if secret in text] == []
-        assert sum("[secret]" in text for text in stored) == 6
+        assert sum("[secret]" in text for text in stored) == 7
 
 
 # ----------------------------------------------------------------------------------------------------- failures

@@ -14,7 +14,7 @@ from memory.queue.payloads import BlockNote, Extras, Quotation
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Attachment, DeliveryFailed, Kind, Place
-from tests.bot.parts import ANN, BOB, HALL, HeldReply, ScriptedModel, channel, said, says
+from tests.bot.parts import ANN, BOB, HALL, SOURCE, HeldReply, ScriptedModel, channel, said, says
 from tests.bot.stage import Service, Setting, locked, running, until
 
 ATTIC = channel("attic")
@@ -162,6 +162,17 @@ async def test_an_orderly_stop_stores_what_was_heard_and_gives_up_waiting_in_tim
         assert [log["event"] for log in service.logs if log["event"] == "drain_timed_out"]
         assert await service.column("SELECT content FROM messages ORDER BY id") == ["hello", "late"]
         service.crash()
+
+
+async def test_nothing_of_a_paused_source_is_stored_and_it_is_read_from_there_when_it_goes_on(tmp_path: Path) -> None:
+    setting = Setting(paused={SOURCE})
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("hello", 1))
+        stored = "SELECT id FROM messages UNION ALL SELECT id FROM places WHERE cursor <> ''"
+        assert await service.column(stored) == []
+        setting.paused.clear()
+        await service.heard(said("hello", 1))
+        assert service.platform.texts() == ["Yes."]
 
 
 async def test_no_turn_begins_while_the_service_ends(tmp_path: Path) -> None:

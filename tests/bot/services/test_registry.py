@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import discord
@@ -178,8 +179,9 @@ async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
 
 async def test_what_an_interface_does_not_offer_cannot_be_given_through_it() -> None:
     given = {"words": "x", "path": "/etc/passwd"}
-    with pytest.raises(CallError, match="path: not available here"):
-        await registry(Files()).call("files.read", ann(), given)
+    for caller in (ann(), replace(owner_at_terminal(), via=Via.WEB)):
+        with pytest.raises(CallError, match="path: not available here"):
+            await registry(Files()).call("files.read", caller, given)
     assert await registry(Files()).call("files.read", owner_at_terminal(), given) == Sentence(text="Read /etc/passwd")
 
 
@@ -200,7 +202,7 @@ async def test_of_whom_nothing_is_kept_nothing_is_written_down() -> None:
 
 class ReadFile(Arguments):
     words: Annotated[str, Param("What to read")]
-    path: Annotated[str, Param("Where it is", via=frozenset({Via.TERMINAL}))] = ""
+    path: Annotated[Path | None, Param("Where it is", via=frozenset({Via.TERMINAL}))] = None
 
 
 class NameFile(Arguments):
