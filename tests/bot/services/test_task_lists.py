@@ -12,6 +12,7 @@ from bot.services.results import Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask
 from memory.erasure import stores
+from memory.people import quiet_hours
 from memory.people.audience import PUBLIC, Audience, Scope, Trust, person_audience
 from memory.store.database import Database, Tx
 from memory.store.ids import PersonId
@@ -90,6 +91,15 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Harness, databas
     assert [row["name"] for row in (await desk("tasks.template.list", ANN)).data()] == ["Dancing"]
     held = await database.read(lambda rows: stores.count_all(rows, ANN.person))
     assert (held["tasks"], held["knowledge"]) == (1, 1)  # what erases somebody erases both
+
+
+async def test_times_are_read_and_shown_on_the_clock_of_whoever_asks(desk: Harness, database: Database) -> None:
+    tokyo = quiet_hours.Times(zone="Asia/Tokyo")
+    await database.write(SETUP, lambda tx: quiet_hours.put(tx, (ANN.person,), tokyo, NOW))
+    for caller in (OLGA, ANN):
+        await desk("tasks.add", caller, title="dance", due="tomorrow at 18:00")
+    listed = [row for caller in (OLGA, ANN) for row in (await desk("tasks.list", caller)).data()]
+    assert [row["due"][10:] for row in listed if row["due"]] == ["T18:00:00.000Z", "T18:00:00+09:00"]
 
 
 async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
