@@ -31,7 +31,7 @@ def zone_of(name: str) -> tzinfo:
     meant = [each for each in available_timezones() if near and each.casefold() == near[0]]
     hint = _(" Did you mean {meant}?", meant=meant[0]) if meant else ""
     raise Refused(
-        'There is no time zone "{name}". Use a name like Europe/Vienna, America/New_York or UTC.{hint}',
+        "There is no time zone “{name}”. Use a name like Europe/Vienna, America/New_York or UTC.{hint}",
         name=name[:60],
         hint=hint,
     )

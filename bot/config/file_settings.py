@@ -389,7 +389,7 @@ class Web(Section):
     search: Annotated[str, or_nothing(check_url)] = ""
     """The address of a SearXNG server; empty: no search."""
     private_hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
-    """Hosts on this computer or in a private network whose feeds and calendars may be read."""
+    """Hosts on this machine or in a private network whose feeds and calendars may be read."""
     ask: Asks = "always"
     server: WebServer = WebServer()
 

@@ -214,7 +214,7 @@ class Account(Struct, frozen=True):
         with _explained():
             words = line or await bot_label.owner_line(self.session, self.config.bluesky.owner)
             changed = await bot_label.set_up(self.session, words)
-        done = [f"{self.session.handle}: {each}" for each in changed]
+        done = [f"{self.session.handle}: {_(each)}" for each in changed]
         return {
             "changed": changed,
             "lines": done or [_("{handle} is already set up. There is nothing to change.", handle=self.session.handle)],

@@ -67,4 +67,4 @@ def _hour(text: str) -> str:
         hour, _colon, minute = text.strip().partition(":")
         return f"{time(int(hour), int(minute or 0)):%H:%M}"
     except (ValueError, OverflowError):
-        raise Refused('"{text}" is not a time of day. Write it like 22:30.', text=text[:20]) from None
+        raise Refused("“{text}” is not a time of day. Write it like 22:30.", text=text[:20]) from None

@@ -40,7 +40,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
             raise NameTaken(
-                'There is already a constellation "{name}"; `--rename NAME` imports the file as another one',
+                "There is already a constellation “{name}”; `--rename NAME` imports the file as another one",
                 name=row["name"],
             )
 
@@ -168,7 +168,7 @@ def _require_names(tx: Tx) -> list[str]:
     group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same.format(gone=gone)}", known)
     if group is not None:
         raise NameTaken(
-            'there is already a group "{name}" or one with the same ID; nothing was imported', name=group["name"]
+            "there is already a group “{name}” or one with the same ID; nothing was imported", name=group["name"]
         )
     return returning
 

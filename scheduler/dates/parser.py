@@ -144,7 +144,7 @@ def read_when(text: str, now: datetime, zone: str, about: str | None = "") -> Tr
     found = _whole(text, now, zone, about) or _whole(f"in {text}", now, zone, about)  # "20 min" alone means a span
     if found is None:
         raise Refused(
-            'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
+            "I do not understand the time “{strip}”. Write it like {EXAMPLES}.",
             strip=text.strip()[:80],
             EXAMPLES=_(_EXAMPLES),
         )

@@ -8,7 +8,7 @@ from sources.bluesky import richtext
 from sources.bluesky.failures import CallRefused
 from sources.bluesky.session import BlueskySession
 from sources.text import one_line
-from texts import gettext_lazy
+from texts import gettext_lazy, gettext_noop
 
 _PROFILE = call_point("bluesky.profile")
 
@@ -32,7 +32,7 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
     changed, values = [], _values(record)
     if _BOT not in values:
         record["labels"] = {"$type": _LABELS, "values": [{"val": each} for each in (*values, _BOT)]}
-        changed.append("labeled as a bot")
+        changed.append(gettext_noop("labeled as a bot"))
     described = str(record.get("description", ""))
     if line not in described:
         text = f"{described}\n\n{line}".strip()
@@ -45,7 +45,7 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
                 ),
             )
         record["description"] = text
-        changed.append("owner line added to the profile")
+        changed.append(gettext_noop("owner line added to the profile"))
     if changed:
         data = {"repo": session.did, "collection": PROFILE, "rkey": "self", "record": record}
         swap = {"swapRecord": cid} if cid else {}  # somebody may be editing the profile at this moment

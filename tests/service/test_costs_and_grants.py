@@ -90,7 +90,7 @@ async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_mess
         assert (grant["subject"], grant["arguments"], grant["audience"]) == ("recall", {}, guild)
         given = await t.service.said("permits", "grant", "Carina", "block:human", "owner")
         assert given.startswith("Allowed: Carina: Carina/human (any arguments)")
-        assert "once at a time" in await t.service.refused(
+        assert "needs approval each time" in await t.service.refused(
             "permits", "grant", "Carina", "recall", f"person:discord:{t.ana.id}"
         )
         refused = await t.service.refused("permits", "grant", "Carina", "recall", "everybody", code=2)

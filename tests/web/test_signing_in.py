@@ -312,7 +312,7 @@ async def test_the_owner_sees_everything_others_their_page_and_strangers_nothing
             assert (await browser.get("/people")).status_code == 404
         async with asking(s, discord, STRANGER) as (browser, answer):
             assert answer.status_code == 403
-            assert "does not know you" in answer.text
+            assert "Nothing is kept about this Discord account" in answer.text
             assert (await browser.get("/me")).headers["location"] == "/login"
         named = [(each["scope"], each["person"]) for each in await s.call("dashboard.sessions")]
         assert sorted(named) == [("admin", ""), ("own", f"discord:{ALICE}")]

@@ -76,7 +76,7 @@ async def from_discord(ctx: Context) -> Response:
     if person is not None:
         secret = await ctx.web.access.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
         page = (
-            _page(ctx, refused=_("Carina does not know you."), status=403)
+            _page(ctx, refused=_("Nothing is kept about this Discord account, so there is no page for it."), status=403)
             if secret is None
             else _signed_in(ctx, secret)
         )

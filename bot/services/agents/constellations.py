@@ -102,7 +102,7 @@ class ConstellationCommands(Struct, frozen=True):
             text = _("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
             raise UserError(text)
         if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
-            raise UserError('There is already a constellation "{name}".', name=name)
+            raise UserError("There is already a constellation “{name}”.", name=name)
         made = await self.registry.ensure(name, PERSON)
         async with self.registry.use(made.id) as database:
             await seed_routing(self.config, database, self.clock)

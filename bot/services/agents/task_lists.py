@@ -56,14 +56,14 @@ STATES = {
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 _Words = Annotated[str, Field(max_length=300)]
 _Due = Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00"')]
-_Under = Annotated[_Words, Param("Task that it is a step of", metavar="TASK", suggests="tasks")]
+_Under = Annotated[_Words, Param("Parent task", metavar="TASK", suggests="tasks")]
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
 _Task = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _SharedTask = Annotated[_Named, Param("Words from the task", example="plants", suggests="shared tasks")]
 _Agent = Annotated[str, Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")]
-_Name = Annotated[str, Param("Template", example="packing", suggests="task templates")]
+_Name = Annotated[str, Param("Name of the template", example="packing", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template", example="packing")]
 _Saved = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
@@ -85,7 +85,7 @@ class ChangeTask(Arguments):
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
     due: Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00", or "none"')] = ""
-    under: Annotated[_Words, Param('Task that it becomes a step of, or "none"', metavar="TASK", suggests="tasks")] = ""
+    under: Annotated[_Words, Param('New parent task, or "none"', metavar="TASK", suggests="tasks")] = ""
     after: Annotated[_Words, Param('Task that must be done first, or "none"', metavar="TASK", suggests="tasks")] = ""
     field: Annotated[
         tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")

@@ -86,7 +86,7 @@ class SearchTerms(SearchEntries):
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
     place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
     since: Annotated[
-        str, Param("Only since then: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")
+        str, Param("Only from then on: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")
     ] = ""
     until: Annotated[str, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
 

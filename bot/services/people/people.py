@@ -286,7 +286,7 @@ class States(MemoryService, frozen=True):
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known())
-        now = _('Your state is "{found}".', found=found) if found else _("You have not told me how you are doing.")
+        now = _("Your state is “{found}”.", found=found) if found else _("You have not told me how you are doing.")
         return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
@@ -309,10 +309,10 @@ class States(MemoryService, frozen=True):
             else _("what you say here")
         )
         if state.casefold() not in known:
-            return _('Saved: "{state}". No group responds to it, so the same agents answer as before.', state=state)
-        until = _('until you change it or choose "{NOTHING}", for at most a day', NOTHING=NOTHING)
+            return _("Saved: “{state}”. No group responds to it, so the same agents answer as before.", state=state)
+        until = _("until you change it or choose “{NOTHING}”, for at most a day", NOTHING=NOTHING)
         return _(
-            'Saved: "{state}". The group that responds to it answers {heard}, {until}.',
+            "Saved: “{state}”. The group that responds to it answers {heard}, {until}.",
             state=state,
             heard=heard,
             until=until,

@@ -35,14 +35,14 @@ _EVERY = 30
 
 _Source = Annotated[str, Param("Source, such as discord", example="discord", suggests="sources")]
 _Name = Annotated[str, Param("Source, such as news", example="news", suggests="data sources")]
-_Agent = Annotated[str, Param("Agent to tell", example="Carina", suggests="agents")]
+_Agent = Annotated[str, Param("Agent to notify", example="Carina", suggests="agents")]
 _Unsubscribed = Annotated[str, Param("Agent to stop notifying", example="Carina", suggests="agents")]
 
 
 def _known_fields(template: str) -> str:
     unknown = [each for each in re.findall(r"\{\w*\}", template) if each not in FIELDS]
     if unknown:
-        raise ValueError(f"It can have {', '.join(FIELDS)}, but not {unknown[0]}")
+        raise ValueError(_("It can have {known}, but not {unknown}", known=", ".join(FIELDS), unknown=unknown[0]))
     return template
 
 
@@ -65,7 +65,7 @@ class AddSource(Arguments):
     )
     folder: Annotated[Path | None, Param("Folder on this machine to watch", via=TERMINAL_ONLY)] = None
     webhook: Annotated[bool, Param("Accept signed deliveries from another program", via=TERMINAL_ONLY)] = False
-    agent: Annotated[str, Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")] = ""
+    agent: Annotated[str, Param("Agent to notify (default: the first)", metavar="NAME", suggests="agents")] = ""
     every: Annotated[
         int | None, Field(ge=5, le=10_080), Param("Minutes between checks (default: 30)", metavar="MINUTES")
     ] = None

@@ -95,7 +95,7 @@ def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named(t
 @pytest.mark.parametrize("ratings", [{}, {"visual": 0}, {"visual": 6}, {"speed": 3}])
 def test_a_rating_is_of_one_to_five_on_one_of_five_axes(tx: Tx, ratings: dict[str, int]) -> None:
     projects.finish(tx, HERS, "A game of snake")
-    with pytest.raises(Refused, match="rate with 1 to 5"):
+    with pytest.raises(Refused, match="give 1 to 5 points"):
         projects.rate(tx, HERS, ratings)
 
 

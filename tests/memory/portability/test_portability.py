@@ -500,7 +500,7 @@ def test_what_was_taken_in_with_trust_is_not_taken_without(home: Path, tmp_path:
 
 def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car: Path, tmp_path: Path) -> None:
     import_whole(take(car, tmp_path / "data"))
-    with pytest.raises(NameTaken, match='already a constellation "home"'):
+    with pytest.raises(NameTaken, match="already a constellation “home”"):
         import_whole(take(car, tmp_path / "data"))
     import_whole(take(car, tmp_path / "data"), "second")
     assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 2

@@ -143,7 +143,7 @@ async def test_what_was_said_in_a_dm_is_withheld_from_the_owner_everywhere(askin
     request = str(t.request_of(content))
     refused(
         await t.olga.command("permits approve", {"request": request, "length": "always"}),
-        "only be allowed once at a time",
+        "needs approval each time",
     )
     shown.append((await t.olga.press(card, "Allow once")).text)
     await t.finished(card, bea.direct)

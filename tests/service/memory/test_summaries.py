@@ -93,7 +93,7 @@ async def test_summaries_are_shown_to_those_who_may_know_them(t: Live) -> None:
     t.change(LAST_WEEK)
     t.change(IDLE)
     await t.service.start()
-    assert f"{2 * len(SPANS)} made" in await ran(t, DAYS)
+    assert f"{2 * len(SPANS)} created" in await ran(t, DAYS)
     edited = (await t.ana.command("summary constellation", None, t.general)).text
     assert "They spoke of the fence." in edited
     assert not re.search(r"\d{4}-\d\d-\d\d", edited), "dates are in words"

@@ -34,7 +34,7 @@ class WriteFile(Arguments):
     """Settings; an empty one keeps the default or what is set. Where carina.toml is there, only those of .env."""
 
     starter: Annotated[
-        Starter, Param("Template: plain (one agent) or adhd (six agents in five groups)", labels={"adhd": "ADHD"})
+        Starter, Param("Starter: plain (one agent) or adhd (six agents in five groups)", labels={"adhd": "ADHD"})
     ] = "plain"
     name: Annotated[str, _Text, Param("Name of the constellation", metavar="TEXT")] = ""
     owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""

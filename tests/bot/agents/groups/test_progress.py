@@ -128,6 +128,6 @@ async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown
         progress(TurnStarted(turn, HALL.id))
         progress(OfMember(member, HALL.id, TextChunk(member, HALL.id, "word " * 50)))
         progress(AgentStarted(turn, HALL.id, "Ant"))
-        await until(lambda: any(len(text) == 60 and "Schritt 1" in text for text in service.platform.texts()))
+        await until(lambda: any(len(text) == 60 and "Stufe 1" in text for text in service.platform.texts()))
         held.free.set()
         await service.settled()

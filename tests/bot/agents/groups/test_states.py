@@ -101,7 +101,7 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
         await service.heard(said("hello", 1))
         seen = await say(service, HALL, "")
     assert model.asked() == ["Bee"]
-    assert seen == 'Your state is "overwhelmed". Groups respond to these states: overwhelmed.'
+    assert seen == "Your state is “overwhelmed”. Groups respond to these states: overwhelmed."
 
 
 @pytest.mark.parametrize(
