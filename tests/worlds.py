@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
-from bot.agents.permissions.policy import Approver, People
+from bot.agents.permissions.who_may import Approver, People
 from bot.agents.tools.search import Where
 from bot.agents.turn_deps import QueryMeaning
 from bot.config.file_settings import Dreams as DreamSettings

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from bot.agents.agenda.reminders import quiet_of
 from bot.agents.context.quotes import passage
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.config.file_settings import Patrol
 from memory import agents, jobs
 from memory.agents import Agent

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, field
 
 from bot.agents.permissions import broker
-from bot.agents.permissions.policy import Selves
+from bot.agents.permissions.who_may import Selves
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns

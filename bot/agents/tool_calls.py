@@ -18,7 +18,7 @@ from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
-from bot.agents.permissions import cards, policy
+from bot.agents.permissions import cards, who_may
 from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.rules import Rules
 from bot.agents.steps import CallTool, versions_shown
@@ -110,7 +110,7 @@ class Caller:
         while True:
             about = replace(self._about(material, permit, meaning), source=source, of_folders=apart)
             consent = material.agent.consent
-            need = policy.call_needs(material.turn, use.call.name, consent, tool.caution, source)
+            need = who_may.call_needs(material.turn, use.call.name, consent, tool.caution, source)
             try:
                 if need is not None:
                     require(need, permit)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from bot import logs
 from bot.agents.notices import owner_notices
-from bot.agents.permissions.policy import Approver
+from bot.agents.permissions.who_may import Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.composition import ServedConstellations, Services

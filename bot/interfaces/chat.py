@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from bot.agents.events import ModelAsked, TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.agents.permissions.broker import SOURCE as BROKER
-from bot.agents.permissions.policy import Approver
+from bot.agents.permissions.who_may import Approver
 from bot.agents.turn_end import abandon
 from bot.errors import UserError
 from bot.interfaces.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream

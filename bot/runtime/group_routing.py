@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 from bot.agents.groups.who_answers import addressed, group_for, mentioned_words, signed
-from bot.agents.permissions.policy import Selves
+from bot.agents.permissions.who_may import Selves
 from memory import agents
 from memory.agents import Group
 from memory.people.audience import Scope

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bot.agents import learning
 from bot.agents.notices import Notices
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
 from bot.runtime.conversation import ConversationWorker

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from bot.agents.agenda.tasks import list_known
-from bot.agents.permissions.policy import Approver, People
+from bot.agents.permissions.who_may import Approver, People
 from bot.errors import CallError, UserError
 from memory import agents, blocks
 from memory.agents import Agent, Group, plain_name

@@ -20,8 +20,8 @@ from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions import who_may
+from bot.agents.permissions.who_may import Action, People
 from bot.config.problems import unfit
 from bot.errors import CallError, ConfigError, ToolError, UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller, Location, Via, is_offered
@@ -434,14 +434,14 @@ class Registry:
         return [(each, each) if isinstance(each, str) else each for each in found]
 
     async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
-        return [each for each in operations if policy.may(self._guard.people, caller.approver, each.needs)]
+        return [each for each in operations if who_may.may(self._guard.people, caller.approver, each.needs)]
 
     def _permitted(self, name: str, caller: Caller) -> Operation:
         """The operation, if this caller may call it; decided only here. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
             raise CallError("There is no operation {name!r} here.", name=name)
-        policy.require(self._guard.people, caller.approver, declared.needs)
+        who_may.require(self._guard.people, caller.approver, declared.needs)
         return declared
 
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
@@ -454,4 +454,4 @@ class Registry:
             raise CallError("{shown}: not available here", shown=shown)
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
-                policy.require(self._guard.people, caller.approver, each.needs)
+                who_may.require(self._guard.people, caller.approver, each.needs)

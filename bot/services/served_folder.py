@@ -7,9 +7,9 @@ from typing import Any
 
 from bot.agents.mcp import Servers, open_servers
 from bot.agents.notices import own_place
-from bot.agents.permissions import policy
+from bot.agents.permissions import who_may
 from bot.agents.permissions.broker import Broker, Terms
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.catalog import open_models
@@ -129,7 +129,7 @@ def _terms(config: Config) -> Terms:
         chain.insert(0, PlaceId(f"discord:{given.channel}"))
     admins = [f"discord:{person}" for person in sorted(discord.admins.persons)]
     for guild, roles in sorted(discord.admins.roles.items()):
-        admins += [policy.role_identity(int(guild), int(role)) for role in sorted(roles)]
+        admins += [who_may.role_identity(int(guild), int(role)) for role in sorted(roles)]
     people = People(tuple(owner), tuple(admins), given.quorum)
     alone = config.discord_token is not None and not given.channel
     others = sorted(discord.admins.persons - {config.discord_owner}) if alone else ()

@@ -7,8 +7,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, runtime_check
 
 from msgspec import Struct
 
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Change, MemoryRights, People
+from bot.agents.permissions import who_may
+from bot.agents.permissions.who_may import Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from memory.people import quiet_hours
@@ -38,7 +38,7 @@ class MemoryService(Struct, frozen=True):
 
     def require_change(self, caller: Caller, change: Change, held: MemoryRights) -> None:
         """Raise UserError if the caller may not change a memory in this way."""
-        if refused := policy.change_refusal(self.people, caller.approver, change, held):
+        if refused := who_may.change_refusal(self.people, caller.approver, change, held):
             raise UserError(refused)
 
     def asking(self, caller: Caller, said: Sequence[PersonId]) -> PersonId:

@@ -1,7 +1,8 @@
 """What goes when a message is edited, deleted or restricted to fewer people: everything that was derived from it.
 
-When its author deletes a message, this removes what was learned from it, what agents wrote into blocks because of it,
-and our messages with its words; likewise for an entry that somebody asks to forget.
+When its author deletes a message, this removes the entries made from it, what agents wrote into blocks because of it
+(`memory.blocks.erasure`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,
+sessions and unfinished work go at once, by triggers on `messages` (such as `facts_message_changed`).
 """
 
 import importlib

@@ -15,7 +15,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
 from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import QueryMeaning
 from bot.services.memory.search import Search
 from memory.people.audience import Scope

@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.agents.context.quotes import say
 from bot.agents.permissions.broker import Ruling, Terms
-from bot.agents.permissions.policy import Approver, Caution, People
+from bot.agents.permissions.who_may import Approver, Caution, People
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal

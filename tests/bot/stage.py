@@ -19,7 +19,7 @@ from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker, Terms
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
 from bot.agents.rules import MORE_TOOLS
 from bot.agents.tools import make_tools

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
-from bot.agents.permissions.policy import Selves
+from bot.agents.permissions.who_may import Selves
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id

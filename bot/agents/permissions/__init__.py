@@ -1,1 +1,1 @@
-"""Permissions: the policy, the broker of requests and answers, and the approval cards."""
+"""Permissions: who may do what, the broker of requests and answers, and the approval cards."""

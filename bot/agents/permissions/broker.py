@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.permissions import cards, policy
+from bot.agents.permissions import cards, who_may
 from bot.agents.permissions.cards import ApprovalCall
-from bot.agents.permissions.policy import Approver, People
+from bot.agents.permissions.who_may import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups, requests
@@ -98,7 +98,7 @@ class Broker:
         self, tx: Tx, asking: ApprovalCall, need: Need, covers: frozenset[tuple[str, str, str]], now: datetime
     ) -> Request:
         turn = asking.turn
-        who, quorum = policy.approvers(self.terms.people, need, turn)
+        who, quorum = who_may.approvers(self.terms.people, need, turn)
         if not who or turn.group is None:
             raise ToolError(f"This needs a yes ({need.reason}), and there is nobody who could be asked here.")
         if requests.count_waiting(tx, turn.place) >= MOST_WAITING:
@@ -153,7 +153,7 @@ class Broker:
         if request.status is Status.WAITING and request.expires_at <= now:
             self._close(tx, request, "expired", now)
             request = _again(tx, request)
-        if words := policy.refusal(request, who, verdict):
+        if words := who_may.refusal(request, who, verdict):
             _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.door}")
             if requests.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
@@ -178,7 +178,7 @@ class Broker:
         last = requests.votes(tx, request.id)[-1].person
         if Verdict.ONCE in said:
             return
-        until = now + policy.GRANT_HOUR if Verdict.HOUR in said else None
+        until = now + who_may.GRANT_HOUR if Verdict.HOUR in said else None
         grant = requests.add_grant(tx, request, last, now, until)
         detail = "until revoked" if until is None else "1 hour"
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)

@@ -4,7 +4,7 @@ import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 
-from bot.agents.permissions.policy import Selves
+from bot.agents.permissions.who_may import Selves
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
 from bot.agents.tools.base import Tool, Toolset

@@ -11,7 +11,7 @@ from bot.agents.agenda.reminders import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
-from bot.agents.permissions.policy import Caution, Selves
+from bot.agents.permissions.who_may import Caution, Selves
 from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments

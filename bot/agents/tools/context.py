@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from bot.agents.context.block_views import CHANGED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.who_may import Caution
 from bot.agents.seeds import new_block
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from memory import blocks

@@ -8,7 +8,7 @@ from bot.agents.agenda.tasks import TaskChanges, find_task
 from bot.agents.context.catch_up import ago
 from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import handoff_line, task_line
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, state_words
 from bot.agents.tools.base import Arguments, Outcome, ToolContext
 from bot.errors import ToolError

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from bot.agents.context.known_facts import numbered_line, project_line
 from bot.agents.context.quotes import PromptText, joined, say
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, projects, sessions

@@ -1,4 +1,4 @@
-"""`recall`: long-term entries that are found by search and never in context by themselves."""
+"""`recall`: stores and finds long-term entries, which search finds and no prompt holds by itself."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import msgspec
 from pydantic import Field, model_validator
 
 from bot.agents.context.quotes import display_name, joined, say
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from bot.agents.tools.search import entry_row, lines_of, search_outcome
 from bot.errors import ToolError

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.database_files import File, examine

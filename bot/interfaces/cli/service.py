@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from msgspec import Struct
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.config.service_manager import runs_for_account
 from bot.errors import UserError

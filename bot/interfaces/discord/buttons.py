@@ -7,7 +7,7 @@ under lists in `row_actions.py`.
 import re
 from collections.abc import Mapping
 
-from bot.agents.permissions.policy import Approver
+from bot.agents.permissions.who_may import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of
 from bot.interfaces.discord.commands import Commands

@@ -5,7 +5,7 @@ from typing import Any
 
 import discord
 
-from bot.agents.permissions.policy import Approver, role_identity
+from bot.agents.permissions.who_may import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
 from bot.services.caller import IGNORED, Caller, Location, PlaceScope, Via
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience

@@ -11,7 +11,7 @@ from typing import Any, cast
 import discord
 from discord import app_commands
 
-from bot.agents.permissions.policy import Change
+from bot.agents.permissions.who_may import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands

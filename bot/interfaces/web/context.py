@@ -10,7 +10,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from bot.agents.permissions.policy import Approver
+from bot.agents.permissions.who_may import Approver
 from bot.errors import CallError, UserError
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import Refusal

@@ -10,7 +10,7 @@ from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.calendar import EventTimes
 from bot.agents.agenda.reminders import DayPart
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row

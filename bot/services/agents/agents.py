@@ -13,9 +13,9 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from pydantic import Field
 
 from bot.agents import patrols
-from bot.agents.permissions import policy
+from bot.agents.permissions import who_may
 from bot.agents.permissions.broker import Broker
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.agents.rules import Rules
 from bot.agents.seeds import describe_blocks, ensure_own_blocks, seed_agent
 from bot.agents.turn_end import abandon
@@ -147,7 +147,7 @@ class Agents(MemoryService, frozen=True):
     @operation("agent.list", "List the agents", Action.HELP)
     @reads
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
-        whole = policy.may(self.people, caller.approver, Action.STATUS)
+        whole = who_may.may(self.people, caller.approver, Action.STATUS)
         listed = (
             AgentRow.from_record(agent, model=(agent.model or self.config.model.default) if whole else "")
             for agent in (agents.every_agent if whole else agents.agents)(rows)
@@ -159,7 +159,7 @@ class Agents(MemoryService, frozen=True):
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:
         found = find_agent(rows, agent)
         member_of = [each.name for each in agents.groups_of(rows, found.id)]
-        section = agent_section(found) if policy.may(self.people, caller.approver, Action.EXPORT) else {}
+        section = agent_section(found) if who_may.may(self.people, caller.approver, Action.EXPORT) else {}
         return AgentDetails.from_record(
             found,
             model=found.model or self.config.model.default,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.config.file_settings import Budget, check_subject
 from bot.errors import UserError

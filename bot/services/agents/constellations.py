@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.config.agent_files import problem_with
 from bot.config.file_settings import Constellation as Section

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 from pydantic import Field, InstanceOf
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.services.agents.task_lists import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience

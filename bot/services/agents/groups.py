@@ -12,8 +12,8 @@ import msgspec
 from pydantic import Field
 
 from bot.agents.groups.settings import TABLES
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Approver
+from bot.agents.permissions import who_may
+from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.config import Group as Section
 from bot.config.agent_files import read_group, write_exchange
@@ -173,7 +173,7 @@ class Groups(MemoryService, frozen=True):
     @operation("group.list", "List groups and their members", Action.HELP)
     @suggestions("groups")
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
-        whole = policy.may(self.people, caller.approver, Action.STATUS)
+        whole = who_may.may(self.people, caller.approver, Action.STATUS)
         rows = [
             GroupRow.from_record(
                 section,
@@ -187,7 +187,7 @@ class Groups(MemoryService, frozen=True):
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
     async def show(self, caller: Caller, group: _Group) -> GroupDetails:
         section = await self._named(group)
-        whole = policy.may(self.people, caller.approver, Action.EXPORT)
+        whole = who_may.may(self.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
         return GroupDetails(group=section["name"], settings=section, toml=toml)
 

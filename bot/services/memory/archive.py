@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, MemoryRights
+from bot.agents.permissions import who_may
+from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import SharedBlock
@@ -172,7 +172,7 @@ class Archive(MemoryService, frozen=True):
     ) -> WidenedEntry:
         """As it stands; the caller sees first what would be told, and is asked again about another version."""
         to, person, scope = named_audience(audience), caller.person, caller.scope
-        owner = policy.may(self.people, caller.approver, Action.EDIT_ANY)
+        owner = who_may.may(self.people, caller.approver, Action.EDIT_ANY)
         hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
         found = _entry(tx, agent, entry, scope)
         told = WidenedEntry(

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions import who_may
+from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
@@ -44,7 +44,7 @@ _To = Annotated[
 
 def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
     """The rights with which a caller changes blocks by hand."""
-    owner = policy.may(people, caller.approver, Action.EDIT_ANY)
+    owner = who_may.may(people, caller.approver, Action.EDIT_ANY)
     known = people.owner if caller.person in people.owner else (caller.person,)
     return Hand(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
 
@@ -221,7 +221,7 @@ class BlockSettings(MemoryService, frozen=True):
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:
         """Only the owner may change settings of blocks that others read elsewhere, or that are in every prompt."""
-        if policy.may(self.people, caller.approver, Action.EDIT_ANY):
+        if who_may.may(self.people, caller.approver, Action.EDIT_ANY):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
         if not any(may_write_down(scope, block.audience) for scope in heard):

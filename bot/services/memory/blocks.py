@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.block_results import (

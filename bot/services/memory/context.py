@@ -11,7 +11,7 @@ from bot.agents.context.block_views import render_block
 from bot.agents.context.known_facts import fact_line
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.agents.tools.search import Why
 from bot.errors import UserError
 from bot.models.base import AssistantMessage

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 from pydantic import Field, ValidationError
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.agents.seeds import seed_agent
 from bot.config.file_settings import Agent as Section
 from bot.errors import CallError, UserError

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.agents.tools.search import (
     NEWEST,
     Beside,

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller

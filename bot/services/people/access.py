@@ -19,7 +19,7 @@ from pydantic import Field
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Terms
 from bot.agents.permissions.cards import person_name
-from bot.agents.permissions.policy import Action, Approver
+from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller

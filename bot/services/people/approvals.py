@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions import cards, policy
+from bot.agents.permissions import cards, who_may
 from bot.agents.permissions.broker import Broker, Ruling
-from bot.agents.permissions.policy import Action, Approver, People
+from bot.agents.permissions.who_may import Action, Approver, People
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
@@ -297,7 +297,7 @@ class Permits(Struct, frozen=True):
 
     @reads
     def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> PermitList:
-        whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
+        whole = who_may.may(self.approvals.people, caller.approver, Action.PERMITS)
         held = requests.active_grants(rows, self.approvals.clock()) if whole else []
         return PermitList(
             requests=tuple(RequestRow.of(rows, each) for each in waiting),
@@ -409,7 +409,7 @@ class Permits(Struct, frozen=True):
             self._having(agent, "recall", pattern)
             return Kind.TOOL, OBSERVATIONS, pattern
         tool = self._having(agent, wanted.what, pattern)
-        return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
+        return Kind.TOOL, who_may.subject(tool.name, tool.caution), pattern
 
     def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
         """The agent's tool of that name, if it accepts these arguments. Raises UserError."""

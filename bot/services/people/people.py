@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.groups.settings import State
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller

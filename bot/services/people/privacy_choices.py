@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from bot.agents.permissions.policy import Selves
+from bot.agents.permissions.who_may import Selves
 from bot.services.transactions import commit
 from memory.people import hidden_people, privacy
 from memory.people.privacy import PrivacyChoice

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action, People
+from bot.agents.permissions.who_may import Action, People
 from bot.config.values import pattern
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller

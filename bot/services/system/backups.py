@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Struct
 from pydantic import Field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Alone

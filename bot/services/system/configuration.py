@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from pydantic import BaseModel, SecretStr
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError

@@ -8,7 +8,7 @@ from typing import ClassVar, NoReturn
 
 from msgspec import Struct, field
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.config import load_here
 from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState

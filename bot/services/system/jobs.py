@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bot.agents.events import ToolCallCompleted, TurnEvent
 from bot.agents.groups.sleeptime import check_all
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions

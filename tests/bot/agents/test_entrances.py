@@ -22,7 +22,7 @@ from msgspec import Struct
 from bot.agents.mcp.connection import CallResult, text_of
 from bot.agents.mcp.offers import ListedTool, Offer, offers
 from bot.agents.mcp.servers import McpArguments, McpTool
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.agents.tools.base import ToolContext
 from bot.interfaces import web
 from bot.services.caller import owner_at_terminal

@@ -11,7 +11,7 @@ import pytest
 from discord import app_commands
 from pydantic import SecretStr
 
-from bot.agents.permissions.policy import Rank
+from bot.agents.permissions.who_may import Rank
 from bot.errors import UserError
 from bot.interfaces.discord import components, questions, responses
 from bot.interfaces.discord.commands import Commands

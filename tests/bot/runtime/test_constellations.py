@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import Approver
+from bot.agents.permissions.who_may import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.runtime.arrivals import to_arrival

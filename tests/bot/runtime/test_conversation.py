@@ -10,7 +10,7 @@ import pytest
 
 from bot.agents.context.quotes import say
 from bot.agents.events import ToolCallCompleted
-from bot.agents.permissions.policy import Caution
+from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.turn_deps import Limits
 from bot.errors import ToolError

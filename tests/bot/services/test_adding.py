@@ -14,7 +14,7 @@ import pytest
 from discord import app_commands
 from pydantic import SecretStr
 
-from bot.agents.permissions.policy import Action
+from bot.agents.permissions.who_may import Action
 from bot.errors import CallError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli import generate, main, streams

@@ -12,7 +12,7 @@ import pytest
 from bot.agents.context.quotes import say
 from bot.agents.events import ToolCallCompleted
 from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING
-from bot.agents.permissions.policy import Approver, Caution, People, role_identity
+from bot.agents.permissions.who_may import Approver, Caution, People, role_identity
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import CallError, UserError

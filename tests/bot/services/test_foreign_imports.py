@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.foreign_imports import Imports, OneImport

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed
 from bot.services.registry import Registry

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.errors import UserError
 from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import Approver
+from bot.agents.permissions.who_may import Approver
 from bot.models.base import Call, Request
 from memory import agents, folders
 from memory.folders import Access, Folder, FolderKind, NewFolder

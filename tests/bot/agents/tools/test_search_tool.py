@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.permissions.policy import People
+from bot.agents.permissions.who_may import People
 from bot.agents.tools.search import GUESSES
 from bot.agents.turn_deps import QueryMeaning
 from bot.models.base import Answer
