@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bot.command_line import Here, front_door
 from tests.bot.stage import Service, running
 
 
@@ -13,6 +14,12 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
     """The service as it is without any setting."""
     async with running(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """Commands in the process of the test, in its folder."""
+    return front_door(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Budgets: reserved before a call, settled after, less in steps as they run out; a crash leaves nothing behind."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
 from memory import budgets
 from memory.budgets import Filter, Limit, Period
 from memory.store.ids import AgentId, TurnId
-from tests.bot.parts import ANN, BOB, ScriptedModel, said
+from tests.bot.parts import ANN, BOB, said
 from tests.bot.stage import Service, Setting, running
 
 DAY: Period = "day"
@@ -22,12 +20,6 @@ UNPRICED = "openai:nobody-knows"
 
 def limited(*limits: Limit, model: str = PRICED, ladder: BudgetThresholds | None = None) -> Budgets:
     return Budgets({(each.subject, each.period): each for each in limits}, ladder or BudgetThresholds(), model)
-
-
-@asynccontextmanager
-async def serving(folder: Path, kept: Budgets) -> AsyncIterator[Service]:
-    async with running(folder, Setting(model=ScriptedModel(), budgets=kept)) as service:
-        yield service
 
 
 def spending(tokens: int, cost: float | None = 0.0, model: str = PRICED) -> Answer:
@@ -48,7 +40,7 @@ async def reserved(service: Service) -> int:
 
 async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> None:
     kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=BudgetThresholds("openai:gpt-5-nano"))
-    async with serving(tmp_path, kept) as service:
+    async with running(tmp_path, Setting(budgets=kept)) as service:
         for number, tokens in enumerate((79_000, 5_000, 7_500, 0, 90_000, 0), 1):
             service.model.replies.append(spending(tokens))
             await service.heard(said(f"line {number}", number))
@@ -70,12 +62,12 @@ async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> No
 @pytest.mark.parametrize("limit", [Limit("constellation", DAY, usd=0), Limit("person", "month", tokens=0)])
 @pytest.mark.parametrize("model", [PRICED, UNPRICED])
 async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, model: str) -> None:
-    async with serving(tmp_path, limited(limit, model=model)) as service:
+    async with running(tmp_path, Setting(budgets=limited(limit, model=model))) as service:
         await service.heard(said("hello", 1))
         assert asked_of(service) == ["offline"]
         assert service.model.requests[0].failed == (FailedModel("", Trouble.BUDGET),), "a model is configured"
     refusing = limited(limit, model=model, ladder=BudgetThresholds(when_spent="refuse"))
-    async with serving(tmp_path, refusing) as service:
+    async with running(tmp_path, Setting(budgets=refusing)) as service:
         await service.heard(said("hello again", 2))
         assert service.model.requests == []
         assert "is used up. Ask me again after" in service.platform.texts()[-1]
@@ -84,7 +76,7 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
 
 async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
     kept = limited(Limit("person", DAY, tokens=10_000), Limit("agent:Nobody", DAY, tokens=0))
-    async with serving(tmp_path, kept) as service:
+    async with running(tmp_path, Setting(budgets=kept)) as service:
         service.model.replies.append(spending(20_000))
         for number, speaker in enumerate((ANN, ANN, BOB), 1):
             await service.heard(said("hello", number, speaker=speaker))
@@ -94,7 +86,7 @@ async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
 
 
 async def test_a_guild_has_its_own(tmp_path: Path) -> None:
-    async with serving(tmp_path, limited(Limit("guild", DAY, tokens=10_000))) as service:
+    async with running(tmp_path, Setting(budgets=limited(Limit("guild", DAY, tokens=10_000)))) as service:
         service.model.replies.append(spending(20_000))
         await service.heard(said("hello", 1))
         (guild,) = await service.column("SELECT guild_id FROM model_usage")
@@ -103,15 +95,12 @@ async def test_a_guild_has_its_own(tmp_path: Path) -> None:
         assert asked_of(service) == ["", "offline"]
 
 
-# --------------------------------------------------------------------------------------------------- money and prices
-
-
 # ------------------------------------------------------------------------------------------------------- reservations
 
 
 async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> None:
     kept = limited(Limit("constellation", DAY, tokens=1_000_000))
-    async with serving(tmp_path, kept) as service:
+    async with running(tmp_path, Setting(budgets=kept)) as service:
 
         async def fail(_request: Request) -> Answer:
             raise RuntimeError("no")
@@ -122,7 +111,7 @@ async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> 
 
 
 async def test_what_a_dead_process_reserved_is_forgotten_in_time(tmp_path: Path) -> None:
-    async with serving(tmp_path, limited()) as service:
+    async with running(tmp_path, Setting(budgets=limited())) as service:
         now = datetime(2026, 11, 22, 12, tzinfo=UTC)
         spender = budgets.Spender(TurnId(1), AgentId("agt_1"), ANN.id, None)
         await service.write(lambda tx: budgets.reserve(tx, spender, 0.5, 100, now))

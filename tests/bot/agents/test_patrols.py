@@ -30,7 +30,6 @@ from tests.bot.agents.context.test_working_memory import keep
 from tests.bot.parts import HALL, NOON, OLGA, MovableClock, ScriptedModel, call, results, said, says
 from tests.bot.runtime.test_parked_messages import deliver
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
-from tests.scheduler.parts import alike
 from texts import unpacked
 
 TOML = """
@@ -41,6 +40,7 @@ name = "heartbeat"
 cron = "*/30 * * * *"
 task = "Is anything on fire?"
 """
+TWO = TOML + '[[agents]]\nname = "Bee"\n[[groups]]\nname = "Main"\nmembers = ["Bee", "Carina"]\ndefault = true\n'
 PLACE = PlaceId("patrol:heartbeat")
 JOB = "patrol:heartbeat"
 
@@ -66,6 +66,16 @@ class Watch:
         await self.runner.tick()
         await self.service.settled()
 
+    async def queued(self, minutes: float = 30) -> None:
+        """Let so much time go by in a halt, in which nothing that is due is done."""
+        self.service.halt.begin("a test")
+        self.service.clock.forward(minutes * 60)
+        await self.runner.tick()
+
+    async def released(self) -> None:
+        await self.service.halt.end()
+        self.service.router.release()
+
     async def job(self) -> tuple[str, str]:
         """How the job stands, and what it says of its last run."""
         ((status, detail),) = await self.service.rows("SELECT status, last_detail FROM jobs WHERE id = ?", JOB)
@@ -79,9 +89,7 @@ class Watch:
 async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Watch]:
     async with running(folder, Setting(toml=toml, **more)) as service:
         kinds = JobKinds()
-        runner = Runner(
-            service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
-        )
+        runner = service.runner(kinds)
         people = replace(service.approvals.people, owner=(OLGA.id, PERSON))  # the terminal is the owner's
         Patrols(folder, OLGA.id, quiet_hours(people, "UTC")).add(kinds)
         schedule = service.schedule(runner, kinds, plan=lambda tx, now: patrols.plan(tx, "UTC", now))
@@ -131,15 +139,11 @@ async def test_with_nothing_to_say_nothing_is_said_and_the_record_says_so(tmp_pa
 
 async def test_one_that_is_not_over_is_not_begun_again(tmp_path: Path) -> None:
     async with watch(tmp_path) as it:
-        it.service.halt.begin("a test")
-        await it.runner.tick()
-        for _ in range(3):
-            it.service.clock.forward(30 * 60)
-            await it.runner.tick()
+        for minutes in (0, 30, 30, 30):
+            await it.queued(minutes)
         assert await it.job() == ("active", "not run: the previous run has not finished")
         assert it.model.requests == [], "nothing runs while everything is halted"
-        await it.service.halt.end()
-        it.service.router.release()
+        await it.released()
         await it.service.settled()
         assert len(it.model.requests) == 1
 
@@ -167,13 +171,10 @@ async def test_quiet_hours_hold_it_back_until_they_end(tmp_path: Path) -> None:
 
 async def test_one_that_was_queued_before_does_not_speak_in_quiet_hours(tmp_path: Path) -> None:
     async with watch(tmp_path) as it:
-        it.service.halt.begin("a test")
-        it.service.clock.forward(30 * 60)
-        await it.runner.tick()
+        await it.queued()
         await quiet(it, "12:31", "14:00")
         it.service.clock.forward(5 * 60)
-        await it.service.halt.end()
-        it.service.router.release()
+        await it.released()
         await until(lambda: it.service.column("SELECT 1 FROM inbox WHERE next_attempt_at IS NOT NULL"))
         assert await it.service.column("SELECT next_attempt_at FROM inbox") == ["2026-11-22T14:00:00.000Z"]
         assert it.model.requests == []
@@ -248,9 +249,7 @@ async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: 
             assert len(it.model.requests) == number
             assert words in str(it.model.requests[-1].messages)
         (tmp_path / "patrols" / "fire.md").write_text("Look. " * 2_000)
-        it.service.halt.begin("a test")
-        it.service.clock.forward(30 * 60)
-        await it.runner.tick()
+        await it.queued()
         assert (await it.job())[1] == "begun with the first 8,000 of the 11,999 characters of its file"
 
 
@@ -258,17 +257,13 @@ async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: 
 
 
 async def test_an_archived_agent_has_no_patrol_and_none_that_waits_is_done_by_another(tmp_path: Path) -> None:
-    two = TOML + '[[agents]]\nname = "Bee"\n[[groups]]\nname = "Main"\nmembers = ["Bee", "Carina"]\ndefault = true\n'
-    async with watch(tmp_path, two) as it:
+    async with watch(tmp_path, TWO) as it:
         await it.after(30)
         (mine,) = await it.service.column("SELECT id FROM agents WHERE name = 'Carina'")
         assert [agent.id for agent in it.service.setting.asked] == [mine]
-        it.service.halt.begin("a test")
-        it.service.clock.forward(30 * 60)
-        await it.runner.tick()
+        await it.queued()
         await it.service.write(lambda tx: agents.set_status(tx, mine, "archived", it.service.clock()))
-        await it.service.halt.end()
-        it.service.router.release()
+        await it.released()
         await it.service.settled()
         assert len(it.service.setting.asked) == 1
         assert await it.service.column("SELECT last_error FROM inbox WHERE status = 'done' AND last_error <> ''") == [
@@ -279,17 +274,11 @@ async def test_an_archived_agent_has_no_patrol_and_none_that_waits_is_done_by_an
 
 
 async def test_who_is_only_an_observer_goes_on_no_patrol_and_observers_hear_of_none(tmp_path: Path) -> None:
-    groups = """
-[[agents]]
-name = "Bee"
-[[groups]]
-name = "Main"
-members = ["Bee", { agent = "Carina", role = "observer" }]
-"""
-    async with watch(tmp_path, TOML + groups) as it:
+    observed = TWO.replace('"Carina"]', '{ agent = "Carina", role = "observer" }]')
+    async with watch(tmp_path, observed) as it:
         await it.after(30)
         assert await it.job() == ("active", "not run: Carina does not speak in any group")
-    other = (TOML + groups).replace('"Bee", { agent = "Carina", role', '"Carina", { agent = "Bee", role')
+    other = observed.replace('"Bee", { agent = "Carina", role', '"Carina", { agent = "Bee", role')
     async with watch(tmp_path / "other", other) as it:
         await it.after(30)
         assert len(it.model.requests) == 1
@@ -308,15 +297,18 @@ async def test_agents_that_are_stopped_on_patrol_send_no_note_to_a_place_without
         assert {row.place for row in await it.service.outbox()} <= {OWNERS_PLACE.id}
 
 
+def spent(when_spent: Any) -> Budgets:
+    limit = Limit("constellation", "day", 0.0)
+    return Budgets(
+        {("constellation", "day"): limit}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one"
+    )
+
+
 @pytest.mark.parametrize("when_spent", ["offline", "refuse"])
 async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was_not_found(
     tmp_path: Path, when_spent: Any
 ) -> None:
-    spent = Limit("constellation", "day", 0.0)
-    budgets = Budgets(
-        {("constellation", "day"): spent}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one"
-    )
-    async with watch(tmp_path, budgets=budgets) as it:
+    async with watch(tmp_path, budgets=spent(when_spent)) as it:
         await it.after(30)
         asked = [agent.model for agent in it.service.setting.asked]
         assert asked == (["offline"] if when_spent == "offline" else [])
@@ -329,11 +321,7 @@ async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was
 async def test_of_news_that_a_spent_budget_leaves_unread_the_owner_is_told(
     tmp_path: Path, when_spent: Any, told: str
 ) -> None:
-    spent = Limit("constellation", "day", 0.0)
-    budgets = Budgets(
-        {("constellation", "day"): spent}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one"
-    )
-    async with watch(tmp_path, budgets=budgets) as it:
+    async with watch(tmp_path, budgets=spent(when_spent)) as it:
         it.model.replies.append(says(""))  # of the rules that answer without a model
         await deliver(it.service)
         it.service.resume()
@@ -363,8 +351,7 @@ async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp
 
 
 async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_path: Path) -> None:
-    two = TOML + '[[agents]]\nname = "Bee"\n[[groups]]\nname = "Main"\nmembers = ["Bee", "Carina"]\ndefault = true\n'
-    async with watch(tmp_path, two) as it:
+    async with watch(tmp_path, TWO) as it:
         save = call("working_memory", operation="save", key="stove", content="it is on", ttl_minutes=60)
         it.model.replies.extend([says("", save), says("The stove is on.")])
         await it.after(30)

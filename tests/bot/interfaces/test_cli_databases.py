@@ -21,15 +21,10 @@ from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, status
 from memory.store.sqlite import connect
-from tests.bot.command_line import Here, front_door
+from tests.bot.command_line import Here
 from tests.bot.terminals import carina, serving
 
 NEWEST = {kind: migrations.migrations(kind)[-1].version for kind in Kind}
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
-    return front_door(tmp_path, monkeypatch, capsys)
 
 
 def begin(folder: Path, *names: str) -> list[Path]:

@@ -5,19 +5,18 @@ from typing import Any
 
 import pytest
 
-from tests.bot.command_line import Here, front_door
+from tests.bot.command_line import Here
 from tests.bot.terminals import carina
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+def here(here: Here, tmp_path: Path) -> Here:
     """A data folder with a constellation, and some papers beside it."""
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "a.txt").write_text("The ferry leaves at nine.")
-    run = front_door(tmp_path, monkeypatch, capsys)
-    assert run("chat --once hello").returncode == 0
-    return run
+    assert here("chat --once hello").returncode == 0
+    return here
 
 
 def given(here: Here, command: str) -> Any:

@@ -78,27 +78,6 @@ def test_what_cannot_be_done_is_said(folder: Path, arguments: tuple[str, ...], w
     carina(folder, "memory", *arguments).refused(words)
 
 
-@pytest.mark.parametrize(("side", "text"), [("before", ""), ("after", "kept")])
-def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: str, text: str) -> None:
-    done = carina(folder, "memory", "edit", "scratchpad", "--text", "kept", CARINA_FAULT=f"command.write:{side}")
-    assert done.returncode < 0
-    assert said(folder, "show", "scratchpad")["text"] == text
-    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
-
-
-@pytest.mark.parametrize(("side", "readers"), [("before", "the owner"), ("after", "all places")])
-def test_killed_at_its_write_a_block_is_widened_whole_or_not(folder: Path, side: str, readers: str) -> None:
-    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
-    done = carina(folder, "memory", "widen", "scratchpad", "public", "--yes", CARINA_FAULT=f"command.write:{side}")
-    assert done.returncode < 0
-    (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
-    assert readers in row["readers"]
-    assert said(folder, "show", "scratchpad")["text"] == "Shoes off."
-    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
-    carina(folder, "memory", "widen", "scratchpad", "public", "--yes")  # again: done now, or refused as done
-    assert [row["readers"] for row in said(folder, "list") if row["block"] == "scratchpad"] == ["all places"]
-
-
 def entry_of(folder: Path) -> Any:
     (entry,) = carina(folder, "archival", "list", "--json").data()
     return entry
@@ -124,19 +103,6 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
         (("key", "everybody"), "is not an audience", 2),
     ):
         carina(folder, "archival", "widen", *arguments).refused(words, code=code)
-
-
-@pytest.mark.parametrize(("side", "audience"), [("before", "owner"), ("after", "public")])
-def test_killed_at_its_write_an_entry_is_widened_whole_or_not(folder: Path, side: str, audience: str) -> None:
-    long = "The key lies under the mat. " * 100
-    assert carina(folder, "archival", "add", long, "--label", "key").returncode == 0
-    done = carina(folder, "archival", "widen", "key", "public", "--yes", CARINA_FAULT=f"command.write:{side}")
-    assert done.returncode < 0
-    assert (entry_of(folder)["audience"], entry_of(folder)["text"]) == (audience, long.strip())
-    (file,) = (folder / "data" / "constellations").glob("*/carina.db")
-    with contextlib.closing(sqlite3.connect(file)) as raw:
-        found = raw.execute("SELECT audience, count(*) FROM archival_entries GROUP BY audience").fetchall()
-    assert found == [(audience, 3)], "the entry and its two passages"
 
 
 OF_ITS_OWN = """[[agents.blocks]]
@@ -183,13 +149,35 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(("side", "count"), [("before", 0), ("after", 1)])
-def test_killed_at_its_write_a_share_is_there_or_not(tmp_path: Path, side: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("command", "look", "done"),
+    [
+        ("memory edit scratchpad --text kept", "memory show scratchpad", '"text": "kept"'),
+        ("memory widen scratchpad public --yes", "memory show scratchpad", '"readers": "all places"'),
+        ("memory share scratchpad Moon", "memory share scratchpad", '"agent": "Moon"'),
+        ("archival widen key public --yes", "archival list", '"audience": "public"'),
+    ],
+)
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_killed_at_its_write_a_command_is_done_whole_or_not_at_all(
+    tmp_path: Path, command: str, look: str, done: str, side: str
+) -> None:
     (tmp_path / "carina.toml").write_text(TWO, "utf-8")
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    done = carina(tmp_path, "memory", "share", "scratchpad", "Moon", CARINA_FAULT=f"command.write:{side}")
-    assert done.returncode < 0
-    assert len(said(tmp_path, "share", "scratchpad")["shares"]) == count
+    assert carina(tmp_path, "archival", "add", "The key lies under the mat. " * 100, "--label", "key").returncode == 0
+    assert carina(tmp_path, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    assert carina(tmp_path, *command.split(), CARINA_FAULT=f"command.write:{side}").returncode < 0
+    assert (done in carina(tmp_path, *look.split(), "--json").stdout) == (side == "after")
+    assert said(tmp_path, "show", "scratchpad")["text"] == (
+        "kept" if '"kept"' in done and side == "after" else "Shoes off."
+    )
+    assert {row["state"] for row in said(tmp_path, "verify")} == {"sound"}
+    (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")
+    with contextlib.closing(sqlite3.connect(file)) as raw:
+        found = raw.execute("SELECT count(*) FROM archival_entries GROUP BY audience").fetchall()
+    assert found == [(3,)], "the entry and its two passages"
+    carina(tmp_path, *command.split())  # again: done now, or refused as done
+    assert done in carina(tmp_path, *look.split(), "--json").stdout
 
 
 FIELDS = """

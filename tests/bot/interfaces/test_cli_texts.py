@@ -11,19 +11,19 @@ import pytest
 from bot.config import load_config
 from bot.interfaces.cli import streams
 from bot.runtime.group_routing import RoutingTable
-from memory.people.audience import OWNER, Trust
+from memory.people.audience import OWNER
 from memory.queue import inbox
-from memory.queue.inbox import Arrival, Place
-from memory.queue.payloads import Extras
+from memory.queue.inbox import Place
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, RequestId
 from sources.terminal import PERSON, PLACE
-from tests.bot.command_line import Here, front_door
+from tests.bot.command_line import Here
 from tests.bot.requests import asked
 from tests.bot.seeding import seeded
+from tests.memory.parts import arrival
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
@@ -31,8 +31,8 @@ DECIDED = r"by ada, \w{3}, \w{3} \d+, \d{4}, \d\d:\d\d \(just now\)\."
 
 
 @pytest.fixture
-def here(tmp_path: Path, dead: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
-    return front_door(tmp_path, monkeypatch, capsys)
+def here(here: Here, dead: None) -> Here:
+    return here
 
 
 @pytest.fixture
@@ -53,21 +53,8 @@ def dead(tmp_path: Path) -> None:
 
     def work(tx: Tx, answering: RoutingTable) -> None:
         heard = Place(PLACE.id, "terminal", OWNER, "the terminal")
-        arrival = Arrival(
-            source="terminal",
-            external_id="terminal-1",
-            kind="message",
-            place=heard,
-            person=PERSON,
-            speaker="ada",
-            trust=Trust.OWNER,
-            subject="terminal-1",
-            text="hello",
-            at=utc_now(),
-            payload=Extras(),
-            group=answering.default,
-        )
-        assert inbox.accept(tx, arrival, utc_now()) is not None
+        said = arrival(1, source="terminal", place=heard, person=PERSON, speaker="ada", group=answering.default)
+        assert inbox.accept(tx, said, utc_now()) is not None
         tx.run("UPDATE inbox SET status = 'dead'", ())
 
     asyncio.run(_in_constellation(tmp_path, work))

@@ -16,7 +16,7 @@ from bot.config import Agent
 from bot.config.agent_files import read_exchange, write_exchange
 from bot.interfaces.cli import streams
 from bot.runtime.bootstrap import agent_row, agent_section
-from tests.bot.command_line import Here, front_door
+from tests.bot.command_line import Here
 from tests.bot.parts import two
 from tests.bot.terminals import Terminal, carina
 from tests.service.live_service import live_service, until
@@ -37,10 +37,10 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(used: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+def here(here: Here, used: Path, tmp_path: Path) -> Here:
     """Commands in a copy of that folder."""
     shutil.copytree(used, tmp_path, dirs_exist_ok=True)
-    return front_door(tmp_path, monkeypatch, capsys)
+    return here
 
 
 def rows(here: Here, command: str) -> Any:

@@ -157,11 +157,15 @@ def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: T
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum"]  # it was running all the time
 
 
-async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
+def without_a_model() -> Setting:
     setting = Setting()
     setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here
+    return setting
+
+
+async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
     thread = thread_in_public("ann")
-    async with running(tmp_path, setting) as service:
+    async with running(tmp_path, without_a_model()) as service:
         await service.heard(said("remind me in 20 minutes to call mum", 1, thread))
         (answer,) = service.platform.texts(thread.id)
         assert "I cannot remind you in a thread on Bluesky" in answer
@@ -170,9 +174,7 @@ async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) ->
 
 
 async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: Path) -> None:
-    setting = Setting()
-    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
-    async with running(tmp_path, setting) as service:
+    async with running(tmp_path, without_a_model()) as service:
         for number, title in enumerate(("clean the kitchen", "buy soap", "buy sponges"), 1):
             await service.heard(said(f"new task: {title}", number))
 
@@ -188,9 +190,7 @@ async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: 
 
 
 async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Path) -> None:
-    setting = Setting()
-    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
-    async with running(tmp_path, setting) as service:
+    async with running(tmp_path, without_a_model()) as service:
         asked = (
             "add an event: dinner every friday from 19:00 to 21:00",
             "put the dentist on friday at 8:00 in my calendar",

@@ -10,7 +10,7 @@ from bot.errors import ConfigError
 from memory import agents
 from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, only
-from tests.bot.command_line import front_door
+from tests.bot.command_line import Here
 from tests.bot.parts import ANN, HALL, OLGA, ScriptedModel, call, channel, direct, two
 from tests.bot.stage import Service, Setting, running
 
@@ -106,12 +106,9 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
         assert await service.column(there) == [HERS.audience], "but no more are made"
 
 
-def test_they_are_reached_by_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_they_are_reached_by_hand(tmp_path: Path, here: Here) -> None:
     own = '[[agents.blocks]]\nlabel = "rules"\ndescription = "Her own"\naudience = "public"\n'
     (tmp_path / "carina.toml").write_text(COMMON + AGENTS.replace('name = "Bea"\n', f'name = "Bea"\n{own}'), "utf-8")
-    here = front_door(tmp_path, monkeypatch, capsys)
     assert here("chat --once hello").returncode == 0
     for name in ("everybody/rules", "_constellation_/rules"):
         assert here(f"memory show {name}").stdout.strip() == "Be kind."
@@ -123,9 +120,7 @@ def test_they_are_reached_by_hand(
     assert here("memory unshare partner_profile Bea").returncode == 0
 
 
-def test_what_cannot_be_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_is_told(tmp_path: Path, here: Here) -> None:
     def problem(toml: str) -> str:
         (tmp_path / "carina.toml").write_text(toml + AGENTS, "utf-8")
         with pytest.raises(ConfigError) as raised:
@@ -136,7 +131,7 @@ def test_what_cannot_be_is_told(
     wrong = problem(COMMON.replace('Ada = "read_write"', 'Ada = "admin"'))
     assert 'constellation.blocks[1].permissions.Ada: found "admin"; expected' in wrong
     (tmp_path / "carina.toml").write_text(COMMON.replace("Ada", "Eve") + AGENTS, "utf-8")
-    done = front_door(tmp_path, monkeypatch, capsys)("chat --once hello")
+    done = here("chat --once hello")
     assert done.returncode == 2
     assert (
         'constellation.blocks["partner_profile"].permissions: found "Eve", which is not an agent; known: Ada, Bea'

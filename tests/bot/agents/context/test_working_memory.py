@@ -2,22 +2,20 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.models.base import Answer, UserMessage
-from bot.services.system.jobs import Schedule, Upkeep, built_in_jobs
+from bot.services.system.jobs import Upkeep, built_in_jobs
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from scheduler.jobs import JobKinds
-from scheduler.runner import Runner
 from sources.base import Place, Speaker
-from tests.bot.agents.groups.parts import Cast, told
+from tests.bot.agents.groups.parts import LED, Cast, told
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -35,7 +33,6 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.stage import Service, Setting, running
-from tests.scheduler.parts import alike
 
 GUILD = guild("guild")
 ANNEX, ABROAD, ATTIC = channel("annex"), channel("port", of="abroad"), private("attic")
@@ -187,29 +184,14 @@ async def test_a_turn_of_people_is_shown_keys_and_never_what_they_hold(service: 
     assert system == service.model.requests[0].system, "nothing of it stands in what a provider has in its cache"
 
 
-LED = """
-[[agents]]
-name = "Ant"
-system_prompt = "You are Ant."
-[[agents]]
-name = "Bee"
-system_prompt = "You are Bee."
-[[groups]]
-name = "Main"
-pattern = "supervisor"
-members = ["Ant", "Bee"]
-[groups.supervisor]
-leader = "Ant"
-"""
-
-
 async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_to_people(tmp_path: Path) -> None:
     def keeps(key: str) -> Answer:
         return says("", call("working_memory", key, operation="save", key=key, content="newts", ttl_minutes=60))
 
     task = says("", call("delegate", agent="Bee", task="count the newts"))
     model = Cast(Ant=[task, "Seven.", "See there."], Bee=[keeps("newts"), keeps("newts-index"), "Seven newts."])
-    async with running(tmp_path, Setting(model, toml=LED)) as service:
+    toml = LED.replace("tools = []", 'tools = ["working_memory"]')
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
         await service.write(keep("session/discord:hall", "of-people"))
         await service.write(keep("shared/pond", "for-all"))
         await service.heard(said("how many newts?", 1))
@@ -233,14 +215,9 @@ async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypa
     monkeypatch.setattr("bot.services.system.jobs._SWEPT", 5)
     async with running(tmp_path) as service:
         kinds = JobKinds()
-        runner = Runner(
-            service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
-        )
+        runner = service.runner(kinds)
         Upkeep(service.clock).add(kinds)
-        kept = built_in_jobs("UTC")
-        await Schedule(
-            service.database, service.clock, partial(runner.changed, service.home), service.resume, kinds, kept
-        ).prepare()
+        await service.schedule(runner, kinds, built_in_jobs("UTC")).prepare()
         for number in range(12):
             await service.write(keep("session/a", str(number), ttl=timedelta(minutes=5)))
         await service.write(keep("session/a", "stays"))

@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from memory.queue import messages
 from memory.queue.messages import Utterance
 from memory.store.clock import to_text
 from memory.store.database import Tx
-from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
+from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.records import asdict, replace
 from tests.bot.agents.groups.parts import Cast, agents, told
 from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, call, channel, direct, said, says, words_of
@@ -51,6 +52,8 @@ threshold = 7
 """
 DEN = channel("77")
 ANNS = "discord:user:ann"
+LATER = 20 * 60
+"""Seconds until the next look."""
 
 
 def ago(minutes: float) -> Utterance:
@@ -110,9 +113,15 @@ def test_a_number_is_read_from_the_lines_of_a_block() -> None:
     assert number_of("stress:\ndistress: 3", "stress") is None
 
 
-async def ticked(service: Service) -> list[str]:
-    """What fires at one look of the service's own job; what follows is done then."""
-    fired = await service.write(lambda tx: check_all(tx, service.clock()))
+async def looked(service: Service, seconds: float = 0, zone: str = "UTC") -> list[str]:
+    """What fires at a look of the service's own job after so long."""
+    service.clock.forward(seconds)
+    return await service.write(lambda tx: check_all(tx, service.clock(), zone))
+
+
+async def ticked(service: Service, seconds: float = 0, zone: str = "UTC") -> list[str]:
+    """The same, and what follows is done then."""
+    fired = await looked(service, seconds, zone)
     service.resume()
     await service.settled()
     return fired
@@ -132,17 +141,14 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
         await service.heard(said("hello den", 500, DEN, at=clock()))
         assert await ticked(service) == []  # the first look only notes the time
         await talk(service, 1, 19)
-        clock.forward(20 * 60)
-        assert await ticked(service) == []
+        assert await ticked(service, LATER) == []
         await talk(service, 20, 1)
         assert await ticked(service) == []  # too early for the next look
     async with running(tmp_path, setting) as service:  # what was counted stands in the store
-        clock.forward(20 * 60)
-        assert await ticked(service) == ["Night: sync"]
+        assert await ticked(service, LATER) == ["Night: sync"]
         assert platform.texts(DEN.id)[-1] == "I looked after you."
         assert [words_of(row).speaker for row in await service.outbox()][-1] == "Bee"
-        clock.forward(20 * 60)
-        assert await ticked(service) == []  # counted anew
+        assert await ticked(service, LATER) == []  # counted anew
     assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
 
 
@@ -159,18 +165,13 @@ async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: P
         for number in range(20):
             clock.forward(1)
             await service.heard(said(f"a secret {number}", number, direct(ANN), at=clock()))
-        clock.forward(20 * 60)
-        assert await ticked(service) == ["Night: sync"]  # her place alone: nobody else may know of this
+        assert await ticked(service, LATER) == ["Night: sync"]  # her place alone: nobody else may know of this
         assert platform.texts(direct(ANN).id)[-1] == "I looked after you."
         assert "I looked after you." not in platform.texts(DEN.id)
-        await talk(service, 100, 20)
-        clock.forward(20 * 60)
-        assert "Night: sync" in await ticked(service)
-        assert platform.texts(DEN.id)[-1] == "And after all."
-        await talk(service, 200, 20)
-        clock.forward(20 * 60)
-        assert "Night: sync" in await ticked(service)
-        assert platform.texts(DEN.id)[-1] == "Again."
+        for first, answer in ((100, "And after all."), (200, "Again.")):
+            await talk(service, first, 20)
+            assert "Night: sync" in await ticked(service, LATER)
+            assert platform.texts(DEN.id)[-1] == answer
         stored = await service.rows("SELECT audience FROM archival_entries ORDER BY n")
         assert [row["audience"] for row in stored] == [direct(ANN).audience, DEN.audience]  # into its own, once each
 
@@ -194,21 +195,13 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
     night = NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nquiet = "{quiet}"')
     night = night.replace("messages = 20", "messages = 2").replace('"high"', f'"{priority}"')
     setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + night)
-
-    async def looked(service: Service) -> list[str]:
-        fired = await service.write(lambda tx: check_all(tx, clock(), zone))
-        service.resume()
-        await service.settled()
-        return fired
-
     async with running(tmp_path, setting) as service:
         await service.heard(said("hello den", 500, DEN, at=clock()))
-        await looked(service)
+        await ticked(service, zone=zone)
         await talk(service, 1, 2)
-        clock.forward(20 * 60)
-        assert await looked(service) == (["Night: sync"] if fires else [])
-        clock.forward(60 * 60)
-        assert await looked(service) == ([] if fires else ["Night: sync"]), "what held then holds when they end"
+        assert await ticked(service, LATER, zone) == (["Night: sync"] if fires else [])
+        held = await ticked(service, 3 * LATER, zone)
+        assert held == ([] if fires else ["Night: sync"]), "what held then holds when they end"
         assert platform.texts(DEN.id).count("I looked after you.") == 1
 
 
@@ -227,15 +220,12 @@ async def test_a_number_of_a_block_wakes_the_group_once_and_silence_says_nothing
     toml = agents("Ant", "Bee").replace("blocks = []", mood, 1) + NIGHT.replace("discord:77", "terminal:local") + MOOD
     model = Cast(Bee=[""])
     async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.write(lambda tx: check_all(tx, service.clock()))
-        service.clock.forward(1200)
-        assert (await service.write(lambda tx: check_all(tx, service.clock()))) == []  # it was high at the first look
-        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 3' WHERE label = 'mood'"))
-        service.clock.forward(1200)
-        assert (await service.write(lambda tx: check_all(tx, service.clock()))) == []
-        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET content = 'stress: 9' WHERE label = 'mood'"))
-        service.clock.forward(1200)
-        assert (await service.write(lambda tx: check_all(tx, service.clock()))) == ["Night: stress"]
+        await looked(service)
+        assert await looked(service, LATER) == []  # it was high at the first look
+        for content, fired in (("stress: 3", []), ("stress: 9", ["Night: stress"])):
+            sql = "UPDATE memory_blocks SET content = ? WHERE label = 'mood'"
+            await service.write(partial(Tx.run, sql=sql, parameters=(content,)))
+            assert await looked(service, LATER) == fired
         (state,) = await service.column("SELECT state FROM group_states")
         assert json.loads(state)["above"] == ["stress"]
 
@@ -247,39 +237,18 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         (ant,) = await service.column("SELECT id FROM agents WHERE name = 'Ant'")
         (turn,) = await service.column("SELECT id FROM turns")
 
-        def gave(tx: Tx, text: str, audience: str, sequence: int) -> None:
-            said = messages.TurnRow(
-                turn=TurnId(turn),
-                sequence=sequence,
-                place=PlaceId("terminal:local"),
-                agent=AgentId(ant),
-                person=None,
-                speaker="Ant",
-                role="tool",
-                text=text,
-                source="terminal",
-                audience=Audience(audience),
-                trust=Trust.AGENT,
-                at=service.clock(),
-                tool_call_id=f"c{sequence}",
-                tool_name="watch",
-            )
-            messages.add_said(tx, said)
+        async def given(text: str, audience: str, sequence: int) -> list[str]:
+            gave = messages.TurnRow(
+                TurnId(turn), sequence, PlaceId("terminal:local"), AgentId(ant), None, "Ant", "tool", text, "terminal",
+                Audience(audience), Trust.AGENT, service.clock(), tool_call_id=f"c{sequence}", tool_name="watch",
+            )  # fmt: skip
+            await service.write(lambda tx: messages.add_said(tx, gave))
+            return await looked(service, LATER)
 
-        async def looked(text: str, audience: str, sequence: int) -> list[str]:
-            await service.write(lambda tx: gave(tx, text, audience, sequence))
-            service.clock.forward(1200)
-            return await service.write(lambda tx: check_all(tx, service.clock()))
-
-        assert await looked("stress: 3", OWNER, 90) == [], "the first look only notes the time"
-        assert await looked("stress: 9", "person:discord:ann", 91) == [], "what somebody's direct messages hold"
-        assert await looked("stress: 8", OWNER, 92) == ["Night: stress"]
-        assert await looked("stress: 9", OWNER, 93) == [], "it did not fall since"
-
-
-def stretch(name: str, first: int, last: int, step: int = 10) -> list[Utterance]:
-    """What one person said every so many minutes, from so many minutes ago on."""
-    return [Utterance(NOON - timedelta(minutes=m), "x", PersonId(name), name) for m in range(first, last, -step)]
+        assert await given("stress: 3", OWNER, 90) == [], "the first look only notes the time"
+        assert await given("stress: 9", "person:discord:ann", 91) == [], "what somebody's direct messages hold"
+        assert await given("stress: 8", OWNER, 92) == ["Night: stress"]
+        assert await given("stress: 9", OWNER, 93) == [], "it did not fall since"
 
 
 CHECK_IN = """
