@@ -368,6 +368,15 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
 
 
 @asynccontextmanager
+async def talked(folder: Path, setting: Setting, *heard: str | Notification) -> AsyncIterator[Service]:
+    """The same after these were heard, each when the one before was answered; a text is Ann's in the hall."""
+    async with running(folder, setting) as service:
+        for number, each in enumerate(heard, 1):
+            await service.heard(said(each, number) if isinstance(each, str) else each)
+        yield service
+
+
+@asynccontextmanager
 async def _tasks() -> AsyncIterator[asyncio.TaskGroup]:
     """A task group that shows a single error by itself, not as one of a group."""
     try:

@@ -11,7 +11,7 @@ from memory import budgets
 from memory.budgets import Filter, Limit, Period
 from memory.store.ids import AgentId, TurnId
 from tests.bot.parts import ANN, BOB, said
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 DAY: Period = "day"
 PRICED = "openai:gpt-5-mini"
@@ -62,13 +62,11 @@ async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> No
 @pytest.mark.parametrize("limit", [Limit("constellation", DAY, usd=0), Limit("person", "month", tokens=0)])
 @pytest.mark.parametrize("model", [PRICED, UNPRICED])
 async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, model: str) -> None:
-    async with running(tmp_path, Setting(budgets=limited(limit, model=model))) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(budgets=limited(limit, model=model)), "hello") as service:
         assert asked_of(service) == ["offline"]
         assert service.model.requests[0].failed == (FailedModel("", Trouble.BUDGET),), "a model is configured"
     refusing = limited(limit, model=model, ladder=BudgetThresholds(when_spent="refuse"))
-    async with running(tmp_path, Setting(budgets=refusing)) as service:
-        await service.heard(said("hello again", 2))
+    async with talked(tmp_path, Setting(budgets=refusing), said("hello again", 2)) as service:
         assert service.model.requests == []
         assert "is used up. Ask me again after" in service.platform.texts()[-1]
         assert await service.column("SELECT count(*) FROM model_usage WHERE model = ''") == [0]

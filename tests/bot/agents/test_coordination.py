@@ -40,7 +40,7 @@ from tests.bot.parts import (
     two,
 )
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 from texts import _, speaking
 
 PORT, YARD = channel("42"), channel("yard")
@@ -77,8 +77,7 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         ),
         says("done"),
     )
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("tea please", 1))
+    async with talked(tmp_path, Setting(model, toml=TWO), "tea please") as service:
         found = await events(service, Scope(HALL.audience))
         with speaking("de"):
             german = await service.read(lambda rows: [_(each.words) for each in recent(rows, Scope(HALL.audience))])
@@ -97,8 +96,7 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
 
 
 async def test_nobody_is_in_a_list_of_activity_under_two_names(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting()) as service:
-        await service.heard(said("tea please", 1))
+    async with talked(tmp_path, Setting(), "tea please") as service:
         await service.heard(said("and milk", 2, speaker=replace(ANN, name="Annie")))
         listed = registry(Coordination(service.database, service.clock), people=service.approvals.people)
         caller = replace(somebody(OLGA.id), scope=Scope(HALL.audience))
@@ -154,8 +152,7 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
         says("I see"),
         says("again"),
     )
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("tea please", 1))
+    async with talked(tmp_path, Setting(model, toml=TWO), "tea please") as service:
         service.clock.forward(600)
         await service.heard(said("hello", 2, PORT))
         await service.heard(said("hello again", 3, PORT))
@@ -173,8 +170,7 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
 
 async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("coord", operation="assign", content="water the plants")), says("done"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("plants!", 1))
+    async with talked(tmp_path, Setting(model), "plants!") as service:
         (task,) = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
         model.replies.extend([says("", call("coord", operation="complete", task=str(task.id))), says("hm")])
         await service.heard(said("I did it", 2, ANNS))
@@ -201,8 +197,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
         says("done"),
         says("hello"),
     )
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("tea please", 1))
+    async with talked(tmp_path, Setting(model, toml=TWO), "tea please") as service:
         await service.heard(said("hello", 2, PORT))
         found = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
         noted = [words for kind, words in await events(service, Scope(HALL.audience)) if kind is Kind.NOTABLE]
@@ -237,8 +232,7 @@ async def test_what_cannot_be_arranged_is_told_to_the_model(
     tmp_path: Path, arguments: dict[str, str], words: str
 ) -> None:
     model = ScriptedModel(says("", call("coord", **arguments)), says("hm"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model), "go") as service:
         assert await service.rows("SELECT 1 FROM items WHERE kind IN ('handoff', 'note')") == []
     ((text, ok),) = results(model.requests[1])
     assert not ok
@@ -250,8 +244,7 @@ async def test_a_note_goes_with_the_message_that_it_came_from(tmp_path: Path) ->
         call("coord", str(n), operation=operation, content=f"{operation} the ring")
         for n, operation in enumerate(("assign", "handoff", "note"))
     ]
-    async with running(tmp_path, Setting(ScriptedModel(says("", *calls), says("done")))) as service:
-        await service.heard(said("a ring", 1))
+    async with talked(tmp_path, Setting(ScriptedModel(says("", *calls), says("done"))), "a ring") as service:
         assert len(await service.rows("SELECT 1 FROM activity_events WHERE words LIKE '%ring%'")) == 3
         await service.heard(deleted(1))
         left = "SELECT id FROM tasks UNION SELECT id FROM items WHERE kind IN ('handoff', 'note')"
@@ -265,8 +258,7 @@ async def test_a_task_goes_with_each_message_that_gave_it_words(tmp_path: Path, 
     given = call("coord", operation="assign", content="polish the ring")
     changed = call("coord", operation="change", task="polish", content="sell the crown")
     replies = [says("", given), says("done"), says("", changed), says("changed")]
-    async with running(tmp_path, Setting(ScriptedModel(*replies))) as service:
-        await service.heard(said("the ring", 1))
+    async with talked(tmp_path, Setting(ScriptedModel(*replies)), "the ring") as service:
         await service.heard(said("the crown", 2, speaker=BOB))
         assert await service.column("SELECT title FROM tasks") == ["sell the crown"]
         await service.heard(deleted(taken_back))
@@ -350,8 +342,7 @@ async def test_an_agent_that_was_away_is_told_what_it_missed_in_the_form_of_the_
 
 
 async def test_a_catch_up_tells_nothing_of_other_peoples_direct_messages(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=TWO)) as service:
-        await service.heard(said("hello", 1, PORT))
+    async with talked(tmp_path, Setting(toml=TWO), said("hello", 1, PORT)) as service:
         service.clock.forward(60)
         await service.heard(said("psst", 2, ANNS))
         service.clock.forward(7200)

@@ -35,7 +35,7 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.services.calling import somebody
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
 
@@ -66,8 +66,7 @@ def shown(prompt: str, head: str = OWN_HEAD) -> list[str]:
 
 
 async def test_what_somebody_says_is_learned_and_shown_in_the_next_turn(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("I love apple cake. What about you?", 1))
+    async with talked(tmp_path, Setting(), "I love apple cake. What about you?") as service:
         await service.heard(said("hello", 2, speaker=BOB))
         (fact,) = await learned(service)
     first, second = (newest(request) for request in service.model.requests)
@@ -83,16 +82,13 @@ async def test_an_agents_own_words_and_what_it_kept_teach_nothing(tmp_path: Path
         says("The user prefers solid borders. I love cake. Note: my own words are no facts."),
         says("ok"),
     )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("go", 1))
-        await service.heard(said("and?", 2))
+    async with talked(tmp_path, Setting(model), "go", "and?") as service:
         assert await learned(service) == []
 
 
 async def test_what_a_tool_brings_from_outside_is_learned_as_far_as_it_is_trusted(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("look_out")), says("I see"), says("ok"))
-    async with running(tmp_path, Setting(model, tools=[Window()])) as service:
-        await service.heard(said("look", 1))
+    async with talked(tmp_path, Setting(model, tools=[Window()]), "look") as service:
         (fact,) = await learned(service)
         await service.heard(said("and?", 2))
     assert (fact.text, fact.trust, fact.person) == ("uses PixiJS v8 for rendering", Trust.WEB, ANN.id)
@@ -194,9 +190,7 @@ async def test_what_cannot_be_added_or_confirmed_is_told_to_the_model(
     tmp_path: Path, arguments: dict[str, str], words: str
 ) -> None:
     model = ScriptedModel(says("ok"), says("", call("facts", **arguments)), says("hm"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("I prefer dark theme editor", 1))
-        await service.heard(said("go", 2))
+    async with talked(tmp_path, Setting(model), "I prefer dark theme editor", "go") as service:
         assert [fact.text for fact in await learned(service)] == ["prefers dark theme editor"]
     ((text, ok),) = results(service.model.requests[2])
     assert (ok, words in text) == (False, True)
@@ -209,9 +203,7 @@ async def test_who_asks_to_forget_teaches_nothing_by_it(tmp_path: Path) -> None:
         says("", call("recall", "2", operation="delete", label="cake", forget_words=True)),
         says("gone"),
     )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("keep it", 1))
-        await service.heard(said("Forget it. I love apple cake.", 2))
+    async with talked(tmp_path, Setting(model), "keep it", "Forget it. I love apple cake.") as service:
         assert await learned(service) == []
 
 

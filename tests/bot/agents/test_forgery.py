@@ -43,7 +43,7 @@ from sources.base import Attachment
 from sources.feeds import Item
 from sources.web.fetch import PageText, WebHit, WebSearch
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
-from tests.bot.stage import Setting, running, until
+from tests.bot.stage import Setting, running, talked, until
 
 OWNER = "discord:olga"
 FORGERIES = (
@@ -513,9 +513,7 @@ async def test_what_a_model_repeats_of_a_block_is_found_although_marks_in_it_wer
         ),
         says("Done."),
     )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("keep it", 1))
-        await service.heard(said("change it", 2))
+    async with talked(tmp_path, Setting(model), "keep it", "change it") as service:
         assert "c\n" in await service.column("SELECT content FROM memory_blocks WHERE label = 'human'")
     assert "\\[a] b\n\\</quoted>" in model.requests[2].system
 

@@ -9,7 +9,7 @@ from memory.people.audience import PUBLIC, Audience, Trust, person_audience
 from memory.store.records import replace
 from sources.base import Place
 from tests.bot.parts import ANN, BOB, HALL, SOURCE, ScriptedModel, channel, direct, person, said, says, texts
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, running, talked
 
 PORT = channel("port", "elsewhere")
 
@@ -32,9 +32,7 @@ async def test_over_the_limit_no_model_is_asked_and_the_person_is_told_once(tmp_
 
 
 async def test_what_waits_holds_up_nobody_else_and_is_not_forgotten_over_a_restart(tmp_path: Path) -> None:
-    async with running(tmp_path, limited(person=1)) as service:
-        for number in range(1, 5):
-            await service.heard(said(f"line {number}", number))
+    async with talked(tmp_path, limited(person=1), *(f"line {number}" for number in range(1, 5))) as service:
         await service.heard(said("me too", 5, speaker=BOB))
         assert texts(service.model.requests[-1])[-1] == "me too"
         assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", *["received"] * 3, "done"]
@@ -61,16 +59,14 @@ async def test_linked_accounts_of_a_person_are_counted_together(tmp_path: Path) 
 
 @pytest.mark.parametrize(("place", "answered"), [(HALL, 1), (PORT, 2), (direct(BOB), 2)])
 async def test_a_guild_is_full_by_itself(tmp_path: Path, place: Place, answered: int) -> None:
-    async with running(tmp_path, limited(guild=1)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, limited(guild=1), "hello") as service:
         await service.heard(said("hello", 2, place, BOB))
         assert len(service.model.requests) == answered
 
 
 async def test_who_calls_himself_the_owner_is_not(tmp_path: Path) -> None:
     fake = person("Olga the owner", Trust.STRANGER)
-    async with running(tmp_path, limited(person=1)) as service:
-        await service.heard(said("hello", 1, speaker=fake))
+    async with talked(tmp_path, limited(person=1), said("hello", 1, speaker=fake)) as service:
         await service.heard(said("hello", 2, speaker=fake))
         assert len(service.model.requests) == 1
 

@@ -15,7 +15,7 @@ from memory.people.audience import Trust
 from memory.queue.steps import CallDone, CallFailed, CallWaits, MessagesJoined, ModelAnswer, Step, StepBody
 from memory.store.ids import RequestId
 from tests.bot.parts import ANN, HALL, ScriptedModel, call, channel, direct, results, said, says
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 AGENT = '[[agents]]\nname = "Carina"\n'
@@ -200,8 +200,7 @@ async def failures(service: Service) -> list[str]:
 
 async def test_the_model_is_told_the_rules_and_shown_only_what_is_allowed(tmp_path: Path) -> None:
     toml = ruled('rule = "allowed_operations"\ntool = "recall"\noperations = ["read"]')
-    async with running(tmp_path, Setting(toml=toml)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(toml=toml), "hello") as service:
         (request,) = service.model.requests
         assert "## Rules of your tools\n- Of `recall` you may use only: read." in request.system
         schema = next(tool.parameters for tool in request.tools if tool.name == "recall")
@@ -213,8 +212,7 @@ async def test_a_call_against_a_rule_is_not_made(tmp_path: Path) -> None:
     insert = call("recall", "one", operation="insert", content="the bus is 17")
     again = call("recall", "two", operation="insert", content="the bus is 17")
     model = ScriptedModel(says("", insert), says("", call("search", "s", query="bus"), again), says("Kept."))
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("remember the bus", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "remember the bus") as service:
         assert service.platform.texts() == ["Kept."]
         assert await failures(service) == [
             "`recall` may be called only after `search` in the same turn; still to come: `search`."
@@ -228,8 +226,7 @@ async def test_a_turn_does_not_end_before_what_it_needs(tmp_path: Path) -> None:
     model = ScriptedModel(
         says("One."), says("Two."), says("Three."), says("", call("search", "s", query="x")), says("At last.")
     )
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "hello") as service:
         assert service.platform.texts() == ["At last."]
         assert forced(model.requests) == ["", "", "", "search", ""]
         told = [request.messages[-1].text for request in model.requests[1:4]]
@@ -240,8 +237,7 @@ async def test_a_turn_does_not_end_before_what_it_needs(tmp_path: Path) -> None:
 
 async def test_a_model_that_does_not_even_make_a_forced_call_is_not_asked_for_ever(tmp_path: Path) -> None:
     toml = ruled('rule = "required_before_exit"\ntool = "search"')
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=says("No.")), toml=toml)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(ScriptedModel(otherwise=says("No.")), toml=toml), "hello") as service:
         assert service.platform.texts() == ["No."]
         assert len(service.model.requests) == 4
 

@@ -25,7 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import SessionId
 from tests.bot.agents.test_forgery import FORGERIES, READS, STORES, calls, require_sound
 from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, said, says, two
-from tests.bot.stage import OFFERED, Service, Setting, running
+from tests.bot.stage import OFFERED, Service, Setting, running, talked
 
 WORDS = {
     "activity_events": ("words",),
@@ -218,8 +218,7 @@ async def test_no_column_speaks_for_the_platform_or_for_somebody_else(tmp_path: 
         says("Hello Bob."),
         otherwise=says("Well."),
     )
-    async with running(tmp_path, Setting(model, toml=TOML)) as service:
-        await service.heard(said("I take the ferry", 1, HALL, ANN))
+    async with talked(tmp_path, Setting(model, toml=TOML), said("I take the ferry", 1, HALL, ANN)) as service:
         await _fill(service)
         assert {table for table, count in (await service.read(_counts)).items() if not count} == set()
         await service.write(lambda tx: _poison(tx, text))

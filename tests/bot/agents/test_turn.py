@@ -40,7 +40,7 @@ from tests.bot.parts import (
     thread_in_public,
 )
 from tests.bot.runtime.test_conversation import Bell, states, steps
-from tests.bot.stage import Setting, crashed, running, until
+from tests.bot.stage import Setting, crashed, running, talked, until
 
 PUT_OFF = "SELECT 1 FROM inbox WHERE status = 'received' AND next_attempt_at IS NOT NULL"
 
@@ -320,8 +320,7 @@ class LateServers(Servers):
 
 async def test_what_is_deleted_while_tools_are_awaited_is_shown_to_no_model(tmp_path: Path) -> None:
     servers, model = LateServers(), ScriptedModel(says("Kept."), says("Hello."))
-    async with running(tmp_path, Setting(model, mcp=servers)) as service:
-        await service.heard(said("the code is elm-4711", 1))
+    async with talked(tmp_path, Setting(model, mcp=servers), "the code is elm-4711") as service:
         servers.go.clear()
         servers.awaited.clear()
         service.hear(said("hello", 2))

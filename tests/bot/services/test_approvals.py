@@ -46,7 +46,7 @@ from tests.bot.parts import (
 )
 from tests.bot.requests import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, rung, strokes, waiting
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, talked
 
 EVA = person("Eva")
 
@@ -89,8 +89,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
 async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
     model = ScriptedModel(says("It is time for supper.", ring()), says("It waits for Olga."), says("Rung."))
     spoken = {OLGA.id: "de", ANN.id: "ja"}
-    async with running(tmp_path, Setting(model=model, tools=[Bell()], languages=spoken)) as service:
-        await service.heard(said("ring the bell", 1))
+    async with talked(tmp_path, Setting(model=model, tools=[Bell()], languages=spoken), "ring the bell") as service:
         assert await strokes(service) == 0
         assert service.platform.texts() == ["It waits for Olga."]
         (text, ok), *_ = results(service.model.requests[1])
@@ -268,8 +267,7 @@ async def test_a_grant_is_not_for_what_the_call_that_was_shown_left_out(
 
 
 async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing(times=1, note="softly")) as service:
-        await service.heard(said("ring the bell", 1))
+    async with talked(tmp_path, ringing(times=1, note="softly"), "ring the bell") as service:
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
         assert "*Always* allow every call to `bell` with times `1`, and any note." in card.text
 
@@ -338,8 +336,7 @@ async def test_a_call_that_leaves_the_program_runs_at_most_once(tmp_path: Path) 
 
     siren.fails = fail
     model = ScriptedModel(says("", call("siren")), says("It waits."), otherwise=says("I do not know whether it did."))
-    async with running(tmp_path, Setting(model=model, tools=[siren])) as service:
-        await service.heard(said("sound the siren", 1))
+    async with talked(tmp_path, Setting(model=model, tools=[siren]), "sound the siren") as service:
         request = await waiting(service)
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
         assert card.buttons is not None
@@ -355,8 +352,7 @@ async def test_carrying_words_elsewhere_asks_who_said_them(tmp_path: Path) -> No
     send = call("send_message", target_type="channel", target="hall", content="Ann is ill.")
     model = ScriptedModel(says("Hello."), says("", send), says("I asked."), says("Told them."))
     place = direct(ANN, "guild")
-    async with running(tmp_path, Setting(model=model)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(model=model), "hello") as service:
         await service.heard(said("I am ill, tell the others", 2, place))
         assert service.platform.texts() == ["Hello."]
         request = await waiting(service)
@@ -466,8 +462,7 @@ def _turn(tx: Tx) -> Any:
 async def test_a_flood_of_questions_asks_nobody_anything_more(tmp_path: Path) -> None:
     calls = [ring(f"call_{number}", times=number) for number in range(MOST_WAITING + 5)]
     model = ScriptedModel(says("", *calls), says("They wait."))
-    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
-        await service.heard(said("ring them all", 1))
+    async with talked(tmp_path, Setting(model=model, tools=[Bell()]), "ring them all") as service:
         assert len(await service.rows("SELECT 1 FROM permission_requests")) == MOST_WAITING
         assert sum("wait already" in text for text, _ok in results(service.model.requests[-1])) == 5
 
@@ -512,8 +507,7 @@ async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_d
 
 async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
     model = ScriptedModel(says("", ring()), says("It waits."), says("Hello Bob."), says("Rung."), says("Bye."))
-    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
-        await service.heard(said("ring the bell", 1))
+    async with talked(tmp_path, Setting(model=model, tools=[Bell()]), "ring the bell") as service:
         await service.heard(said("hello", 2, speaker=BOB))
         request = await waiting(service)
         await service.approvals.answer(request, OWNER, Verdict.ONCE)

@@ -17,7 +17,7 @@ from memory.store.records import replace
 from sources.base import Speaker
 from tests.bot.parts import ANN, HALL, ScriptedModel, call, channel, person, said, says
 from tests.bot.requests import OWNER, answer, waiting
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 BLOCKS = """
 [[agents]]
@@ -58,8 +58,7 @@ async def test_a_block_is_written_with_each_yes_that_it_takes(
     tmp_path: Path, label: str, who: Speaker, rules: str, verdicts: list[Verdict], written: list[str]
 ) -> None:
     model = ScriptedModel(says("", writes(label, "No calls.")), says("Asked."), otherwise=says("Well."))
-    async with running(tmp_path, Setting(model=model, toml=BLOCKS + rules)) as service:
-        await service.heard(said("no calls", 1, speaker=who))
+    async with talked(tmp_path, Setting(model=model, toml=BLOCKS + rules), said("no calls", 1, speaker=who)) as service:
         for verdict in verdicts:
             assert await content(service, label) == []
             await answer(service, await waiting(service), verdict)
@@ -70,8 +69,7 @@ async def test_a_stranger_makes_nobody_speak_elsewhere_without_a_yes(tmp_path: P
     stranger = person("Zed", Trust.STRANGER)
     send = call("send_message", target_type="channel", target="hall", content="Free cake.")
     model = ScriptedModel(says("Hello."), says("", send), says("Asked."), says("Said."))
-    async with running(tmp_path, Setting(model=model)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(model=model), "hello") as service:
         await service.heard(said("tell the hall about cake", 2, channel("attic"), stranger))
         assert service.platform.texts() == ["Hello."]
         await answer(service, await waiting(service))

@@ -22,7 +22,7 @@ from sources.base import ANSWERED, Place, Speaker
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, deleted, direct, said, says
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 IN_CHARGE = People((PERSON,), (BOB.id,))
 
@@ -60,8 +60,7 @@ async def test_what_went_wrong_with_another_persons_words_is_told_without_them(t
 
 
 async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Path) -> None:
-    async with running(tmp_path, broken("Now.")) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, broken("Now."), "hello") as service:
         (row,) = await call(service, "inbox.list", dead=True)
         again = await call(service, "inbox.retry", row=str(row["id"]))
         assert (again["status"], again["attempts"]) == ("received", 0)
@@ -75,8 +74,7 @@ async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Pa
 
 async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(tmp_path: Path) -> None:
     woken: list[tuple[PlaceId, GroupId]] = []
-    async with running(tmp_path, broken()) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, broken(), "hello") as service:
         (row,) = await call(service, "inbox.list", dead=True)
         await call(service, "inbox.retry", wake=lambda *each: woken.append(each), row=str(row["id"]))
         assert [place for place, _group in woken] == [HALL.id]
@@ -88,8 +86,7 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
 
 
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
-    async with running(tmp_path, broken()) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, broken(), "hello") as service:
         offered = registry(Inbox(service.database, lambda *_each: None, utc_now), people=IN_CHARGE)
         (row,) = await offered.suggest("inbox.retry", "row", somebody(BOB.id), {})
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]

@@ -37,7 +37,7 @@ from memory.store.sqlite import connect
 from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.services.calling import NOW, registry, somebody
-from tests.bot.stage import SETUP, Service, Setting, running, until
+from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import carina
 from tests.captured_logs import capture_logs
 
@@ -216,15 +216,13 @@ async def test_edits_and_deletions_of_older_messages_follow_through_while_paused
 
 
 async def test_an_opt_out_outlives_a_restart_and_an_erasure(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("before", 1))
+    async with talked(tmp_path, Setting(), "before") as service:
         await told(service, "optout")
         await asked(service, "erase")
         await service.heard(said(WORD, 2))
         assert not [text for text in await messages_of(service) if WORD in text]
         service.crash()
-    async with running(tmp_path) as service:
-        await service.heard(said(WORD, 3))
+    async with talked(tmp_path, Setting(), said(WORD, 3)) as service:
         assert await messages_of(service) == []
         assert "Opted out" in await told(service, "see")
         assert bytes_with(tmp_path, WORD) == []

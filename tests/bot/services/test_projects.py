@@ -15,7 +15,7 @@ from tests.bot.agents.context.test_context import newest
 from tests.bot.agents.test_facts import shown
 from tests.bot.parts import ANN, BOB, NOON, ScriptedModel, call, deleted, direct, results, said, says
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, talked
 
 ISSUE = "No test for the empty list"
 DONE = call("projects", "d", operation="done", text="A game of snake", tech="Three.js")
@@ -35,8 +35,7 @@ async def test_what_comes_up_again_is_shown_where_it_was_said_and_used_by_the_an
     model = ScriptedModel(
         says("", FAILED[0], DONE, RATED), says("kept"), says("", FAILED[1]), says("again"), otherwise=says("ok")
     )
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("the review failed; the game is done, visual is 2", 1))
+    async with talked(tmp_path, Setting(model), "the review failed; the game is done, visual is 2") as service:
         await service.heard(said("failed again", 2))
         await service.heard(said("let us begin another", 3, speaker=BOB))
         await service.heard(said("hello", 4, direct(BOB)))
@@ -55,8 +54,7 @@ async def test_what_comes_up_again_is_shown_where_it_was_said_and_used_by_the_an
 
 async def test_what_was_learned_goes_with_its_message(tmp_path: Path) -> None:
     model = ScriptedModel(says("", DONE, RATED), says("kept"), otherwise=says("ok"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("the game is done", 1))
+    async with talked(tmp_path, Setting(model), "the game is done") as service:
         assert await service.column("SELECT text FROM items") == ["A game of snake"]
         await service.heard(deleted(1))
         assert await service.column("SELECT text FROM items") == []
@@ -69,8 +67,7 @@ async def test_the_tool_refuses_what_says_nothing_and_lists_what_it_kept(tmp_pat
         call("projects", "3", operation="list"),
     )
     model = ScriptedModel(says("", *calls), says("ok"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("colours", 1))
+    async with talked(tmp_path, Setting(model), "colours") as service:
         (refused, ok), (kept, _), (listed, _) = results(service.model.requests[-1])
     assert not ok
     assert "give 1 to 5 points" in refused
@@ -80,8 +77,7 @@ async def test_the_tool_refuses_what_says_nothing_and_lists_what_it_kept(tmp_pat
 
 async def test_strangers_teach_nothing(tmp_path: Path) -> None:
     model = ScriptedModel(says("", DONE), says("ok"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("done", 1, speaker=replace(ANN, trust=Trust.STRANGER)))
+    async with talked(tmp_path, Setting(model), said("done", 1, speaker=replace(ANN, trust=Trust.STRANGER))) as service:
         assert await service.column("SELECT text FROM items WHERE kind = 'project'") == []
         with pytest.raises(UserError, match="approved"):
             await door(service).call("project.prefer", somebody(ANN.id), {"text": "three.js"})
@@ -107,8 +103,7 @@ async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(service: Servi
 async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:
     review = "1. No tests here\n2. meh"
     model = ScriptedModel(says("", call("projects", operation="review", text=review)), says("ok"))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said(review, 1))
+    async with talked(tmp_path, Setting(model), said(review, 1)) as service:
         ((told, _),) = results(service.model.requests[-1])
         by_hand = await door(service).call("project.review", HERS, {"text": review})
     assert told.startswith("kept:\n- found in 1 review: No tests here\nnot kept: a finding is numbered")

@@ -17,7 +17,7 @@ from bot.services.served_folder import open_registry
 from memory.store.errors import StoreError
 from memory.store.records import replace
 from tests.bot.parts import OLGA, ScriptedModel, call, said, says
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, running, talked
 
 LOOKS = [each for each in operations_of(services()).values() if not each.changes and Via.TERMINAL in each.via]
 OTHER = """
@@ -73,8 +73,7 @@ async def test_what_is_printed_has_no_marks_that_a_terminal_obeys_and_nobody_see
     keep = ("recall", {"operation": "insert", "content": UNSEEN}), ("facts", {"operation": "add", "fact": UNSEEN})
     calls = tuple(call(name, str(number), **given) for number, (name, given) in enumerate(keep))
     model = ScriptedModel(says("", *calls), says(UNSEEN), otherwise=says("Well."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said(UNSEEN, 1, speaker=replace(OLGA, name=UNSEEN)))
+    async with talked(tmp_path, Setting(model), said(UNSEEN, 1, speaker=replace(OLGA, name=UNSEEN))) as service:
         message = str((await service.column("SELECT id FROM inbox"))[0])
     config = load_config({"CARINA_HOME": str(tmp_path), "CARINA_CONFIG": str(tmp_path / "home.toml")}, tmp_path)
     shown = list[str]()

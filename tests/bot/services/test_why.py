@@ -22,7 +22,7 @@ from memory.store.records import replace
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
 from tests.bot.services.calling import registry
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 QUAGGA = "Ann keeps a quagga in the barn."
 
@@ -153,8 +153,7 @@ async def test_a_message_whose_id_is_not_stored_yet_is_waited_for(service: Servi
 
 async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("send_message", target_type="person", content="psst")), says("Done."))
-    async with running(tmp_path, Setting(model=model)) as service:
-        await service.heard(said("tell me in private", 1))
+    async with talked(tmp_path, Setting(model=model), "tell me in private") as service:
         passed = next(post for post in service.platform.posts if post.text == "psst")
         with pytest.raises(UserError, match="it is not an answer"):
             await Answers(service).explained(curious(place=direct(ANN)), passed.external_id)

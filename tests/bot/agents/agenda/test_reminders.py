@@ -34,7 +34,7 @@ from scheduler import triggers
 from scheduler.jobs import DueJob
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import ScriptedModel, said, thread_in_public
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, running, talked
 from tests.memory.parts import kept_of
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -165,8 +165,7 @@ def without_a_model() -> Setting:
 
 async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
     thread = thread_in_public("ann")
-    async with running(tmp_path, without_a_model()) as service:
-        await service.heard(said("remind me in 20 minutes to call mum", 1, thread))
+    async with talked(tmp_path, without_a_model(), said("remind me in 20 minutes to call mum", 1, thread)) as service:
         (answer,) = service.platform.texts(thread.id)
         assert "I cannot remind you in a thread on Bluesky" in answer
         assert "Ask me on Discord or in a direct message" in answer

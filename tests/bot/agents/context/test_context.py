@@ -16,7 +16,7 @@ from memory.store.ids import snowflakes
 from tests.bot.agents.tools.test_block_tools import by_owner
 from tests.bot.agents.tools.test_tools import append
 from tests.bot.parts import ANN, BOB, ScriptedModel, call, said, says
-from tests.bot.stage import OFFERED, Setting, offered, running
+from tests.bot.stage import OFFERED, Setting, offered, running, talked
 
 SHORT = '[[agents]]\nname = "Carina"\nsystem_prompt = "You are Carina."\ncontext_budget = 1000\nblocks = []\n'
 
@@ -35,8 +35,7 @@ async def test_the_first_request_word_for_word(tmp_path: Path) -> None:
     toml += (
         '[[agents.blocks]]\nlabel = "persona"\ndescription = "Who you are"\ncontent = "Kind."\naudience = "public"\n'
     )
-    async with running(tmp_path, Setting(toml=toml)) as service:
-        await service.heard(said("Hello, what is new?", 1))
+    async with talked(tmp_path, Setting(toml=toml), "Hello, what is new?") as service:
         (request,) = service.model.requests
     assert request.system.startswith("You are Carina.\n\n## How this works\n")
     assert request.system.endswith(
@@ -225,8 +224,7 @@ async def test_blocks_out_of_context_are_named_and_come_and_go_in_the_same_turn(
         says("", call("context", operation="swap", label="ideas", load_label="plan")),
         says("Done."),
     )
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("tidy up", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "tidy up"):
         seen = [request.system for request in model.requests]
     away = "Blocks of yours that are not shown (info says more of each): "
     assert [(f"All of {label}." in system) for system in seen for label in ("plan", "ideas")] == [

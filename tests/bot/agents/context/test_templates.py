@@ -9,8 +9,8 @@ from bot.config.values import TemplateName
 from memory.blocks.configured import TEMPLATES, full_description, initial_text
 from memory.blocks.schemas import LogSchema, TextSchema, dump_schema, parse_schema
 from memory.store.errors import Refused
-from tests.bot.parts import ScriptedModel, call, results, said, says, whole
-from tests.bot.stage import Setting, running
+from tests.bot.parts import ScriptedModel, call, results, says, whole
+from tests.bot.stage import Setting, talked
 from tests.memory.blocks.block_parts import blocks_store, made, new
 
 VALUES: dict[str, dict[str, Any]] = {
@@ -92,8 +92,7 @@ async def test_configured_blocks_are_filled_by_the_model_in_their_fields(tmp_pat
         change("8", "info", "garden"),
     ]
     model = ScriptedModel(says("", *calls), says("Done."))
-    async with running(tmp_path, Setting(model, toml=CONFIGURED)) as service:
-        await service.heard(said("tend the garden", 1))
+    async with talked(tmp_path, Setting(model, toml=CONFIGURED), "tend the garden"):
         first, second = model.requests
     found = results(second)
     assert [ok for _text, ok in found] == [True, True, True, True, False, False, False, True]

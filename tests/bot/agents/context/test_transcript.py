@@ -6,7 +6,7 @@ from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.ids import TurnId
 from tests.bot.parts import HALL, HeldReply, Platform, ScriptedModel, call, said, says
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 SHOWN = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\n[discord]\nshow_names = true\n'
 
@@ -22,8 +22,7 @@ async def batch(service: Service) -> list[tuple[str, str, str | None]]:
 async def test_a_turn_becomes_messages_in_the_order_in_which_it_happened(tmp_path: Path) -> None:
     calls = call("recall", "r", operation="insert", content="Ann has a cat"), call("search", "s", query="zebra")
     model = ScriptedModel(says("Let me note that.", *calls), says("Noted."))
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("I have a cat", 1))
+    async with talked(tmp_path, Setting(model), "I have a cat") as service:
         rows = await batch(service)
         assert [(role, tool) for role, _text, tool in rows] == [
             ("user", None),
@@ -45,8 +44,7 @@ async def test_a_turn_becomes_messages_in_the_order_in_which_it_happened(tmp_pat
 async def test_a_very_long_answer_goes_out_as_a_file(tmp_path: Path) -> None:
     setting = Setting(ScriptedModel(says("a" * 60)))
     setting.platform = Platform(setting.clock, max_length=10)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("one", 1))
+    async with talked(tmp_path, setting, "one"):
         assert [len(delivery.files) for delivery in setting.platform.sends] == [0, 1]
         assert setting.platform.sends[1].files[0].text == "a" * 60
 

@@ -8,7 +8,7 @@ import pytest
 from bot.agents.context.recovery import HEAD
 from tests.bot.agents.groups.parts import LED, Cast, delegates, stages, told
 from tests.bot.parts import HeldReply, call, said, says
-from tests.bot.stage import Setting, crashed, running
+from tests.bot.stage import Setting, crashed, running, talked
 
 KNOWN = """SELECT a.name || ': ' || f.fact || ' ' || f.reinforcements FROM facts f JOIN agents a ON a.id = f.agent_id
            ORDER BY a.name"""
@@ -24,8 +24,7 @@ KNOWN = """SELECT a.name || ': ' || f.fact || ' ' || f.reinforcements FROM facts
 async def test_members_that_had_a_part_learn_what_people_said_once(
     tmp_path: Path, toml: str, lines: dict[str, Any], knowing: list[str]
 ) -> None:
-    async with running(tmp_path, Setting(Cast(**lines), toml=toml)) as service:
-        await service.heard(said("I love apple cake", 1))
+    async with talked(tmp_path, Setting(Cast(**lines), toml=toml), "I love apple cake") as service:
         await service.heard(said("I really love apple cake", 2))
         assert await service.column(KNOWN) == [f"{name}: loves apple cake 1" for name in knowing]
         assert await service.column("SELECT count(*) FROM facts WHERE shared_at IS NOT NULL") == [0]

@@ -8,7 +8,7 @@ from memory.search.embedding.base import to_vector
 from memory.search.similarity import Meaning
 from tests.bot.agents.groups.parts import Cast, agents, group, told
 from tests.bot.parts import BOB, HeldReply, MovableClock, Platform, call, channel, said, says, words_of
-from tests.bot.stage import Setting, running, until
+from tests.bot.stage import Setting, running, talked, until
 
 THREE = agents("Ant", "Bee", "Cat")
 IDLE = "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM turns WHERE status = 'running')"
@@ -51,8 +51,7 @@ async def test_an_observer_is_never_asked_and_a_name_wins_over_the_turn(tmp_path
 
 async def test_the_words_of_one_are_not_the_others_own(tmp_path: Path) -> None:
     model = Cast(Ant=["I, the ant, say so."])
-    async with running(tmp_path, Setting(model, toml=ROUND)) as service:
-        await service.heard(said("1", 1))
+    async with talked(tmp_path, Setting(model, toml=ROUND), "1") as service:
         await service.heard(said("2", 2, speaker=BOB))
         assert [words_of(row).speaker for row in await service.outbox()] == ["Ant", "Bee"]
     shown = model.of("Bee")[0]
@@ -103,16 +102,14 @@ async def test_load_balancing_asks_who_was_asked_longest_ago_over_restarts(tmp_p
     platform = Platform(clock)
     for number in range(1, 5):
         setting = Setting(model, clock, platform, toml=f'{DYNAMIC}selector = "load_balancing"\n')
-        async with running(tmp_path, setting) as service:
-            await service.heard(said("Cat: hi" if number == 1 else "x", number))
+        async with talked(tmp_path, setting, said("Cat: hi" if number == 1 else "x", number)):
             clock.forward(5)
     assert model.asked() == ["Cat", "Ant", "Bee", "Cat"]
 
 
 async def test_everybody_answers_at_all_each_under_its_own_name_and_once(tmp_path: Path) -> None:
     model = Cast(Bee=["Bee says hello."])
-    async with running(tmp_path, Setting(model, toml=DYNAMIC)) as service:
-        await service.heard(said("@all how are you?", 1))
+    async with talked(tmp_path, Setting(model, toml=DYNAMIC), "@all how are you?") as service:
         rows = await service.outbox()
         said_by = [(words_of(row).speaker, row.content) for row in rows]
         assert said_by == [("Ant", "Ant here."), ("Bee", "Bee says hello."), ("Cat", "Cat here.")]
@@ -124,8 +121,7 @@ async def test_everybody_answers_at_all_each_under_its_own_name_and_once(tmp_pat
 
 async def test_when_nobody_gives_anything_the_message_is_tried_again(tmp_path: Path) -> None:
     model = Cast(Ant=[RuntimeError("down")], Bee=[RuntimeError("down")])
-    async with running(tmp_path, Setting(model, toml=group("dynamic", "", '"Ant", "Bee"'))) as service:
-        await service.heard(said("@all go", 1))
+    async with talked(tmp_path, Setting(model, toml=group("dynamic", "", '"Ant", "Bee"')), "@all go") as service:
         assert service.platform.texts() == ["Ant here.", "Bee here."]
         assert [row.status for row in await service.read(lambda rows: inbox.listing(rows, None, 9))] == ["done"]
         await until(lambda: service.column(IDLE))
@@ -136,8 +132,7 @@ async def test_a_model_chooses_where_a_supervisor_selects(tmp_path: Path) -> Non
         Cat=[says("", call("choose_members", names=["Nobody"])), says("", call("choose_members", names=["Bee"]))]
     )
     toml = f'{DYNAMIC}selector = "supervisor"\nsupervisor = "Cat"\n'
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("who can help?", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "who can help?") as service:
         assert service.platform.texts() == ["Bee here."]
     assert model.asked() == ["Cat", "Cat", "Bee"]
     assert "watering plants" in told(model.of("Cat")[0])
@@ -182,9 +177,7 @@ async def test_a_name_or_a_keyword_brings_a_message_to_another_group(tmp_path: P
         ("@Crisis hi", "Bee"), ("hey main support", "Ant"), ("Silent: hi", "Ant"), ("a panic attack", "Bee"),
     ]  # fmt: skip
     model = Cast()
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        for number, (text, _name) in enumerate(said_here, 1):
-            await service.heard(said(text, number))
+    async with talked(tmp_path, Setting(model, toml=TWO), *(text for text, _name in said_here)) as service:
         await service.heard(said("hello", 20, attic), said("main support, hello", 21, attic))
     assert model.asked()[:-2] == [name for _text, name in said_here]
     assert sorted(model.asked()[-2:]) == ["Ant", "Cat"]  # a name wins over the place
@@ -197,9 +190,7 @@ async def test_the_sign_before_a_name_reaches_an_agent_of_another_group(tmp_path
         ("@Cat hello", "Ant"), ("@Ant hello", "Ant"), ("@nobody hello", "Ant"),
     ]  # fmt: skip
     model = Cast()
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        for number, (text, _name) in enumerate(said_here, 1):
-            await service.heard(said(text, number))
+    async with talked(tmp_path, Setting(model, toml=TWO), *(text for text, _name in said_here)) as service:
         await service.heard(said("@Cat hello", 20, attic))
     assert model.asked() == [*(name for _text, name in said_here), "Cat"]
 

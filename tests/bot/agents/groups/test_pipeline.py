@@ -20,7 +20,7 @@ from memory.store.records import replace
 from sources.base import DeliveryFailed
 from tests.bot.agents.groups.parts import Cast, Line, stages, told
 from tests.bot.parts import HALL, NOON, OLGA, Fate, HeldReply, Platform, call, deleted, edited, said, says, words_of
-from tests.bot.stage import Setting, crashed, running
+from tests.bot.stage import Setting, crashed, running, talked
 
 STOPPED = "I stopped at the stage “b”: Bee could not do it."
 INK = Plain("UTC", NOON)
@@ -35,8 +35,7 @@ async def test_each_stage_gets_what_the_one_before_gave_and_the_last_one_speaks(
         Cat=[lambda request: says(f"Cat read: {'Bee read: True' in told(request)} {'Draft' in told(request)}")],
     )
     toml = stages(("draft", "Ant", ""), ("check", "Bee", ""), ("polish", "Cat", ""))
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("write about newts", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "write about newts") as service:
         assert service.platform.texts() == ["Cat read: True False"]
         (row,) = await service.outbox()
         assert (words_of(row).speaker, words_of(row).reply_to) == ("Cat", "1")
@@ -62,8 +61,7 @@ class Page(ReadTool[Arguments]):
 async def test_what_a_stage_read_on_the_web_takes_the_trust_of_those_after_it(tmp_path: Path) -> None:
     model = Cast(Ant=[says("", call("read_page")), "It says: do as I say."], Bee=["Done."])
     toml = stages(("read", "Ant", ""), ("act", "Bee", ""))
-    async with running(tmp_path, Setting(model, toml=toml, tools=[Page()])) as service:
-        await service.heard(said("read it", 1, speaker=OLGA))
+    async with talked(tmp_path, Setting(model, toml=toml, tools=[Page()]), said("read it", 1, speaker=OLGA)) as service:
         assert service.platform.texts() == ["Done."]
         trusts = await service.rows(
             "SELECT a.name, t.trust FROM turns t JOIN agents a ON a.id = t.agent_id ORDER BY t.id"
@@ -77,8 +75,7 @@ async def test_parallel_stages_all_get_the_message_alone(tmp_path: Path) -> None
         "[[groups.pipeline", "[groups.pipeline]\nparallel_stages = true\n[[groups.pipeline", 1
     )
     model = Cast(Ant=["A"], Bee=["B"])
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
         assert [(words_of(r).speaker, r.content) for r in await service.outbox()] == [("Ant", "A"), ("Bee", "B")]
     assert not any("The stage before" in told(request) for request in model.requests)
 
@@ -96,8 +93,7 @@ async def test_each_post_of_several_members_goes_on_from_the_one_before(
     toml = stages(("both", "Ant Bee", ""))
     setting = Setting(Cast(Ant=["AAAAa"], Bee=["BBBBb"]), toml=toml)
     setting.platform = Platform(setting.clock, deque([first]), max_length=4)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, setting, "go") as service:
         answer = [each for each in setting.platform.sends if each.place == HALL.id]
         posts = {post.external_id: post.text for post in setting.platform.posts}
         assert [(each.text, posts.get(each.follows, ""), each.later) for each in answer] == sent
@@ -130,8 +126,7 @@ async def test_what_follows_when_a_stage_fails(
     bee: list[Line] = [nothing, RuntimeError("down"), "B gave this"]
     model = Cast(Ant=["A gave this"], Bee=bee, Cat=[cat], Dog=["D gave this"])
     toml = stages(("a", "Ant", ""), ("b", "Bee", more), ("c", "Cat", ""))
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
         (text,) = service.platform.texts()
         assert text.startswith(answer)
         (group,) = [each.id for each in await service.read(agents.groups) if each.pattern == "pipeline"]

@@ -20,7 +20,7 @@ from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.records import asdict, replace
 from tests.bot.agents.groups.parts import Cast, agents, told
 from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, call, channel, direct, said, says, words_of
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 NIGHT = """
 [[groups]]
@@ -137,8 +137,7 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
     clock, model = MovableClock(), Cast(Bee=["I looked after you."])
     platform = Platform(clock)
     setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + NIGHT)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("hello den", 500, DEN, at=clock()))
+    async with talked(tmp_path, setting, said("hello den", 500, DEN, at=clock())) as service:
         assert await ticked(service) == []  # the first look only notes the time
         await talk(service, 1, 19)
         assert await ticked(service, LATER) == []
@@ -195,8 +194,7 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
     night = NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nquiet = "{quiet}"')
     night = night.replace("messages = 20", "messages = 2").replace('"high"', f'"{priority}"')
     setting = Setting(model, clock, platform, toml=agents("Ant", "Bee") + night)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("hello den", 500, DEN, at=clock()))
+    async with talked(tmp_path, setting, said("hello den", 500, DEN, at=clock())) as service:
         await ticked(service, zone=zone)
         await talk(service, 1, 2)
         assert await ticked(service, LATER, zone) == (["Night: sync"] if fires else [])

@@ -19,7 +19,7 @@ from tests.bot.agents.groups.parts import Cast
 from tests.bot.agents.groups.parts import agents as tables
 from tests.bot.parts import ANN, BOB, HALL, NOON, direct, said
 from tests.bot.services.calling import registry, somebody
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 TIRED = '{ block = "current_state", field = "energy", below = 2 }'
 TOML = (
@@ -53,8 +53,7 @@ async def say(service: Service, place: Place, word: str) -> str:
 
 async def test_who_said_to_be_overwhelmed_is_answered_by_the_group_for_that_until_they_are_not(tmp_path: Path) -> None:
     model = Cast()
-    async with running(tmp_path, Setting(model, toml=TOML)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(model, toml=TOML), "hello") as service:
         assert "The group that responds to it answers" in await say(service, HALL, "Overwhelmed")
         await service.heard(said("hello", 2), said("hello", 3, speaker=BOB))
         await service.heard(said("Main: hello", 4))
@@ -97,8 +96,7 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
         with pytest.raises(CallError, match="40 or fewer characters"):
             await say(service, HALL, "x" * 41)
         assert "so the same agents answer as before" in await say(service, direct(ANN), "sleepy")
-    async with running(tmp_path, Setting(model, toml=TOML)) as service:
-        await service.heard(said("hello", 1))
+    async with talked(tmp_path, Setting(model, toml=TOML), "hello") as service:
         seen = await say(service, HALL, "")
     assert model.asked() == ["Bee"]
     assert seen == "Your state is “overwhelmed”. Groups respond to these states: overwhelmed."

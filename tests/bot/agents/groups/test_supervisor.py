@@ -7,7 +7,7 @@ import pytest
 from tests.bot.agents.groups.parts import LED, Cast, delegates, group, told
 from tests.bot.parts import HeldReply, results, said, says
 from tests.bot.requests import Bell, answer, ring, waiting
-from tests.bot.stage import Setting, crashed, running
+from tests.bot.stage import Setting, crashed, running, talked
 
 
 async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_leader(tmp_path: Path) -> None:
@@ -15,8 +15,7 @@ async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_lead
         Ant=[delegates("bee", "count the newts"), lambda request: says(f"Bee says: {results(request)[0][0]}")],
         Bee=["Seven newts."],
     )
-    async with running(tmp_path, Setting(model, toml=LED)) as service:
-        await service.heard(said("how many newts?", 1))
+    async with talked(tmp_path, Setting(model, toml=LED), "how many newts?") as service:
         assert service.platform.texts() == ["Bee says: Seven newts."]
         assert await service.column("SELECT kind || ' ' || status FROM group_parts") == ["task done"]
     (asked,) = model.of("Bee")
@@ -28,8 +27,7 @@ async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_lead
 
 async def test_tasks_of_a_turn_that_goes_on_after_a_yes_have_served_too(tmp_path: Path) -> None:
     model = Cast(Ant=[says("", ring(times=1)), "It waits.", delegates("bee", "count the newts"), "Seven."], Bee=["7"])
-    async with running(tmp_path, Setting(model, toml=LED, tools=[Bell()])) as service:
-        await service.heard(said("how many newts?", 1))
+    async with talked(tmp_path, Setting(model, toml=LED, tools=[Bell()]), "how many newts?") as service:
         await answer(service, await waiting(service))
         assert len(model.of("Bee")) == 1
         assert await service.column("SELECT task || output FROM group_parts") == [""]
@@ -41,8 +39,7 @@ async def test_nobody_gives_a_task_to_itself_to_strangers_or_too_many_to_one(tmp
         delegates("Bee", "2", "c4"), delegates("Bee", "3", "c5"),
     ]  # fmt: skip
     model = Cast(Ant=[*calls, "I give up."])
-    async with running(tmp_path, Setting(model, toml=LED)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model, toml=LED), "go") as service:
         assert service.platform.texts() == ["I give up."]
     can = "You can give tasks to: Bee, Cat, Dog."
     assert results(model.requests[-1]) == [
@@ -61,8 +58,7 @@ async def test_a_task_never_goes_in_a_circle(tmp_path: Path) -> None:
         Ant=[delegates("Bee", "do it"), "done"],
         Bee=[delegates("Ant", "no, you"), lambda request: says(results(request)[-1][0])],
     )
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
         assert service.platform.texts() == ["done"]
     assert results(model.of("Ant")[1])[0] == (
         "Ant waits for what you do: that would go in a circle. You can give tasks to: Cat.", True
@@ -82,8 +78,7 @@ async def test_a_task_for_nobody_by_name_goes_by_the_strategy(tmp_path: Path, st
 async def test_what_nobody_can_take_now_is_done_afterwards_and_told(tmp_path: Path) -> None:
     toml = LED.replace("max_delegations = 2", 'max_delegations = 1\nfallback = "queue"')
     model = Cast(Ant=[delegates("Bee", "1", "c1"), delegates("Bee", "2", "c2"), "Bee goes on."], Bee=["one", "two"])
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "go") as service:
         assert service.platform.texts() == ["Bee goes on.", "two"]
     assert "A task was left for you while a message here was answered: 2" in told(model.of("Bee")[1])
 
@@ -106,8 +101,7 @@ async def test_agents_that_keep_each_other_busy_are_stopped_and_that_is_said_onc
     calls = [delegates(names[number % 3], "again", f"c{number}") for number in range(20)]
     model = Cast(Ant=[*calls, "Enough."])
     limits = Setting().limits.__class__(max_steps=30)
-    async with running(tmp_path, Setting(model, toml=toml, limits=limits)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(model, toml=toml, limits=limits), "go") as service:
         texts = service.platform.texts()
         assert sum("I stopped the agents here" in text for text in texts) == 1
         assert texts[-1] == "Enough."

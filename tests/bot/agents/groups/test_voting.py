@@ -8,7 +8,7 @@ import pytest
 from bot.models.base import Answer
 from tests.bot.agents.groups.parts import Cast, group, told
 from tests.bot.parts import HeldReply, call, results, said, says, words_of
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, running, talked
 
 
 def ballot(choice: str, reason: str = "") -> Answer:
@@ -65,7 +65,6 @@ async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted
 async def test_what_breaks_a_tie(tmp_path: Path, table: str, decision: str) -> None:
     model = Cast(Ant=[ballot("yes")], Bee=[ballot("no")])
     toml = group("voting", f"[groups.voting]\n{table}\n", '"Ant", "Bee"')
-    async with running(tmp_path, Setting(model, toml=toml)) as service:
-        await service.heard(said("Shall we?", 1))
+    async with talked(tmp_path, Setting(model, toml=toml), "Shall we?") as service:
         assert service.platform.texts()[0].startswith(decision)
         assert "tied: yes, no; " in service.platform.texts()[0]

@@ -22,7 +22,7 @@ from tests.bot.parts import (
     said,
     says,
 )
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, running, talked
 
 ANNS = direct(ANN)
 
@@ -43,8 +43,7 @@ def outcome(request: Request) -> tuple[str, bool]:
 
 async def test_an_agent_takes_up_what_another_wrote_and_answers_where_that_was(tmp_path: Path) -> None:
     model = Cast(Ant=[writes("agent", "bee", "look into newts"), "I asked Bee."], Bee=["Seven newts."])
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("how many newts?", 1))
+    async with talked(tmp_path, Setting(model, toml=TWO), "how many newts?") as service:
         assert service.platform.texts() == ["I asked Bee.", "Seven newts."]
         assert {post.place for post in service.platform.posts} == {HALL.id}
         row = (await service.rows("SELECT * FROM messages WHERE content = 'look into newts'"))[0]
@@ -65,8 +64,7 @@ async def test_an_agent_takes_up_what_another_wrote_and_answers_where_that_was(t
 
 async def test_what_is_said_alone_stays_with_who_heard_it(tmp_path: Path) -> None:
     model = Cast(Ant=[writes("agent", "Bee", "the secret is elm"), ""], Bee=["Elm it is.", "Hello."])
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("a secret: elm", 1, ANNS))
+    async with talked(tmp_path, Setting(model, toml=TWO), said("a secret: elm", 1, ANNS)) as service:
         assert service.platform.texts(ANNS.id) == ["Elm it is."]
         await service.heard(said("Back: hello", 2, HALL))
         turns = await service.column("SELECT audience FROM turns WHERE place_id = ?", HALL.id)
@@ -110,8 +108,7 @@ def back_and_forth(request: Request) -> Answer:
 
 
 async def test_two_who_write_to_each_other_without_end_are_stopped_and_that_is_said_once(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=back_and_forth), toml=TWO)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(ScriptedModel(otherwise=back_and_forth), toml=TWO), "go") as service:
         assert await service.column("SELECT count(*) FROM agent_messages") == [6], "the pair has to rest"
         stopped = "(I stopped the agents here because they kept giving each other work.)"
         assert service.platform.texts() == [stopped]
@@ -124,8 +121,7 @@ async def test_one_message_causes_only_so_many_turns_however_slowly(tmp_path: Pa
         clock.forward(61)
         return back_and_forth(request)
 
-    async with running(tmp_path, Setting(ScriptedModel(otherwise=slowly), clock=clock, toml=TWO)) as service:
-        await service.heard(said("go", 1))
+    async with talked(tmp_path, Setting(ScriptedModel(otherwise=slowly), clock=clock, toml=TWO), "go") as service:
         assert await service.column("SELECT count(*) FROM agent_messages") == [16]
         assert len(service.platform.texts()) == 1
         await service.heard(said("again", 2))

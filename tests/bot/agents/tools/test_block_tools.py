@@ -20,7 +20,7 @@ from memory.store.database import Tx
 from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, append, only
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, results, said, says, two, whole
-from tests.bot.stage import Service, Setting, running
+from tests.bot.stage import Service, Setting, running, talked
 
 HEARD = Scope(HALL.audience)
 NOTES = two(
@@ -238,32 +238,39 @@ async def contents(service: Service) -> dict[str, str]:
     return {row["label"]: row["content"] for row in rows}
 
 
-async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: Path) -> None:
-    """The owner writes while the model thinks: the lines and items that it means are changed, nothing is wiped."""
-    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
-        await service.heard(said("hello", 1, HALL, ANN))
-
-        def write(tx: Tx, owner: Author) -> None:
-            blocks.write_block(tx, owner, "list", "- ham\n- milk\n- eggs\n- salt\n")
-            blocks.set_field(tx, owner, "days", "diary", "Rain. The dentist called.")
-            blocks.remove_item(tx, owner, "days", "todo", 1)
+async def at_once(
+    folder: Path, write: Callable[[Tx, Author], object], *calls: Call, then: Call | None = None
+) -> tuple[list[tuple[str, bool]], dict[str, str]]:
+    """What comes of calls that the model makes while the owner writes, and of one after them; the blocks then."""
+    later = () if then is None else (then,)
+    async with talked(folder, Setting(toml=GROCERIES), said("hello", 1, HALL, ANN)) as service:
 
         async def thinks(_request: Request) -> Answer:
             await by_owner(service, write)
-            return says(
-                "",
-                call(
-                    "context", "1", operation="edit_range", label="list", first_line=2, last_line=2, content="- 6 eggs"
-                ),
-                call("context", "2", operation="edit_range", label="list", first_line=3, last_line=3),
-                call("context", "3", operation="set_field", label="days", field="diary", value="Sun, then rain."),
-                call("context", "4", operation="remove_item", label="days", field="todo", item=2),
-                call("context", "5", operation="remove_item", label="days", field="todo", item=1),
-            )
+            return says("", *calls)
 
-        service.model.replies.extend([thinks, says("Done.")])
+        service.model.replies.extend([thinks, *(says("", each) for each in later), says("Done.")])
         await service.heard(said("go on", 2, HALL, ANN))
-        found, now = results(service.model.requests[-1])[-5:], await contents(service)
+        return results(service.model.requests[-1])[-len(calls) - len(later) :], await contents(service)
+
+
+async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: Path) -> None:
+    """The owner writes while the model thinks: the lines and items that it means are changed, nothing is wiped."""
+
+    def write(tx: Tx, owner: Author) -> None:
+        blocks.write_block(tx, owner, "list", "- ham\n- milk\n- eggs\n- salt\n")
+        blocks.set_field(tx, owner, "days", "diary", "Rain. The dentist called.")
+        blocks.remove_item(tx, owner, "days", "todo", 1)
+
+    found, now = await at_once(
+        tmp_path,
+        write,
+        call("context", "1", operation="edit_range", label="list", first_line=2, last_line=2, content="- 6 eggs"),
+        call("context", "2", operation="edit_range", label="list", first_line=3, last_line=3),
+        call("context", "3", operation="set_field", label="days", field="diary", value="Sun, then rain."),
+        call("context", "4", operation="remove_item", label="days", field="todo", item=2),
+        call("context", "5", operation="remove_item", label="days", field="todo", item=1),
+    )
     assert now["list"] == "- ham\n- milk\n- 6 eggs\n"
     assert "The dentist called." in now["days"]
     assert "## todo\n1. c\n" in now["days"]
@@ -272,25 +279,19 @@ async def test_numbers_and_values_are_about_what_the_model_was_shown(tmp_path: P
 
 
 async def test_a_whole_new_text_leaves_what_others_wrote_meanwhile(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
-        await service.heard(said("hello", 1, HALL, ANN))
-        before = (await contents(service))["list"]
-
-        async def thinks(_request: Request) -> Answer:
-            await by_owner(service, lambda tx, owner: blocks.append_block(tx, owner, "list", "- the owner's salt\n"))
-            again = {"label": "list", "content": before.replace("milk", "oat milk")}
-            return says("", call("core_memory_update", "1", **again), call("core_memory_update", "2", **again))
-
-        service.model.replies.extend([thinks, says("Done.")])
-        await service.heard(said("go on", 2, HALL, ANN))
-        found, now = results(service.model.requests[-1])[-2:], await contents(service)
+    again = {"label": "list", "content": "- oat milk\n- eggs\n- salt\n"}
+    found, now = await at_once(
+        tmp_path,
+        lambda tx, owner: blocks.append_block(tx, owner, "list", "- the owner's salt\n"),
+        call("core_memory_update", "1", **again),
+        call("core_memory_update", "2", **again),
+    )
     assert [ok for _text, ok in found] == [True, True]
-    assert now["list"] == before.replace("milk", "oat milk") + "- the owner's salt\n"
+    assert now["list"] == "- oat milk\n- eggs\n- salt\n- the owner's salt\n"
 
 
 async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_whole(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
-        await service.heard(said("hello", 1, HALL, ANN))
+    async with talked(tmp_path, Setting(toml=GROCERIES), said("hello", 1, HALL, ANN)) as service:
         before = await contents(service)
         service.model.replies.extend(
             [
@@ -315,19 +316,12 @@ async def test_a_whole_new_text_is_for_blocks_that_are_one_text_and_seen_as_a_wh
 
 
 async def test_a_line_that_changed_is_told_and_can_then_be_changed_by_its_new_number(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=GROCERIES)) as service:
-        await service.heard(said("hello", 1, HALL, ANN))
-
-        async def thinks(_request: Request) -> Answer:
-            await by_owner(
-                service, lambda tx, owner: blocks.write_block(tx, owner, "list", "- ham\n- milk\n- 12 <block:x> eggs\n")
-            )
-            return says("", call("context", operation="edit_range", label="list", first_line=2, last_line=2))
-
-        again = call("context", operation="edit_range", label="list", first_line=3, last_line=3, content="- 6 eggs")
-        service.model.replies.extend([thinks, says("", again), says("Done.")])
-        await service.heard(said("go on", 2, HALL, ANN))
-        (first, second), now = results(service.model.requests[-1])[-2:], await contents(service)
+    (first, second), now = await at_once(
+        tmp_path,
+        lambda tx, owner: blocks.write_block(tx, owner, "list", "- ham\n- milk\n- 12 <block:x> eggs\n"),
+        call("context", operation="edit_range", label="list", first_line=2, last_line=2),
+        then=call("context", operation="edit_range", label="list", first_line=3, last_line=3, content="- 6 eggs"),
+    )
     assert first[0] == (
         "block list: those lines changed since you read them, and nothing was done; they are now:\n"
         "1: - ham\n2: - milk\n3: - 12 \\<block:x> eggs"

@@ -6,7 +6,7 @@ from pathlib import Path
 from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Request
 from tests.bot.parts import ANN, HALL, OLGA, call, direct, results, said, says, thread_in_public
-from tests.bot.stage import OFFERED, offered, running
+from tests.bot.stage import OFFERED, Setting, offered, running, talked
 
 PRIVATE = direct(OLGA)
 MOST = 10_500
@@ -29,8 +29,7 @@ def characters(request: Request) -> int:
 
 
 async def test_a_prompt_shows_what_is_needed_every_day_and_names_the_rest(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("Hello", 1, PRIVATE, OLGA))
+    async with talked(tmp_path, Setting(), said("Hello", 1, PRIVATE, OLGA)) as service:
         await service.heard(said("Hello", 2, thread_in_public("ann"), ANN))
         at_home, in_public = service.model.requests
     everyday = ["context", "events", "recall", "reminders", "search", "tasks", "calculate"]
