@@ -12,11 +12,12 @@ from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import follow_ups, inbox, messages, turns
 from memory.queue.inbox import Arrival, InRow, Place
+from memory.queue.messages import Message
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
-from memory.store.ids import AgentId, GroupId, InboxId, PersonId, PlaceId
+from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId
 from memory.store.records import replace
 from memory.store.sqlite import Connection, driver
 
@@ -129,6 +130,17 @@ def row_of(tx: Tx, identifier: InboxId) -> InRow:
     row = inbox.get(tx, identifier)
     assert row is not None
     return row
+
+
+def a_message(number: int = 1, **change: Any) -> Message:
+    """One of Ann's in the hall."""
+    plain = Message(
+        id=MessageId(number), place=HALL.id, agent=None, person=ANN, speaker="Ann", batch=None, sequence=None,
+        role="user", text="words", tool_call_id=None, tool_name=None, tool_args=None, source="discord",
+        external_id=str(number), delivery="", audience=GUILD, trust=Trust.APPROVED, revision=0, edited_at=None,
+        deleted_at=None, archived=False, created_at=NOON,
+    )  # fmt: skip
+    return plain._replace(**change)
 
 
 def a_turn(**change: Any) -> Turn:

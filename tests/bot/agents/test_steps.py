@@ -9,7 +9,6 @@ from bot.agents.steps import CallModel, CallTool, Cancel, Finish, NextStep, Rest
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.people.audience import Scope, Trust, guild_audience
-from memory.queue.messages import Message
 from memory.queue.payloads import Extras
 from memory.queue.steps import (
     CallDone,
@@ -26,6 +25,7 @@ from memory.queue.turns import Turn
 from memory.store.ids import AgentId, GuildId, MessageId, PlaceId, TurnId
 from memory.store.records import replace
 from tests.bot.parts import ANN, NOON
+from tests.memory.parts import a_message
 
 GUILD = guild_audience(GuildId("discord:guild"))
 AGENT = Agent(AgentId("agt"), "Carina", "", "", "", ())
@@ -34,30 +34,8 @@ MOST = 4
 
 
 def message(number: int = 1, revision: int = 0, *, gone: bool = False) -> PromptMessage:
-    found = Message(
-        id=MessageId(number),
-        place=TURN.place,
-        agent=None,
-        person=ANN.id,
-        speaker="Ann",
-        batch=None,
-        sequence=None,
-        role="user",
-        text="" if gone else f"words {revision}",
-        tool_call_id=None,
-        tool_name=None,
-        tool_args=None,
-        source="discord",
-        external_id=str(number),
-        delivery="",
-        audience=GUILD,
-        trust=Trust.APPROVED,
-        revision=revision,
-        edited_at=None,
-        deleted_at=NOON if gone else None,
-        archived=False,
-        created_at=NOON,
-    )
+    text, deleted = ("", NOON) if gone else (f"words {revision}", None)
+    found = a_message(number, place=TURN.place, audience=GUILD, text=text, revision=revision, deleted_at=deleted)
     return PromptMessage(found, Extras())
 
 

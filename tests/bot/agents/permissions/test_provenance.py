@@ -8,7 +8,8 @@ from bot.agents.context.history import foreign_rows, foreign_words
 from memory.people.audience import OWNER, Trust
 from memory.queue.messages import Message
 from memory.queue.steps import CallDone, ModelAnswer, Step, ToolCall
-from memory.store.ids import AgentId, MessageId, PlaceId
+from memory.store.ids import AgentId
+from tests.memory.parts import a_message
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ADA, BEA = AgentId("agt_1"), AgentId("agt_2")
@@ -16,12 +17,8 @@ NUMBERS = count(1)
 
 
 def row(agent: AgentId, trust: Trust, **more: Any) -> Message:
-    given = {"tool_call_id": None, "tool_name": None, "tool_args": None, "role": "assistant"} | more
-    return Message(
-        id=MessageId(next(NUMBERS)), place=PlaceId("terminal:local"), agent=agent, person=None, speaker="", batch=None,
-        sequence=None, text="words", source="terminal", external_id=None, delivery="", audience=OWNER, trust=trust,
-        revision=0, edited_at=None, deleted_at=None, archived=False, created_at=NOW, **given,
-    )  # fmt: skip
+    own = {"person": None, "speaker": "", "external_id": None, "audience": OWNER, "role": "assistant"}
+    return a_message(next(NUMBERS), agent=agent, trust=trust, **(own | more))
 
 
 def read(agent: AgentId, call: str, tool: str, arguments: str) -> list[Message]:

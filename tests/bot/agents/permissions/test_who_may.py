@@ -1,6 +1,5 @@
 """Who may do what, by table; and that the documents say the same."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -9,26 +8,14 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.cards import person_name
 from bot.agents.permissions.who_may import Action, Approver, Caution, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
-from memory.queue.turns import Turn
 from memory.requests import Kind, Need
-from memory.store.ids import AgentId, GroupId, PersonId, PlaceId, TurnId
+from memory.store.ids import PersonId
 from memory.store.records import replace
+from tests.memory.parts import a_turn
 
 OWNER_ID, ADMIN, ANN = PersonId("discord:1"), PersonId("discord:2"), PersonId("discord:3")
 PEOPLE = People((OWNER_ID, PersonId("terminal:owner")), (ADMIN, role_identity(10, 7)), quorum=2)
-NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-TURN = Turn(
-    id=TurnId(1),
-    agent=AgentId("a"),
-    group=GroupId("g"),
-    place=PlaceId("discord:5"),
-    person=ANN,
-    scope=Scope(person_audience(ANN)),
-    trust=Trust.APPROVED,
-    blocks=(),
-    restarts=0,
-    started_at=NOON,
-)
+TURN = a_turn(person=ANN, scope=Scope(person_audience(ANN)), trust=Trust.APPROVED)
 
 
 @pytest.mark.parametrize(
