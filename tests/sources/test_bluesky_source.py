@@ -153,14 +153,9 @@ async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
 
 async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Harness) -> None:
     source = await here.begun()
-    here.mention("stop")
-    await here.poll(source)
-    here.mention("hello?")
-    await here.poll(source)
-    here.mention("opt in")
-    await here.poll(source)
-    here.mention("hello again")
-    await here.poll(source)
+    for text in ("stop", "hello?", "opt in", "hello again"):
+        here.mention(text)
+        await here.poll(source)
     assert here.texts == ["hello again"]
     assert here.why == ["opting", "opted_out", "opting"]
     assert here.memory.opted == {PersonId(f"bluesky:{here.ana.did}"): False}

@@ -37,15 +37,6 @@ async def everywhere(service: Service, word: str) -> list[str]:
     return [row[0] for row in await service.read(lambda rows: rows.all(sql, {"word": f"%{word}%"}))]
 
 
-async def test_what_an_edit_takes_out_is_taken_out_of_everything(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(model=keeps("the code is 4711"))) as service:
-        await service.heard(said("remember that the code is 4711", 1))
-        assert await entries(service) == ["the code is 4711"]
-        await service.heard(edited("hello", 1))
-        assert await entries(service) == []
-        assert await everywhere(service, "4711") == []
-
-
 async def test_the_agent_is_asked_to_store_anew_what_the_edit_took_away(tmp_path: Path) -> None:
     model = keeps("the bus is 17")
     async with running(tmp_path, Setting(model=model)) as service:

@@ -83,12 +83,15 @@ async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
         assert len(service.platform.posts) == 2
 
 
-async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(service: Service) -> None:
+async def test_what_cannot_be_stored_takes_nothing_else_with_it_and_the_owner_is_told(
+    service: Service,
+) -> None:
     bad: Any = object()
     await service.heard(said("one", 1, ATTIC), said("bad", 2, background=(bad,)), said("three", 3))
     assert await service.column("SELECT content FROM messages WHERE role = 'user'") == ["one", "three"]
     failed = [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log]
     assert failed == [("notification_not_stored", "2")]
+    assert await service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'") == ["notice/lost/discord/2"]
 
 
 @pytest.mark.usefixtures("hurried")

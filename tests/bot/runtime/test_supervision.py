@@ -9,18 +9,16 @@ import pytest
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import constellation, conversation, delivery, follow_ups, intake, router, supervision
-from bot.runtime.arrivals import to_arrival
+from bot.runtime import constellation, conversation, delivery, follow_ups, router, supervision
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor, TellOwner
 from bot.runtime.turn_retries import GIVEN_UP
-from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
 from memory.store.backups import BackupFailed
 from memory.store.errors import DatabaseFull, EntryNotFound
 from memory.store.ids import ConstellationId, GroupId, PlaceId
-from sources.base import DeliveryFailed, Notification
+from sources.base import DeliveryFailed
 from tests.bot.faults import ROOT, Injection, supervised_names
 from tests.bot.interfaces.test_chat import answers, service, told
 from tests.bot.parts import HALL, Platform, channel, edited, said
@@ -110,24 +108,6 @@ async def test_what_cannot_be_said_in_one_place_is_given_up_and_others_are_answe
         platform.odd.clear()
         await service.heard(said("again", 3))
         assert platform.texts(HALL.id) == ["Yes."]
-
-
-async def test_a_notification_that_cannot_be_stored_is_given_up_with_a_word_to_the_owner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really = to_arrival
-
-    def broken(notification: Notification, group: GroupId) -> Arrival:
-        if notification.external_id == "1":
-            raise KeyError("odd")
-        return really(notification, group)
-
-    monkeypatch.setattr(intake, "to_arrival", broken)
-    async with running(tmp_path) as service:
-        service.hear(said("hello", 1), said("hello", 2, ATTIC))
-        await until(lambda: service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'"))
-        await service.settled()
-        assert service.platform.texts(ATTIC.id) == ["Yes."]
 
 
 async def test_one_that_was_stored_before_something_broke_is_answered(

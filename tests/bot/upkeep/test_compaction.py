@@ -1,6 +1,6 @@
 """Long conversations: what leaves a model's view, when, and what is told of it; real stores, scripted summaries."""
 
-import asyncio
+from collections.abc import Awaitable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,21 @@ from memory.queue.messages import Message
 from memory.store.database import Rows
 from memory.store.ids import MessageId, TurnId
 from tests.bot.agents.context.test_context import kinds
-from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, call, deleted, direct, edited, said, says, texts
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    NOON,
+    HeldReply,
+    ScriptedModel,
+    call,
+    deleted,
+    direct,
+    edited,
+    said,
+    says,
+    texts,
+)
 from tests.bot.stage import Service, Setting, running, until
 
 ANNS = direct(ANN, "guild")
@@ -62,6 +76,15 @@ class SummaryJob(ScriptedModel):
 
     def summarised(self) -> list[Request]:
         return [request for request in self.requests if summarises(request)]
+
+
+def holding(held: HeldReply) -> ScriptedModel:
+    """Answers at once, and summarizes when it is let go."""
+
+    def reply(request: Request) -> Answer | Awaitable[Answer]:
+        return held(request) if summarises(request) else says("yes")
+
+    return ScriptedModel(otherwise=reply)
 
 
 async def count(service: Service, first: int, last: int, **more: Any) -> None:
@@ -163,22 +186,14 @@ async def test_a_summariser_that_fails_changes_nothing_and_the_log_says_so(tmp_p
 
 
 async def test_a_message_that_changes_while_it_is_summarised_is_not_told(tmp_path: Path) -> None:
-    begun, free = asyncio.Event(), asyncio.Event()
-    model = ScriptedModel(otherwise=says("yes"))
-
-    async def slowly(request: Request) -> Answer:
-        begun.set()
-        await free.wait()
-        return says("number 1 was said")
-
-    model.otherwise = lambda request: slowly(request) if summarises(request) else _at_once()
-    async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
+    held = HeldReply(says("number 1 was said"))
+    async with running(tmp_path, Setting(holding(held), toml=RECURSIVE)) as service:
         await count(service, 1, 3)
         service.hear(said("number 4", 4))
-        await begun.wait()
+        await held.begun.wait()
         service.hear(edited("forty-two", 1))
         await service.router._intake.join()
-        free.set()
+        held.free.set()
         await service.settled()
         assert await compactions(service) == []
         assert any(row["event"] == "summary_outdated" for row in service.logs)
@@ -187,40 +202,21 @@ async def test_a_message_that_changes_while_it_is_summarised_is_not_told(tmp_pat
         assert made.messages == 8
 
 
-async def _at_once() -> Answer:
-    return says("yes")
-
-
 async def test_answers_do_not_wait_for_summaries(tmp_path: Path) -> None:
-    free = asyncio.Event()
-    model = ScriptedModel()
-
-    async def slowly() -> Answer:
-        await free.wait()
-        return says("in short")
-
-    model.otherwise = lambda request: slowly() if summarises(request) else _at_once()
-    async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
+    held = HeldReply(says("in short"))
+    async with running(tmp_path, Setting(holding(held), toml=RECURSIVE)) as service:
         await count(service, 1, 3)
         service.hear(said("number 4", 4))
         await until(lambda: len(service.platform.texts()) == 4)
         service.hear(said("number 5", 5))
         await until(lambda: len(service.platform.texts()) == 5)
-        free.set()
+        held.free.set()
         await service.settled()
         assert len(await compactions(service)) == 1
 
 
 async def test_a_summary_that_was_lost_with_the_process_is_made_after_the_next_turn(tmp_path: Path) -> None:
-    model = ScriptedModel()
-    never = asyncio.Event()
-
-    async def forever() -> Answer:
-        await never.wait()
-        return says("")
-
-    model.otherwise = lambda request: forever() if summarises(request) else _at_once()
-    async with running(tmp_path, Setting(model, toml=RECURSIVE)) as service:
+    async with running(tmp_path, Setting(holding(HeldReply(says(""))), toml=RECURSIVE)) as service:
         await count(service, 1, 3)
         service.hear(said("number 4", 4))
         await until(lambda: len(service.platform.texts()) == 4)

@@ -251,18 +251,6 @@ async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path:
         assert await inferred(g) == [words]
 
 
-async def test_who_says_no_has_it_forgotten(tmp_path: Path) -> None:
-    wish = {"content": "Ann takes her pills at eight.", "strength": "strong", "sources": ["m1"], "sensitive": True}
-    async with ground(tmp_path, otherwise=answers(preferences=[wish]), preferences=True) as g:
-        await g.service.heard(said("I always take my pills at eight", 1))
-        await g.run()
-        hers = somebody(ANN.id)
-        (waits,) = (await g.call("waiting", hers)).data()
-        await g.call("refuse", hers, entry=waits["id"])
-        assert (await g.call("waiting", hers)).data() == []
-        assert await g.service.column("SELECT count(*) FROM archival_entries") == [0]
-
-
 async def test_quoted_words_and_our_own_are_no_evidence(tmp_path: Path) -> None:
     async with ground(tmp_path, otherwise=answers(), preferences=True) as g:
         g.service.model.otherwise = says("You like quetzals.")

@@ -218,9 +218,6 @@ HOSTILE = {
     "names what it was not shown": (answers(retire=["e1", "e99"]), "that it was not shown"),
     "names an entry twice": (answers(retire=["e1", "e1"]), "more than once"),
     "gives garbage": (Answer("Sure! I deleted everything.", (), Usage(), MODEL), "not answer in JSON"),
-    "gives another form": (answers(toDelete=["e1"]), "the required form"),
-    "gives half an answer": (Answer('{"retire": ["e1"', (), Usage(), MODEL), "not answer in JSON"),
-    "gives a list": (Answer('[{"retire": ["e1"]}]', (), Usage(), MODEL), "not answer in JSON|the required form"),
     "loses a number": (answers(merge=[{"sources": ["e1", "e2"], "content": "Ann's dentist"}]), UNFIT),
     "invents a name": (answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]), UNFIT),
     "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), UNFIT),
@@ -247,7 +244,7 @@ async def test_whatever_a_model_does_nothing_is_lost(tmp_path: Path, what: str) 
         await g.run()
         assert await g.state() == before
         found = json.loads((await g.service.column("SELECT notes FROM dream_runs"))[0])
-        assert any(any(part in each for part in note.split("|")) for each in found), found
+        assert any(note in each for each in found), found
         judged = note in JUDGED
         marks = [of for of, _ in await g.marks()]
         assert ("consolidation" in marks) is judged, "a mark moves only when an answer could be used"

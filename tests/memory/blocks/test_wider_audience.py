@@ -95,22 +95,14 @@ def test_nobody_widens_anothers_words(tx: Tx, who: Hand, words: str) -> None:
         widened(tx, made(tx, new("hall", audience=GUILD)), PUBLIC, who)
 
 
-def test_a_block_that_somebody_else_had_a_hand_in_stays() -> None:
-    with blocks_store() as tx:
-        block = of_hers(tx)
-        append_block(tx, author(IN_DM, writer=Writer("job:sleep"), turn=None), "notes", "She seemed sad.\n")
-        with pytest.raises(BlockRefused, match=MORE):
-            widened(tx, block)
-    with blocks_store() as tx:
-        block = of_hers(tx)
-        append_block(tx, replace(turn(tx, 1, OTHER), scope=IN_DM), "notes", "x\n")
-        with pytest.raises(BlockRefused, match=MORE):
-            widened(tx, block)
-    with blocks_store() as tx:
-        block = of_hers(tx)
-        append_block(tx, replace(turn(tx, 1, MIA, GUILD), scope=IN_DM), "notes", "x\n")  # others spoke there
-        with pytest.raises(BlockRefused, match=MORE):
-            widened(tx, block)
+@pytest.mark.parametrize("whose", ["a job's", "somebody else's", "of a turn where others spoke"])
+def test_a_block_that_somebody_else_had_a_hand_in_stays(tx: Tx, whose: str) -> None:
+    block = of_hers(tx)
+    who = turn(tx, 1, OTHER) if whose == "somebody else's" else turn(tx, 1, MIA, GUILD)
+    job = author(IN_DM, writer=Writer("job:sleep"), turn=None)
+    append_block(tx, job if whose == "a job's" else replace(who, scope=IN_DM), "notes", "She seemed sad.\n")
+    with pytest.raises(BlockRefused, match=MORE):
+        widened(tx, block)
 
 
 def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:

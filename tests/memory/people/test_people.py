@@ -336,7 +336,7 @@ def erase(tx: Tx, person: PersonId) -> None:
         store.erase(tx, person)
 
 
-def test_what_is_counted_is_exported_and_gone_after_erasing(tx: Tx) -> None:
+def test_what_is_counted_is_exported_without_anybody_elses_and_gone_with_the_id_after_erasing(tx: Tx) -> None:
     lived(tx)
     others(tx)
     counted = stores.count_all(tx, ANN)
@@ -346,9 +346,12 @@ def test_what_is_counted_is_exported_and_gone_after_erasing(tx: Tx) -> None:
             apart = sum(each.told and each.counted != "true" for each in store.held)  # rows that nobody would count
             exported = len(store.export(tx, ANN))
             assert exported >= counted[store.name] if apart else exported == counted[store.name], store.name
+    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in stores.STORES])
     erase(tx, ANN)
     assert set(stores.count_all(tx, ANN).values()) == {0}
     assert [store.export(tx, ANN) for store in stores.STORES] == [[]] * len(stores.STORES)
+    of_people = [name for name, columns in tables(tx).items() if "person_id" in columns]
+    assert not {name for name in of_people if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
 
 
 def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
@@ -360,12 +363,6 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
         "tasks", "events", "activity", "facts", "knowledge",
         "states", "graph",
     }  # fmt: skip
-
-
-def test_an_export_holds_nothing_of_anybody_else(tx: Tx) -> None:
-    lived(tx)
-    others(tx)
-    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in stores.STORES])
 
 
 def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
@@ -396,15 +393,6 @@ def test_no_vector_of_an_erased_persons_words_is_left(tx: Tx) -> None:
         assert SECRET not in " ".join(texts).lower()
     embed_all(tx)
     assert vectors.missing(tx, 8) == []
-
-
-def test_the_persons_id_is_only_left_where_a_place_or_a_tombstone_is_named_after_it(tx: Tx) -> None:
-    lived(tx)
-    others(tx)
-    erase(tx, ANN)
-    with_person = {name for name, columns in tables(tx).items() if "person_id" in columns}
-    left = {name for name in with_person if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
-    assert left == set()
 
 
 def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:

@@ -42,12 +42,6 @@ def test_noted_again_it_reaches_as_far_as_either_and_stays_one(tx: Tx) -> None:
     assert [gap.span for gap in gaps.listing(tx)] == [Span(HALL, "100", "1000")]
 
 
-def test_what_was_read_is_gone(tx: Tx) -> None:
-    noted(tx)
-    gaps.fill(tx, SPAN)
-    assert gaps.listing(tx) == []
-
-
 def test_what_was_read_in_part_is_shown_although_it_is_not_read_again(tx: Tx) -> None:
     noted(tx)
     gaps.close(tx, SPAN, "only the newest were read", NOON)
@@ -56,13 +50,14 @@ def test_what_was_read_in_part_is_shown_although_it_is_not_read_again(tx: Tx) ->
     assert [gap.reason for gap in gaps.listing(tx)] == ["only the newest were read"]
 
 
-def test_what_reaches_further_by_now_than_what_was_tried_stays_open(tx: Tx) -> None:
+def test_what_reaches_further_by_now_than_what_was_tried_or_read_stays_open_until_it_is_read(tx: Tx) -> None:
     noted(tx)
     noted(tx, Span(HALL, "100", "1000"))
     assert not gaps.close(tx, SPAN, "gone", NOON)
+    gaps.fill(tx, SPAN)
     assert [gap.span.before for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == ["1000"]
-    assert gaps.close(tx, Span(HALL, "100", "1000"), "gone", NOON)
-    assert gaps.next_try(tx, "discord") is None
+    gaps.fill(tx, Span(HALL, "100", "1000"))
+    assert gaps.listing(tx) == []
 
 
 def test_what_cannot_be_read_is_closed_once_and_forgotten_later(tx: Tx) -> None:
@@ -102,10 +97,3 @@ def test_a_place_that_can_be_read_again_after_all_is_tried_again(tx: Tx) -> None
     gaps.close(tx, SPAN, "gone", NOON)
     noted(tx)
     assert gaps.next_try(tx, "discord") is not None
-
-
-def test_what_was_noted_further_while_it_was_read_is_still_to_be_read(tx: Tx) -> None:
-    noted(tx)
-    noted(tx, Span(HALL, "100", "1000"))
-    gaps.fill(tx, SPAN)
-    assert [gap.span for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == [Span(HALL, "100", "1000")]

@@ -62,20 +62,6 @@ async def test_memories_without_their_registry_are_not_forgotten_for_a_new_one(t
         assert [each.name for each in homes.all()] == ["home"]
 
 
-async def test_two_constellations_are_two_files_that_share_nothing(homes: Constellations) -> None:
-    first, second = await made(homes, 2)
-    assert first.path != second.path
-    async with homes.use(first.id) as database:
-        await database.write(NOTE, put_place)
-    async with homes.use(second.id) as database:
-        assert await database.read(lambda rows: rows.all("SELECT id FROM places")) == []
-
-
-def put_place(tx: Tx) -> None:
-    row = {"id": "discord:1", "source": "discord", "kind": "guild", "audience": "guild:discord:1", "heard_at": "2026"}
-    tx.insert("places", row)
-
-
 async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellations) -> None:
     found = await made(homes, 6)
 

@@ -79,12 +79,6 @@ class Gate:
         self._opened.set()
 
 
-async def test_a_write_is_committed_when_it_returns_and_gives_its_result(database: Database, path: Path) -> None:
-    assert await database.write(NOTE, put("one")) == "one"
-    assert stored(path) == ["one"]
-    assert await database.read(words) == ["one"]
-
-
 async def test_units_that_wait_together_share_one_commit(database: Database) -> None:
     gate = Gate()
     seen: list[object] = []
@@ -138,12 +132,6 @@ async def test_a_unit_or_a_read_that_takes_the_next_of_nothing_leaves_nobody_wai
         with pytest.raises(RuntimeError, match="raised StopIteration"):
             await database.write(NOTE, lambda _tx: next(iter([])))
         await database.write(NOTE, put("after"))
-
-
-async def test_units_run_in_the_order_in_which_they_were_given(database: Database) -> None:
-    tasks = [database.write(NOTE, put(f"{number:03}"), durable=number % 7 == 0) for number in range(200)]
-    await asyncio.gather(*tasks)
-    assert await database.read(words) == [f"{number:03}" for number in range(200)]
 
 
 async def test_only_a_durable_unit_waits_until_the_disk_has_it(
