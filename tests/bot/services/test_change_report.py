@@ -23,15 +23,13 @@ from memory.people.audience import OWNER, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PlaceId
 from memory.store.records import replace
+from tests.bot.agents.groups.parts import agents as agents_of
+from tests.bot.agents.groups.parts import sleeptime
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
 from tests.bot.scheduled_service import ScheduledService, SummaryModel, scheduled_service, setting
 from tests.bot.services.calling import registry, somebody
 
-NIGHT = """
-[[agents]]
-name = "Ant"
-system_prompt = "You are Ant."
-blocks = []
+BEE = """
 [[agents]]
 name = "Bee"
 system_prompt = "You are Bee."
@@ -47,24 +45,9 @@ label = "state"
 description = "How they are"
 audience = "owner"
 schema = { type = "map", fields = [{ name = "mood" }] }
-[[groups]]
-name = "Main"
-members = ["Ant"]
-default = true
-[[groups]]
-name = "Night"
-pattern = "sleeptime"
-members = ["Bee"]
-mention = false
-[groups.sleeptime]
-check_minutes = 20
-place = "discord:user:olga"
-[[groups.sleeptime.triggers]]
-name = "sync"
-on = "pattern_detected"
-priority = "high"
-words = ["lost track"]
 """
+SYNC = {"name": "sync", "on": "pattern_detected", "priority": "high", "words": ["lost track"]}
+TOML = agents_of("Ant") + BEE + sleeptime("Night", '"Bee"', "discord:user:olga", 20, SYNC)
 EVENING = NOON.replace(hour=20)
 DEN = channel("den")
 SCOPE = Scope(OWNER)
@@ -124,7 +107,7 @@ async def at(tmp_path: Path) -> AsyncIterator[Dark]:
             return says("yes")
         return calls.pop(0) if calls else says("")
 
-    made = setting(SummaryModel(talk), EVENING, toml=NIGHT)
+    made = setting(SummaryModel(talk), EVENING, toml=TOML)
     async with scheduled_service(tmp_path, made, jobs=("sleeptime",)) as live:
         await live.say("good evening", direct(OLGA), OLGA)
         await live.pass_by(minutes=6)  # the first look only notes the time

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import TypeAlias
 
 from bot.models.base import Answer, Request, UserMessage
@@ -65,6 +65,19 @@ def stages(*given: tuple[str, str, str]) -> str:
         for n, a, more in given
     )
     return group("pipeline", "".join(tables))
+
+
+def watching(trigger: Mapping[str, object]) -> str:
+    return "[[groups.sleeptime.triggers]]\n" + "".join(f"{key} = {json.dumps(each)}\n" for key, each in trigger.items())
+
+
+def sleeptime(group: str, members: str, place: str, every: int, trigger: Mapping[str, object]) -> str:
+    """A group that looks at a trigger every so many minutes, beside the one of Ant that answers people."""
+    return (
+        '[[groups]]\nname = "Main"\nmembers = ["Ant"]\ndefault = true\n'
+        f'[[groups]]\nname = "{group}"\npattern = "sleeptime"\nmembers = [{members}]\nmention = false\n'
+        f'[groups.sleeptime]\ncheck_minutes = {every}\nplace = "{place}"\n{watching(trigger)}'
+    )
 
 
 def delegates(agent: str, task: str, ident: str = "") -> Answer:

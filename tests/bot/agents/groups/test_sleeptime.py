@@ -18,38 +18,15 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.records import asdict, replace
-from tests.bot.agents.groups.parts import Cast, agents, told
+from tests.bot.agents.groups.parts import Cast, agents, sleeptime, told, watching
 from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, call, channel, direct, said, says, words_of
 from tests.bot.stage import Service, Setting, running, talked
 
-NIGHT = """
-[[groups]]
-name = "Main"
-members = ["Ant"]
-default = true
-[[groups]]
-name = "Night"
-pattern = "sleeptime"
-members = ["Ant", { agent = "Bee", role = "supervisor" }]
-mention = false
-[groups.sleeptime]
-check_minutes = 20
-place = "discord:77"
-[[groups.sleeptime.triggers]]
-name = "sync"
-on = "constellation_activity"
-priority = "high"
-messages = 20
-"""
-MOOD = """
-[[groups.sleeptime.triggers]]
-name = "stress"
-on = "threshold_exceeded"
-priority = "critical"
-block = "mood"
-field = "stress"
-threshold = 7
-"""
+INTERVENTION = '"Ant", { agent = "Bee", role = "supervisor" }'
+SYNC = {"name": "sync", "on": "constellation_activity", "priority": "high", "messages": 20}
+NIGHT = sleeptime("Night", INTERVENTION, "discord:77", 20, SYNC)
+STRESS = {"name": "stress", "on": "threshold_exceeded", "priority": "critical", "block": "mood", "field": "stress"}
+MOOD = watching({**STRESS, "threshold": 7})
 DEN = channel("77")
 ANNS = "discord:user:ann"
 LATER = 20 * 60
@@ -249,26 +226,8 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         assert await given("stress: 9", OWNER, 93) == [], "it did not fall since"
 
 
-CHECK_IN = """
-[[groups]]
-name = "Main"
-members = ["Ant"]
-default = true
-[[groups]]
-name = "Check-in"
-pattern = "sleeptime"
-members = ["Bee"]
-mention = false
-[groups.sleeptime]
-check_minutes = 5
-place = "discord:user:olga"
-[[groups.sleeptime.triggers]]
-name = "hyperfocus"
-on = "time_elapsed"
-of = "person"
-minutes = 90
-cooldown = 180
-"""
+FORGETTING = {"name": "hyperfocus", "on": "time_elapsed", "of": "person", "minutes": 90, "cooldown": 180}
+CHECK_IN = sleeptime("Check-in", '"Bee"', "discord:user:olga", 5, FORGETTING)
 
 
 async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_path: Path) -> None:
