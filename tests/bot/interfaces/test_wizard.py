@@ -30,6 +30,13 @@ QUESTIONS = (
 )
 
 
+def entered(terminal: Terminal, *questions: str) -> None:
+    """Press Enter at each of these questions."""
+    for question in questions:
+        terminal.shows(f"{question}[^\n]*:")
+        terminal.type("\r")
+
+
 def test_every_answer_is_a_flag_and_what_is_written_can_be_used(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("# mine\nOTHER=1\nDISCORD_OWNER_ID=1\n", "utf-8")
     flags = {
@@ -174,9 +181,7 @@ async def test_the_models_of_a_server_are_listed_and_none_where_nobody_answers()
 
 def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) -> None:
     with closing(Terminal(tmp_path, "init", LINES="60")) as terminal:
-        for question in QUESTIONS:
-            terminal.shows(f"{question}[^\n]*:")
-            terminal.type("\r")
+        entered(terminal, *QUESTIONS)
         terminal.shows("0 problems|to look at")
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.everything
@@ -195,9 +200,7 @@ def test_with_a_yes_it_starts_with_the_system(tmp_path: Path) -> None:
     control.chmod(0o700)
     own = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PATH": f"{tools}:{os.environ['PATH']}"}
     with closing(Terminal(folder, "init", LINES="60", **own)) as terminal:
-        for question in QUESTIONS:
-            terminal.shows(f"{question}[^\n]*:")
-            terminal.type("\r")
+        entered(terminal, *QUESTIONS)
         terminal.shows("Start Carina automatically[^\n]*:")
         terminal.type("y\r", "Write this file and start the service\\?")
         terminal.type("y\r", "0 problems|to look at")
@@ -209,10 +212,9 @@ def test_with_a_yes_it_starts_with_the_system(tmp_path: Path) -> None:
 
 def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_again(tmp_path: Path) -> None:
     with closing(Terminal(tmp_path, "init", LINES="60", COLUMNS="200")) as terminal:
-        for question, answer in zip(QUESTIONS[:3], ("", "", "blah"), strict=True):
-            terminal.shows(f"{question}[^\n]*:")
-            terminal.type(f"{answer}\r")
-        terminal.shows("'blah' is not available")
+        entered(terminal, *QUESTIONS[:2])
+        terminal.shows(f"{QUESTIONS[2]}[^\n]*:")
+        terminal.type("blah\r", "'blah' is not available")
         terminal.type("openai:small\r", "Key for openai:")
         terminal.type(CTRL_C)
         assert terminal.ended() == 1
@@ -224,9 +226,7 @@ def test_a_second_time_only_what_env_has_is_asked_and_enter_keeps_it(tmp_path: P
     (tmp_path / ".env").write_text("CARINA_MODEL=groq:small\nGROQ_API_KEY=k\n", "utf-8")
     with closing(Terminal(tmp_path, "init", COLUMNS="200")) as terminal:
         terminal.shows("carina.toml stays as it is")
-        for question in (r"Language model \[groq:small\]", "Discord bot token", "Bluesky handle"):
-            terminal.shows(f"{question}[^\n]*:")
-            terminal.type("\r")
+        entered(terminal, r"Language model \[groq:small\]", "Discord bot token", "Bluesky handle")
         assert terminal.ended() == 0
     assert "Nothing was changed." in terminal.everything
     assert QUESTIONS[0] not in terminal.everything
@@ -244,9 +244,7 @@ def test_a_second_time_flags_add_to_env_and_leave_the_file(tmp_path: Path) -> No
 @pytest.mark.parametrize("after", range(len(QUESTIONS)))
 def test_broken_off_at_any_question_it_writes_nothing(tmp_path: Path, after: int) -> None:
     with closing(Terminal(tmp_path, "init")) as terminal:
-        for question in QUESTIONS[:after]:
-            terminal.shows(f"{question}[^\n]*:")
-            terminal.type("\r")
+        entered(terminal, *QUESTIONS[:after])
         terminal.shows(f"{QUESTIONS[after]}[^\n]*:")
         terminal.type(CTRL_C)
         assert terminal.ended() == 1

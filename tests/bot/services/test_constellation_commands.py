@@ -44,14 +44,11 @@ def here(here: Here, used: Path, tmp_path: Path) -> Here:
 
 
 def rows(here: Here, command: str) -> Any:
-    done = here(f"{command} --json")
-    assert (done.returncode, done.stderr) == (0, "")
-    return json.loads(done.stdout)
+    return here(f"{command} --json").data()
 
 
 def refused(here: Here, command: str, words: str) -> None:
-    done = here(command)
-    assert (done.returncode, words in done.stderr) == (1, True)
+    here(command).refused(words)
 
 
 def changed(here: Here, agent: str) -> list[str]:
@@ -143,9 +140,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
     ],
 )
 def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words: str) -> None:
-    done = here(command)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert words in done.stderr
+    here(command).refused(words, code=code)
     assert rows(here, "config diff") == []
 
 
@@ -163,8 +158,7 @@ def test_what_is_exported_can_be_imported_elsewhere_and_is_the_same(here: Here, 
     (other / "carina.toml").write_text(agents.read_text("utf-8") + groups.read_text("utf-8"), "utf-8")
     assert carina(other, "chat", "--once", "hello").returncode == 0
     for what in ("agent", "group"):
-        done = carina(other, what, "export", "--json")
-        assert json.loads(done.stdout) == rows(here, f"{what} export")
+        assert carina(other, what, "export", "--json").data() == rows(here, f"{what} export")
     star = tomllib.loads(here("agent export Star").stdout)["agents"]
     assert [(agent["name"], agent["max_tokens"]) for agent in star] == [("Star", 700)]
 
@@ -348,7 +342,7 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
         terminal.until("System prompt.*: ")
         terminal.type("\n")
         assert terminal.ended() == 0
-    settings = json.loads(carina(tmp_path, "agent", "show", "Nova", "--json").stdout)["settings"]
+    settings = carina(tmp_path, "agent", "show", "Nova", "--json").data()["settings"]
     assert (settings["model"], settings["temperature"]) == ("offline", 0.5)
     with closing(Terminal(tmp_path, "group", "create")) as terminal:
         for question, said, told in (
@@ -374,9 +368,9 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
             terminal.type(f"{said}\n")
             terminal.until(re.escape(told) if told else r"\n")
         assert terminal.ended() == 0
-    groups = json.loads(carina(tmp_path, "group", "list", "--json").stdout)
+    groups = carina(tmp_path, "group", "list", "--json").data()
     assert {"group": "Calendar", "members": "Nova, Carina"}.items() <= groups[0].items() | groups[1].items()
-    made = json.loads(carina(tmp_path, "group", "show", "Calendar", "--json").stdout)["settings"]
+    made = carina(tmp_path, "group", "show", "Calendar", "--json").data()["settings"]
     assert (made["description"], made["pattern"]) == ("keeps the days", "pipeline")
     assert [(each["name"], each["agents"]) for each in made["pipeline"]["stages"]] == [
         ("draft", ["Nova"]),
@@ -388,10 +382,8 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 65])
 def test_a_constellation_has_a_name_that_the_configuration_takes(tmp_path: Path, name: str) -> None:
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    done = carina(tmp_path, "constellation", "create", name)
-    assert done.returncode == 1
-    assert "expected a name of 1 to 64 characters on one line" in done.stderr
-    assert len(json.loads(carina(tmp_path, "constellation", "list", "--json").stdout)) == 1
+    carina(tmp_path, "constellation", "create", name).refused("expected a name of 1 to 64 characters on one line")
+    assert len(carina(tmp_path, "constellation", "list", "--json").data()) == 1
 
 
 # --------------------------------------------------------------------------------------------- comparing and applying
@@ -426,8 +418,7 @@ def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, t
 
 def test_a_file_that_cannot_be_used_applies_nothing(here: Here, tmp_path: Path) -> None:
     (tmp_path / "carina.toml").write_text(FILE.replace("You are Moon.", "Moon").replace('"Star"]', '"Sun"]'), "utf-8")
-    done = here("config apply")
-    assert (done.returncode, "Sun" in done.stderr) == (2, True)
+    here("config apply").refused("Sun", code=2)
 
 
 def test_a_block_gets_its_new_description_from_the_file_unless_somebody_described_it(

@@ -18,17 +18,14 @@ from memory.search.similarity import Meaning
 from memory.store.database import Tx
 from memory.store.records import replace
 from sources.terminal import PERSON
-from tests.bot.agents.groups.parts import Cast
+from tests.bot.agents.groups.parts import Cast, agents
 from tests.bot.parts import BOB, call, channel, private, results, said, says
 from tests.bot.plain import search
 from tests.bot.services.calling import registry
 from tests.bot.stage import Service, Setting, running
 from tests.memory.search.search_world import MODEL, embed
 
-TABLES = "".join(
-    f'[[agents]]\nname = "{name}"\nsystem_prompt = "You are {name}."\nblocks = []\ntools = ["recall", "search"]\n'
-    for name in ("Ant", "Bee")
-)
+TABLES = agents("Ant", "Bee").replace("tools = []", 'tools = ["recall", "search"]')
 TWO = f'{TABLES}[[groups]]\nname = "Pair"\nmembers = ["Ant", "Bee"]\n'
 PORT = channel("port")
 
