@@ -18,8 +18,9 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId
+from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
-from memory.store.sqlite import Connection, driver
+from memory.store.sqlite import Connection, connect, driver
 
 SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/constellation").glob("*.sql")))
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -69,6 +70,15 @@ def store(**others: str) -> Tx:
     for agent in {STAR: "Star", **others}.items():
         raw.execute(f"{_AGENT} VALUES (?, ?, '', '', '[]', '', '')", agent)
     return Tx(raw)
+
+
+def opened(folder: Path, *agents: AgentId) -> Tx:
+    """The same in a file of that folder, with these agents or one; its connection is for the caller to close."""
+    prepare(folder / "carina.db", Kind.CONSTELLATION)
+    tx = Tx(connect(folder / "carina.db"))
+    for agent in agents or (STAR,):
+        tx.run(f"{_AGENT} VALUES (?, ?, '', '', '[]', '', '')", (agent, agent))
+    return tx
 
 
 def keep(tx: Tx, text: str, at: datetime = NOON, agent: AgentId = STAR, **change: Any) -> Entry:

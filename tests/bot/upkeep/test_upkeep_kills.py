@@ -14,12 +14,11 @@ import pytest
 from memory.knowledge import archival
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
-from memory.store.database import Rows, Tx, as_dict
-from memory.store.migrations import Kind, prepare
+from memory.store.database import Rows, as_dict
 from memory.store.sqlite import connect
 from tests.bot.terminals import carina
 from tests.memory.knowledge.killed_upkeep import GUILD
-from tests.memory.parts import ANN, NOON, STAR
+from tests.memory.parts import ANN, NOON, STAR, opened
 
 ROOT = Path(__file__).parents[3]
 TABLES = (
@@ -51,21 +50,17 @@ def shape(found: dict[str, list[dict[str, Any]]]) -> list[tuple[Any, ...]]:
     ]
 
 
-def filled(path: Path) -> None:
-    prepare(path, Kind.CONSTELLATION)
-    raw = connect(path)
-    tx = Tx(raw)
-    agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
-    tx.insert("agents", agent | {"id": STAR})
+def filled(folder: Path) -> None:
+    tx = opened(folder)
     for text in ("Ann takes the tram 71", "Ann goes by tram 71", "hm", "likes tea"):
         archival.insert(tx, STAR, NewEntry(text, Origin(Scope(GUILD), Trust.APPROVED, ANN)), NOON)
-    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    raw.close()
+    tx._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    tx._raw.close()
 
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_run_and_its_undoing_that_die_at_any_statement_have_not_happened(tmp_path: Path, step: int) -> None:
-    filled(tmp_path / "carina.db")
+    filled(tmp_path)
     before = content(tmp_path / "carina.db")
     command = [sys.executable, "-m", "tests.memory.knowledge.killed_upkeep", str(tmp_path), str(step)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

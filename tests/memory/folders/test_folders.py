@@ -1,7 +1,6 @@
 """Folders in the store: who may know of them, how their index follows a directory, and how their files are found."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
-from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, kept_of
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, kept_of, opened
 from tests.memory.search.vector_parts import DIMENSION, MODEL, embed, embed_all, pointing
 
 SETUP = commit_point("test_folders.setup")
@@ -82,9 +80,9 @@ def test_only_agents_that_have_a_folder_find_its_words(tx: Tx) -> None:
 @pytest.fixture
 def stored(tmp_path: Path) -> Iterator[Tx]:
     """A file, where meanings are compared."""
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    with closing(connect(tmp_path / "carina.db")) as raw:
-        yield Tx(raw)
+    made = opened(tmp_path)
+    yield made
+    made._raw.close()
 
 
 def test_meaning_finds_passages_within_the_scope_and_goes_with_them(stored: Tx) -> None:

@@ -22,8 +22,7 @@ from memory.store.database import Tx, as_dict
 from memory.store.errors import Refused
 from memory.store.ids import MessageId
 from memory.store.records import replace
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, keep, store, taken
-from tests.memory.search.test_vectors import opened
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, keep, opened, store, taken
 from tests.memory.search.vector_parts import embed_all
 
 PART = Part(STAR, GUILD, Trust.APPROVED)

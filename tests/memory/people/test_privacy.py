@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -44,9 +43,7 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, opened, row_of, taken
 
 ONE = ErasureId(1)
 BLOBS = (
@@ -58,12 +55,9 @@ BLOBS = (
 
 @pytest.fixture
 def tx(tmp_path: Path) -> Iterator[Tx]:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    with closing(connect(tmp_path / "carina.db")) as raw:
-        made = Tx(raw)
-        agent = dict.fromkeys(("name", "model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
-        made.insert("agents", agent | {"id": STAR})
-        yield made
+    made = opened(tmp_path)
+    yield made
+    made._raw.close()
 
 
 def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args: str | None = None) -> MessageId:

@@ -23,9 +23,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, GuildId, PlaceId
-from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
-from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, keep, kept_of
+from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, keep, kept_of, opened
 from tests.memory.search.vector_parts import (
     DIMENSION,
     MODEL,
@@ -46,18 +44,9 @@ HERE = Scope(GUILD)
 ELSEWHERE = PlaceId("discord:20")
 
 
-def opened(folder: Path) -> Tx:
-    prepare(folder / "carina.db", Kind.CONSTELLATION)
-    raw = connect(folder / "carina.db")
-    fields = dict.fromkeys(("model", "system_prompt", "enabled_tools", "created_at", "updated_at"), "[]")
-    for agent in (STAR, MOON):
-        Tx(raw).insert("agents", {**fields, "id": agent, "name": agent})
-    return Tx(raw)
-
-
 @pytest.fixture
 def tx(tmp_path: Path) -> Iterator[Tx]:
-    found = opened(tmp_path)
+    found = opened(tmp_path, STAR, MOON)
     yield found
     found._raw.close()
 
@@ -242,7 +231,7 @@ def exact(tx: Tx, scope: Scope, asked: Asking) -> dict[tuple[str, int], float]:
 def test_a_search_finds_what_comparing_everything_finds_and_nothing_out_of_scope(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, Audience, int]], audience: Audience, word: int
 ) -> None:
-    tx, scope = opened(tmp_path_factory.mktemp("store")), Scope(audience)
+    tx, scope = opened(tmp_path_factory.mktemp("store"), STAR, MOON), Scope(audience)
     fill(tx, rows)
     embed_all(tx)
     asked = asking(f"word{word}", limit=100)
@@ -260,7 +249,7 @@ def test_what_a_scope_may_not_use_changes_nothing_that_is_found_for_it(
     known = [row for row in rows if HERE.may_use(row[1])]
     found = []
     for hidden in ([], [("message", person_audience(ANN), number) for number in secret]):
-        tx = opened(tmp_path_factory.mktemp("store"))
+        tx = opened(tmp_path_factory.mktemp("store"), STAR, MOON)
         fill(tx, [*known, *hidden])
         embed_all(tx)
         asked = asking(f"word{word}", limit=3)
