@@ -238,10 +238,8 @@ async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: 
     async with watch(tmp_path, toml) as it:
         await it.after(30)
         assert it.model.requests == []
-        assert await it.job() == (
-            "active",
-            "not run: patrols/fire.md is missing from the data folder or is not a text file",
-        )
+        missing = "not run: patrols/fire.md is missing from the data folder or is not a text file"
+        assert await it.job() == ("active", missing)
         (tmp_path / "patrols").mkdir()
         for number, words in enumerate(["# Look at the stove", "# Look at the oven"], 1):
             (tmp_path / "patrols" / "fire.md").write_text(words)

@@ -75,11 +75,8 @@ async def test_a_damaged_one_is_listed_as_that(folder: Path) -> None:
     (folder / "backups" / first / "manifest.json").write_text("{", "utf-8")
     await own.create(OWNER)
     listed = await own.list_backups(OWNER)
-    assert [(each.name == first, "cannot be read" in each.reason) for each in listed.rows] == [
-        (False, False),
-        (False, False),
-        (True, True),
-    ]
+    told = [(each.name == first, "cannot be read" in each.reason) for each in listed.rows]
+    assert told == [(False, False), (False, False), (True, True)]
     with pytest.raises(UserError, match="cannot be read"):
         await put_back(folder, first)
 

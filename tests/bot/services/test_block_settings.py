@@ -50,10 +50,8 @@ async def test_who_could_see_it_is_offered_by_name_where_it_is_asked(settings: B
         there,
         (here.audience, "everybody in this channel"),
     ]
-    assert await settings.audiences(replace(OLGA, location=dataclasses.replace(here, audience=GUILD))) == [
-        everybody,
-        there,
-    ]
+    narrower = replace(OLGA, location=dataclasses.replace(here, audience=GUILD))
+    assert await settings.audiences(narrower) == [everybody, there]
 
 
 async def text_of(blocks: Blocks, label: str) -> str:

@@ -71,12 +71,8 @@ async def test_with_leave_it_reads_what_was_stored_lately_and_may_be_known_there
         await service.heard(said("Bee: put it in order", 5, HALL, speaker=OLGA))
         (text, ok) = results(model.of("Bee")[1])[-1]
         assert ok
-        assert [word in text for word in ("drained by meetings", "Bob needs quiet", "old", "elm")] == [
-            True,
-            True,
-            False,
-            False,
-        ]
+        shown = [word in text for word in ("drained by meetings", "Bob needs quiet", "old", "elm")]
+        assert shown == [True, True, False, False]
         assert text.startswith("Ant stored:")
         (entry,) = await service.rows("SELECT * FROM archival_entries WHERE content = ?", PATTERN)
         assert '"confidence": 0.85' in entry["metadata"]

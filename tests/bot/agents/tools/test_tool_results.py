@@ -91,13 +91,7 @@ async def test_a_longer_one_is_kept_in_parts_that_the_model_reads_on(tmp_path: P
         assert "in 4 parts, ledger-120000/1 to ledger-120000/4; ledger-120000-index says how each begins" in shown
         assert '<quoted from="ledger">\nline 0 of the ledger' in shown
         parts = await kept(service)
-        assert list(parts) == [
-            "ledger-120000-index",
-            "ledger-120000/1",
-            "ledger-120000/2",
-            "ledger-120000/3",
-            "ledger-120000/4",
-        ]
+        assert list(parts) == ["ledger-120000-index", *(f"ledger-120000/{number}" for number in (1, 2, 3, 4))]
         assert "".join(parts[f"ledger-120000/{number}"] for number in (1, 2, 3, 4)) == LEDGER
         assert parts["ledger-120000/3"] in third
         assert "expires in 20 min" in third
