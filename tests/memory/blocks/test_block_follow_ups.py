@@ -27,7 +27,7 @@ from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from memory.wider_audience import widen_block
 from tests.captured_logs import capture_logs
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, followed, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, a_turn, arrival, begun, followed, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
 OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
@@ -156,9 +156,7 @@ def test_a_word_of_which_only_a_part_was_written_counts(tx: Tx) -> None:
 
 def test_what_members_wrote_for_a_turn_goes_too(tx: Tx) -> None:
     root = begun(tx, taken(tx, 1, "they fired me"))
-    part = Turn(
-        turns.new_turn_id(), STAR, None, root.place, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON, parent=root.id
-    )
+    part = a_turn(group=None, parent=root.id)
     turns.begin(tx, part)
     blocks.append_block(tx, author(part.id), "notes", "Ann lost her job.\n")
     delete(tx, 1)
