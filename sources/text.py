@@ -123,6 +123,14 @@ def place_title(name: str) -> str:
     return _("{channel} in {server}", channel=channel, server=server) if inside and name.startswith("#") else name
 
 
+def uncalled(said: str, name: str) -> str:
+    """What is said to somebody without their name: before a colon or comma ("Anchor: hi"), or behind ("hi @Anchor")."""
+    if not name:
+        return said
+    called = rf"\A\s{{0,8}}(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?@?{re.escape(name)}\s{{0,8}}[:,]\s*(?=\S)"
+    return without_call_behind(re.sub(called, "", said, flags=re.IGNORECASE), f"@{re.escape(name)}")
+
+
 def without_call_behind(said: str, called: str) -> str:
     """A text without a name at its end that only addresses somebody; `called` is a pattern for it.
 

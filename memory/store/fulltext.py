@@ -235,3 +235,13 @@ def _terms_of(word: _Word, mode: Mode) -> Iterator[Term]:
 def _quoted(words: str) -> str:
     """A phrase; inside quotes, FTS5's only syntax is the quote itself."""
     return '"' + words.replace('"', '""') + '"'
+
+
+def one_slip(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
+    """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one."""
+    short, long = sorted((one, other), key=len)
+    if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
+        return False  # shorter words are too near to others
+    at = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
+    left, right = short[at:], long[at:]
+    return left == right[1:] or (wrong and left[1:] == right[1:]) or left == right[1::-1] + right[2:]

@@ -30,7 +30,7 @@ def act(intent: Intent, context: Context) -> Lines:
 
 
 def _say(intent: Intent, context: Context) -> Lines:
-    """What needs no call: small talk, the clock, a question back."""
+    """What needs no call, as every act that is not in `_ACTS`: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
     clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": say("weekdays").split()[now.weekday()]}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
@@ -189,14 +189,9 @@ def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
     language, record = context.language, one.record
     own = one.own and record.kind != "block" and one.fact.language is language
     said = language.shown(one.text) if own else language.say("quote", text=" ".join(one.text[:_LONG_TEXT].split()))
-    if several:
-        phrase = "listed" if one.own else "listed_other"
-    elif record.kind == "block":
-        phrase = "noted"
-    elif one.own:
-        phrase = "told" if language.begins("flowing", said) else "told_colon"
-    else:
-        phrase = "other_said" if record.role == "overheard" else "other_told"
+    mine = "listed" if several else "told" if language.begins("flowing", said) else "told_colon"
+    other = "listed_other" if several else "other_said" if record.role == "overheard" else "other_told"
+    phrase = "noted" if record.kind == "block" and not several else mine if one.own else other
     return context.told(phrase, said, record)
 
 
@@ -263,7 +258,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
     elif meant:
         lines = [say("forget_others", speaker=context.name(meant[0]))]
     else:
-        lines = [say("forget_unstored" if left else "forget_nothing", what=named)]
+        nothing = "forget_gone" if intent.name == "sure" else "forget_unstored" if left else "forget_nothing"
+        lines = [say(nothing, what=named)]
     lines += [say("forget_left", count=len(left))] if left else []
     return Lines("\n".join(lines))
 
@@ -289,23 +285,18 @@ def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[st
 
 
 def _keep(intent: Intent, context: Context) -> Lines:
-    """Set a reminder, add a task or an event; what is in the calendar already is not added again."""
-    if intent.act == "remind":
-        rows = _rows(["reminders"], context) if intent.other else []
-        reminder = context.result("add", "reminders", operation="set", text=intent.text, when=intent.when)
-        if same := [(len(row.id), row.id) for _, row in rows if row.text == intent.other]:  # the newest
-            context.make(context.call("instead", "reminders", operation="cancel", which=max(same)[1]))
-        return context.timed(intent.name or "reminded", reminder, reminder.note)
-    if intent.act == "task":
-        due = {"due": intent.when} if intent.when else {}
-        task = context.result("add", "tasks", operation="add", title=intent.text, **due)
-        return context.timed("added_due" if due else "added", task)
+    """Set a reminder, add a task or an event, perhaps instead of one; what is in the calendar is not added again."""
+    tool, operation, title, when, phrase = context.language.data["keeps"][intent.act]
+    rows = [row for _, row in _rows([tool], context, days=366)] if intent.instead or tool == "events" else []
     at = Parser(context.language, context.turn.now).moment(intent.when)
-    for _, row in _rows(["events"], context, days=366):
+    for row in rows if tool == "events" else ():
         if row.text.casefold() == intent.text.casefold() and row.at == at:
             return context.timed("event_known", row)
-    given = {"title": intent.text, "when": intent.when, "ends": intent.other}
-    return context.timed("event_added", context.result("add", "events", operation="add", **given))
+    given = {title: intent.text, when: intent.when, "ends": intent.other}
+    kept = context.result("add", tool, operation=operation, **{name: said for name, said in given.items() if said})
+    if old := [(len(row.id), row.id) for row in rows if row.text == intent.instead]:  # the newest
+        context.result("instead", tool, operation="cancel", which=max(old)[1])
+    return context.timed(intent.name or (phrase if intent.when else "added"), kept, kept.note)
 
 
 def _list(intent: Intent, context: Context) -> Lines:
@@ -350,4 +341,3 @@ _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     "sum": _sum,
     "list": _list,
 }
-"""By act; any other needs no call."""

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from bot.models.offline.language import Language, detect, one_slip
+from bot.models.offline.language import Language, detect
+from memory.store.fulltext import one_slip
 
 _MOST = 2 / 3  # the part of a question which an answer to more than yes or no covers at least
 
@@ -41,16 +42,18 @@ class Term(NamedTuple):
 
 
 class Question:
-    """What a question asks about. `plain` takes every word as it stands ("my dentist's address" is about both)."""
+    """What a question asks about. `plain` takes every word as it stands ("my dentist's address" is about both).
+
+    `open`: it wants more than a yes or a no. `own`: it names the speaker. `other`: it is about somebody else, whom a
+    word like "she" stands for. `names`: stems of names, where writing shows them. `required`: stems without which
+    nothing is an answer, the word after "my", and whose it is.
+    """
 
     def __init__(self, text: str, language: Language, *, plain: bool = False) -> None:
         self.text, self.language = text, language
         self.open = language.search("asks", text) is not None
-        """Whether it wants more than a yes or a no."""
         self.own = language.search("speaker", text) is not None
-        """Whether it names the speaker."""
         self.other = not self.own and language.search("others", text) is not None
-        """Whether it is about somebody else, whom a word like "she" stands for."""
         kinds = () if plain else language.data["kinds_asked"]
         self.kind = next((kind for kind in kinds if language.search(kind, text, "kinds_asked")), "")
         terms = self._read(text)
@@ -61,10 +64,8 @@ class Question:
         self.stems = [term.stem for term in self.terms if term.stem]
         self.concepts = _joined(term.concepts for term in self.terms)
         self.names = _joined(_grouped(text, language, "names"))
-        """Stems of names that it mentions, where writing shows them."""
         whose = _joined((*_grouped(text, language, "mine"), *_grouped(text, language, "owners"), self.names))
         self.required = {each.stem for each in self.terms if each.stem in whose or (self.open and each.word.isdigit())}
-        """Stems without which nothing is an answer: the word after "my", and whose it is."""
 
     def _read(self, text: str) -> list[Term]:
         language, terms = self.language, []
@@ -86,7 +87,12 @@ class Question:
 
 
 class Fact:
-    """What a statement states."""
+    """What a statement states.
+
+    `flat`: its words in one order; a statement and its denial have the same. `subject`: stems of what it is about, None
+    for the speaker. `value`: stems of what is said of it. `owners`: for each possession the names of whose it is ("my
+    sister Anna's": sister or Anna). `affirmed`: ideas that it answers with more than a no.
+    """
 
     def __init__(self, text: str, fallback: Language) -> None:
         self.language = language = detect(text, fallback.code)
@@ -98,21 +104,16 @@ class Fact:
         self.words = language.content_words(text)
         self.stems = _stems(text, language)
         self.flat = " ".join(sorted(self.stems))
-        """Its words in one order; a statement and its denial have the same."""
         self.subject = _stems(about, language) if found or (not own and language.spaced) else None
-        """Stems of what it is about; None for the speaker."""
         members = language.ideas(about, asked=False).keys() & language.words("groups")
         self.subject_concepts = language.ideas(about, asked=True).keys() | members
         self.value = _stems(rest, language) - (self.subject or frozenset())
-        """Stems of what is said about the subject."""
         self.owners = _grouped(text, language, "owners")
-        """For each possession the names of whose it is ("my sister Anna's": sister or Anna)."""
         self.owner_concepts = language.ideas(" ".join(sorted(_joined(self.owners))), asked=False).keys()
         plain = language.ideas(text, asked=False)
         implied = (name for name in ("implied_name", "implied_age") if language.begins(name, ordered))
         self.concepts = _meant(plain, text, language).union(name.removeprefix("implied_") for name in implied)
         self.affirmed = self.concepts - plain.keys() if language.search("denied", text) else self.concepts
-        """Ideas that it answers with more than a no."""
         self.kinds = {kind for kind in language.data["kinds_stated"] if language.search(kind, text, "kinds_stated")}
         self.past = language.search("past", text) is not None
 

@@ -1,7 +1,7 @@
 """What a message wants. Pure: a text goes in, intents come out, in the order they were said."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from typing import NamedTuple
@@ -10,8 +10,9 @@ from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
-from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, one_slip
+from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, detect
 from memory.store.errors import StoreError
+from memory.store.fulltext import one_slip
 from scheduler.dates import FoundTime, find_when, moved
 from scheduler.triggers import DateTrigger, next_run
 from sources.splitting import split_text
@@ -25,51 +26,53 @@ _ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
 
 
 class Intent(NamedTuple):
-    """One thing that is wanted, by the name of its act (`acts.py`); what an act does not need is empty."""
+    """One thing that is wanted, by the name of its act (`acts.py`); what an act does not need is empty.
+
+    `text`: the fact, question, title or sum. `name`: the phrase to say, the tool to list, "sure" where a yes was said.
+    `when`: a time in their words; of a look back its first day. `other`: an event's end, the fact that one replaces,
+    the last day of a look back. `instead`: the text of what one replaces. `number`: minutes, days or characters.
+    """
 
     act: str
     text: str = ""
-    """The fact, question, title or sum."""
     name: str = ""
-    """The phrase to say, the tool whose list is wanted, or "sure" of what the person said yes to."""
     when: str = ""
-    """A time in the person's words; of a look back its first day."""
     other: str = ""
-    """The end of an event, the reminder or fact that one replaces, the last day of a look back."""
+    instead: str = ""
     number: int = 0
-    """Minutes, days or characters."""
 
 
 STATEMENT = Intent("statement")
 """Something said that wants nothing; it may belong to what stands before it."""
-_CANNOT = Intent("say", name="cannot")
-_KEPT = ("remember", "note")
+_CANNOT, _UNCHANGED = Intent("say", name="cannot"), Intent("say", name="unchanged")
+_KEPT, _IDLE = ("remember", "note"), (STATEMENT.act, "talk")
 _WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
 """Acts beside which a better one is looked for, and those that no misspelt word is taken for."""
 
 
 class Parser(Struct, frozen=True):
-    """Reads messages of one language at one time."""
+    """Reads messages of one language at one time, which is on the clocks of who speaks."""
 
     language: Language
     now: datetime
-    """On the clocks of who speaks."""
 
-    def parse(self, said: str, before: str = "") -> tuple[Intent, ...]:
-        """Every intent of one message, which fills in what was missing of what the same person said before."""
+    def parse(self, said: str, before: Sequence[str] = ()) -> tuple[Intent, ...]:
+        """Every intent of one message, which fills in what was missing of what the same person said `before`."""
         said = said.strip()
         text = self.language.clean(said)
         if len(said) > LONGEST:
             # A note to remember is kept in parts, which are then read as a whole; nothing else that long is read.
             order = self.language.begins("remember", said[:LONGEST]) if len(said) <= LONGEST_NOTE else None
             parts = split_text(said[order.start("what") :], LONGEST, len) if order else ()
-            long = Intent("say", name="too_long", number=len(said))
-            return tuple(Intent("remember", part) for part in parts) or (long,)
-        if before and (joined := self._following(text, before)):
-            others = self.parse(before)[1:] if joined.name == "sure" else ()  # a yes is to all that was asked
-            return (joined, *(each._replace(name="sure") for each in others if each.act == "forget"))
+            kept = tuple(Intent("remember", part) for part in parts)
+            return kept or (Intent("say", name="too_long", number=len(said)),)
+        if before and len(text) <= _LONGEST_UNASKED and (joined := self._following(text, before)):
+            return joined
         intents = tuple(dict.fromkeys(self._intents(text)))
-        return tuple(each for each in intents if each.act not in (STATEMENT.act, "talk")) or intents[:1]
+        if wanted := tuple(each for each in intents if each.act not in _IDLE):
+            return wanted
+        meant = self.language.begins("meant", text)
+        return (_UNCHANGED,) if meant and (meant["word"] or self._time_alone(meant["what"])) else intents[:1]
 
     def statements(self, text: str) -> Iterator[str]:
         """What a message states as a fact: neither question nor command nor small talk."""
@@ -99,36 +102,57 @@ class Parser(Struct, frozen=True):
             text = text[lead.end() :]
         return best
 
-    def _following(self, text: str, before: str) -> Intent | None:
-        """What a message means right behind another one: the time that was missing, a yes to an offer, a correction."""
-        match earlier := next(iter(self.parse(before)), STATEMENT):
+    def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
+        """What a message means behind others: what was missing, a yes to a question, a correction."""
+        begins, reader = self.language.begins, Parser(detect(before[-1], self.language.code), self.now)
+        asked = reader.parse(before[-1], before[:-1])
+        yes = begins("yes", text) and not text.endswith(("?", "？"))
+        match earlier := next(iter(asked), STATEMENT):
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
-                return next((each for each in map(self.sentence, both) if each.act in ("remind", "event")), None)
-            case Intent("say", title, "offer_task") if self.language.begins("yes", text):
-                return self._task(title)
-            case Intent("remind" | "task" | "event" | "remember" | "note") if self.language.begins("say_undo", text):
-                return Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo")
-            case Intent("remember" | "note") if said := self.language.begins("corrects", text):
+                return tuple(each for each in map(reader.sentence, both) if each.act in ("remind", "event"))[:1]
+            case Intent("unclear", name="remind_what" | "event_what") if _is_subject(self.sentence(text)):
+                what = self._subject(text.strip(_ASKED))
+                return (earlier._replace(act=earlier.name.removesuffix("_what"), text=what, name=""),) if what else ()
+            case Intent("say", title, "offer_task") if yes:
+                return (reader._task(title),)
+            case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
+                return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
+            case Intent("remember" | "note") if said := begins("corrects", text):
                 about = self.language.begins("subject", earlier.text)
-                return Intent("remember", f"{about['subject']}{said['what']}".strip(_TRAILING)) if about else None
-            case Intent("remember" | "note") if said := self.language.begins("instead", f"{earlier.text}\n{text}"):
-                return Intent("remember", said["what"].strip(_TRAILING), other=earlier.text)
-            case Intent("forget") if self.language.begins("yes", text) and not text.endswith(("?", "？")):
-                return earlier._replace(name="sure")
-            case Intent("forget") if self.language.begins("no", text):
-                return Intent("say", name="forget_not")
-            case Intent("remind") if meant := self.language.begins("meant", text):
-                return self._corrected(earlier, meant["what"])
-        return None
+                return (Intent("remember", f"{about['subject']}{said['what']}".strip(_TRAILING)),) if about else ()
+            case Intent("remember" | "note") if said := begins("instead", f"{earlier.text}\n{text}"):
+                return (Intent("remember", said["what"].strip(_TRAILING), other=earlier.text),)
+            case Intent("forget", name="" | "sure") if yes:  # to all that was asked
+                return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
+            case Intent("forget", name="") if begins("no", text):
+                return (Intent("say", name="forget_not"),)
+            case Intent("remind" | "task" | "event") if (meant := begins("meant", text)) or begins("no", text):
+                new = self._corrected(earlier, meant["what"]) if meant else None
+                return (new or _UNCHANGED,) if new or self.sentence(text).act in _IDLE else ()
+        return tuple(self._open(before)) if yes else ()
+
+    def _open(self, before: Sequence[str]) -> Iterator[Intent]:
+        """The newest question that nobody answered yet, which is asked again."""
+        for at, text in reversed(list(enumerate(before))):
+            reader = Parser(detect(text, self.language.code), self.now)
+            meant = reader.parse(text, before[:at])
+            asked = [each for each in meant if each.act == "forget" or each.name in self.language.data["questions"]]
+            yield from (each for each in asked if each.name not in ("sure", "undo"))
+            if asked or reader.language.begins("no", text) or meant != reader.parse(text):
+                return
 
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
-        """A reminder at another time, said right after it: an hour alone is of the same day and half of it."""
-        when = self._time_alone(said)
-        new = self._find_time(when)
-        if new and not new.dated:
-            when = self._time_alone(moved(wanted.when, new.said, self.language.code)) or when
-        return Intent("remind", wanted.text, when=when, other=wanted.text) if new else None
+        """At another time: an hour alone is of the same day, a day alone keeps the hour, a number alone its unit."""
+        span, number = self.language.search("span", wanted.when), said.strip(_ASKED)
+        same = (
+            f"{wanted.when[: span.start()]}{number}{wanted.when[span.end() :]}" if span and number.isdecimal() else ""
+        )
+        when = self._time_alone(same or said)
+        new, was = self._find_time(when), None if span else self.moment(wanted.when)
+        at = f"{when} {self.language.say('at', text=f'{was:%H:%M}')}" if was else ""
+        kept = moved(wanted.when, new.said, self.language.code) if new and not new.dated else at
+        return wanted._replace(when=self._time_alone(kept) or when, other="", instead=wanted.text) if new else None
 
     def _intents(self, text: str) -> list[Intent]:
         """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact; a line
@@ -139,8 +163,11 @@ class Parser(Struct, frozen=True):
             intent, last = self.sentence(said), found[-1] if found else STATEMENT
             line, item = before.rstrip(), self.language.rewrite("item", said)
             joined = f"{line}{self.language.say('join') if listing and line[-1] not in _ENDS else gap}{item}"
-            listed = before.endswith("\n") and (listing or line.endswith((":", "："))) and _is_item(intent, item)
-            if listed or (self._goes_on(last, before) and self.sentence(joined).act in _KEPT):
+            unsaid = last.name == "remember_what" or (last.act == "ask" and self.language.begins("remember", before))
+            unended = last.act == "remember" and last.text in before and self.language.search("open", last.text)
+            listed = (listing or line.endswith((":", "："))) and len(item) <= _LONGEST_ITEM and _is_subject(intent)
+            goes_on = (unsaid or unended) and self.sentence(joined).act in _KEPT
+            if before.endswith("\n") and (listed or goes_on):
                 found[-1], before, listing = self.sentence(joined), joined, True
             elif last.act == "remember" and _is_loose(intent):
                 mark = before[len(before.rstrip(_TRAILING)) :].strip()
@@ -153,12 +180,6 @@ class Parser(Struct, frozen=True):
                 found.append(intent)
                 before, listing = said, False
         return [each for intent in found for each in self._questions(intent)]
-
-    def _goes_on(self, last: Intent, line: str) -> bool:
-        """Whether a line is no whole thought without the next one."""
-        unsaid = last.name == "remember_what" or (last.act == "ask" and self.language.begins("remember", line))
-        unended = last.act == "remember" and last.text in line and self.language.search("open", last.text)
-        return line.endswith("\n") and bool(unsaid or unended)
 
     def _questions(self, intent: Intent) -> Iterator[Intent]:
         """An intent; of a question each one of its sentence ("what's my name and where do I live?")."""
@@ -285,9 +306,14 @@ class Parser(Struct, frozen=True):
             return Intent(act, said, when=said, other=ends)
         if found is None:
             return Intent("unclear", sentence.strip(_ASKED), f"{act}_when")
-        bare = "".join(self.language.split("agenda_lead", found.rest))
-        text = self._title("".join(self.language.split("agenda_lead", bare)))
-        return Intent(act, text, when=found.said, other=ends) if text else Intent("unclear", name=f"{act}_what")
+        text = self._subject(found.rest)
+        act, name = (act, "") if text else ("unclear", f"{act}_what")
+        return Intent(act, text, name, when=found.said, other=ends)
+
+    def _subject(self, said: str) -> str:
+        """What a reminder or an event is about, without the words that lead to it ("to call mom")."""
+        bare = "".join(self.language.split("agenda_lead", said))
+        return self._title("".join(self.language.split("agenda_lead", bare)))
 
     def _title(self, what: str) -> str:
         return self.language.rewrite("title", what.strip(_ASKED + ":"))
@@ -325,6 +351,6 @@ def _is_loose(intent: Intent) -> bool:
     return intent == STATEMENT or intent.name == "offer_task"
 
 
-def _is_item(intent: Intent, said: str) -> bool:
-    """Whether a line may be one of a list: a few words that are nothing by themselves, or something to do."""
-    return len(said) <= _LONGEST_ITEM and (intent in (STATEMENT, _CANNOT) or intent.act == "done_perhaps")
+def _is_subject(intent: Intent) -> bool:
+    """Whether it may be what a reminder is about or a line of a list, because it is nothing else that can be done."""
+    return _is_loose(intent) or intent == _CANNOT or intent.act == "done_perhaps"

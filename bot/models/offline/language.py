@@ -14,31 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from memory.store import fulltext
-from sources.text import one_line, without_call_behind
+from sources.text import one_line
 
 LONGEST, LONGEST_NOTE = 4_000, 30_000  # characters of a text that are read, and of a note that is kept in parts
 _FOLDER = Path(__file__).parent
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
 _MOST_SEARCHED = 16  # words of a query that search looks at, the last perhaps cut off (memory/store/fulltext.py)
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
-
-
-def uncalled(said: str, name: str) -> str:
-    """What is said to somebody without their name: before a colon or comma ("Anchor: hi"), or behind ("hi @Anchor")."""
-    if not name:
-        return said
-    called = rf"\A\s{{0,8}}(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?@?{re.escape(name)}\s{{0,8}}[:,]\s*(?=\S)"
-    return without_call_behind(re.sub(called, "", said, flags=re.IGNORECASE), f"@{re.escape(name)}")
-
-
-def one_slip(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
-    """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one."""
-    short, long = sorted((one, other), key=len)
-    if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
-        return False  # shorter words are too near to others
-    at = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
-    left, right = short[at:], long[at:]
-    return left == right[1:] or (wrong and left[1:] == right[1:]) or left == right[1::-1] + right[2:]
 
 
 @functools.cache
@@ -78,21 +60,20 @@ def language(code: str) -> "Language":
 
 
 class Language:
-    """One language. Nothing of it is compiled before it is used."""
+    """One language. Nothing of it is compiled before it is used.
+
+    `stops` mean nothing by themselves; `telling` words do. With `compounds`, a long word may continue another one
+    (Zahnarzt, Zahnarzttermin). `asked`, `stated`: by idea, the words of a question about it and of what answers it.
+    """
 
     def __init__(self, code: str, data: Mapping[str, Any]) -> None:
         self.code, self.data = code, data
         self.spaced: bool = spoken()[code]["spaced"]
         self.stops = words(spoken()[code]["stops"])
-        """Words without meaning of their own."""
         self.compounds: bool = data["compounds"]
-        """Whether a long word may continue another one (Zahnarzt, Zahnarzttermin)."""
-        ideas: Mapping[str, Mapping[str, str]] = data["ideas"]
-        self.asked = {name: words(each["asked"]) for name, each in ideas.items()}
-        self.stated = {name: words(each.get("stated", each["asked"])) for name, each in ideas.items()}
-        """By idea the words that a question about it is asked with, and those that answer it."""
+        self.asked = {name: words(each["asked"]) for name, each in data["ideas"].items()}
+        self.stated = {name: words(each.get("stated", each["asked"])) for name, each in data["ideas"].items()}
         self.telling = frozenset[str]().union(*self.asked.values())
-        """Words that carry meaning, though they mostly do not."""
         tables = {name: "|".join(sorted(data[name], key=len, reverse=True)) for name in ("spell", "turn", "verbs")}
         self._fragments = {**data["fragments"], **tables, "months": data["say"]["months"].replace(" ", "|")}
         self._same = {form: base for base, forms in data["same"].items() for form in (base, *forms.split())}

@@ -8,15 +8,18 @@ import hashlib
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice, takewhile
 
 from bot.models.base import AssistantMessage, Call, FailedModel, Request, ToolMessage, Trouble, UserMessage
 from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken, uncalled
+from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken
 from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from scheduler.zones import zone_of
+from sources.text import uncalled
 
+_MOST_BEFORE = 6  # messages in which a question that waits for an answer is looked for
 # Calls that rules of a turn may demand and that we know how to make.
 _HARMLESS = {"recall": {"operation": "read"}, "search": {"domain": "all"}}
 
@@ -74,23 +77,24 @@ def _said_today(turn: Turn) -> bool:
     messages, zone = turn.request.messages, turn.now.tzinfo
     heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
     reasons = {_reason(each, turn.request) for each in heard} - {""}
-    said = [each for each in messages if isinstance(each, AssistantMessage | UserMessage)]
-    said = [each for each in said if isinstance(each, AssistantMessage) or each.answer]
+    said = [
+        one for one in messages if isinstance(one, AssistantMessage) or (isinstance(one, UserMessage) and one.answer)
+    ]
     today = [each for each in said if each.at is None or each.at.astimezone(zone).date() == turn.now.date()]
     return any(reason in each.text for each in today for reason in reasons)
 
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     """Every intent of what was heard, each with what it works with."""
-    # What the same person said last, where nobody else spoke since.
-    newest = next((each for each in reversed(turn.before) if isinstance(each, UserMessage) and not each.answer), None)
-    same = newest and turn.heard and newest.speaker == turn.heard[0].speaker and not newest.overheard
-    before = newest.said[:LONGEST] if newest and same else ""
+    # What the same person said before, as far as nobody else spoke since.
+    spoke = (each for each in reversed(turn.before) if isinstance(each, UserMessage) and not each.answer)
+    same = takewhile(lambda each: each.speaker == turn.heard[0].speaker and not each.overheard, turn.heard and spoke)
+    before = [each.said[:LONGEST] for each in islice(same, _MOST_BEFORE)][::-1]
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)
         intents = Parser(speaks, turn.now).parse(words, before) if words.strip() else (Intent("say", name="picture"),)
-        before = words
+        before.append(words)
         for place, intent in enumerate(intents):
             ident = f"off_{_digest(message)}_{number}_{place}"
             yield Context(turn, speaks, message.speaker, ident, message.files), intent
@@ -113,11 +117,10 @@ def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
     if newest.event != "approved":
         return speaks.say("refused")
     result = turn.request.messages[-1]
-    if isinstance(result, ToolMessage) and not result.ok and result.name not in turn.tools:
-        return speaks.say("missing_tool", tool=result.name)
-    if isinstance(result, ToolMessage) and result.ok:
-        return speaks.say("allowed")
-    return speaks.say("failed", text=result.text if isinstance(result, ToolMessage) else speaks.say("no_result"))
+    if not isinstance(result, ToolMessage):
+        return speaks.say("failed", text=speaks.say("no_result"))
+    phrase = "allowed" if result.ok else "failed" if result.name in turn.tools else "missing_tool"
+    return speaks.say(phrase, tool=result.name, text=result.text)
 
 
 def _digest(message: UserMessage) -> str:

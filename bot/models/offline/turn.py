@@ -19,14 +19,12 @@ _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Lines(Struct, frozen=True):
-    """What an intent has to say in the end."""
+    """What is said; `beyond`: a language model would have known more; `fact`: what was stored; several make a list."""
 
     text: str
     friendly: bool = False
     beyond: bool = False
-    """Whether it is what a language model would have known or done."""
     fact: str = ""
-    """A fact that was stored; several of them make one list."""
 
 
 class PendingError(Exception):
@@ -38,15 +36,17 @@ class FailedError(Exception):
 
 
 class Record(Struct, frozen=True):
-    """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did."""
+    """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did.
+
+    `at` is when it was said, or when it is due. `mine` tells whether the asker said it, where the tool knows; otherwise
+    names are compared. `under` is the task of which it is a step.
+    """
 
     id: str = ""
     text: str = ""
     at: _Moment | None = None
-    """When it was said, or when it is due."""
     speaker: str = ""
     mine: bool | None = None
-    """Whether the asker said it, where the tool knows; otherwise names are compared."""
     place: str = ""
     place_kind: str = ""
     kind: str = "entry"
@@ -57,7 +57,6 @@ class Record(Struct, frozen=True):
     rule: str = ""
     when: str = ""
     under: str = ""
-    """The task of which it is a step."""
     note: str = ""
     value: str = ""
     messages: int = 0
@@ -84,13 +83,16 @@ class Record(Struct, frozen=True):
 
 
 class Turn:
-    """What was heard and is not answered yet, what stands before it, and the calls that were made for it."""
+    """What was heard and is not answered yet, what stands before it, and the calls that were made for it.
+
+    `heard` is what the speaker of the newest message said since the last answer; what others said is context. Texts of
+    the turn itself (`said`) are no memory. `gone` are the entries that it deletes.
+    """
 
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
         """`now` is on the clocks of who speaks."""
         self.request, self.now, self.zone = request, now, zone
         self.heard: list[UserMessage] = []
-        """What the speaker of the newest message said since the last answer; what others said is context."""
         since = 0
         for place, message in reversed(list(enumerate(request.messages))):
             match message:
@@ -107,20 +109,17 @@ class Turn:
         self.results = {each.call_id: each for each in window if isinstance(each, ToolMessage)}
         self.made = {call.id for each in window if isinstance(each, AssistantMessage) for call in each.calls}
         self.said = {each.said.strip() for each in self.heard}
-        """Texts of the turn itself, which are no memory."""
         self.gone: set[str] = set()
-        """Entries that this turn deletes."""
 
 
 class Context(Struct, frozen=True):
-    """One intent in its turn. `ident` begins the ids of its calls, the same at every step."""
+    """One intent in its turn. `ident` begins the ids of its calls, the same at every step; no rule looks at `files`."""
 
     turn: Turn
     language: Language
     speaker: str
     ident: str
     files: bool = False
-    """Whether files came with the message, which no rule looks at."""
 
     def call(self, step: str, tool: str, **arguments: Any) -> Call:
         return Call(f"{self.ident}_{step}", tool, json.dumps(arguments, sort_keys=True, ensure_ascii=False))

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.models.offline.intents import Intent, Parser
-from bot.models.offline.language import detect, language, one_slip, uncalled
+from bot.models.offline.language import detect, language
 from memory.store import fulltext
+from memory.store.fulltext import one_slip
+from sources.text import uncalled
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
 
 NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)
@@ -26,7 +28,7 @@ def rows(name: str) -> pytest.MarkDecorator:
 
 
 def shown(intent: Intent) -> str:
-    values = (intent.name, intent.text, intent.when, intent.other, intent.number or "")
+    values = (intent.name, intent.text, intent.when, intent.other, intent.instead, intent.number or "")
     return f"{intent.act}: {' | '.join(str(value) for value in values if value)}".rstrip(": ")
 
 
@@ -96,8 +98,8 @@ def test_what_somebody_wants_is_understood(code: str, row: list[str]) -> None:
 
 @rows("follows")
 def test_what_is_missing_is_filled_in_and_corrected_by_what_is_said_next(code: str, row: list[str]) -> None:
-    before, text, meant = row
-    assert [shown(each) for each in Parser(language(code), NOW).parse(text, before)] == [meant]
+    *before, text, meant = row
+    assert [shown(each) for each in Parser(detect(text, code), NOW).parse(text, before)] == [meant]
 
 
 @rows("facts")

@@ -264,7 +264,7 @@ def test_a_yes_forgets_no_more_than_was_shown() -> None:
     talk.memory.recall({"operation": "insert", "content": key}, "Ana")
     asked = f"Should I forget this, and delete the messages that it came from?\n- {key}"
     assert asked in talk.say("yes"), "the key was not shown before"
-    assert talk.say("ok") == "All right."
+    assert talk.say("no") == "All right."
     assert asked in talk.say("forget the key", "yes"), "nor was it, if both are said at once"
     assert asked in talk.say("forget the key")
     talk.memory.recall({"operation": "insert", "content": "the spare key is with Tom"}, "Ana")
