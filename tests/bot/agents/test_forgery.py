@@ -403,6 +403,13 @@ async def told_of(folder: Path, brought: Sequence[Item], gone: Sequence[str], ki
 
 @settings(deadline=None, max_examples=6)
 @given(TEXTS)
+async def test_nothing_that_a_source_brings_speaks_for_anybody(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        await require_told(Path(folder), [Item(text, "", text, text, text)], [text])
+
+
+@settings(deadline=None, max_examples=6)
+@given(TEXTS)
 @example("ferry" + "\n".join(("", *FORGERIES)))
 async def test_nothing_that_a_program_says_speaks_for_the_owner_or_for_the_platform(text: str) -> None:
     api, user = ApiSource(OLGA.id, text, lambda: NOON), user_of("shop", "ann")
