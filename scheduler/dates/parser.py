@@ -4,7 +4,6 @@ We use a small grammar of our own: libraries take a tenth of a second or more to
 misread 明日の午後3時. The result is always shown to the person as a date, so that mistakes are noticed at once.
 """
 
-import calendar
 import functools
 import re
 import tomllib
@@ -37,8 +36,9 @@ class Grammar:
     pair, "n2" and "unit2"; `numbers` are words for numbers. `figures` turn words into figures before anything is read,
     with {hour} or the one {before} it, and the minutes {past} or {to} it, {before_half} or {past_half}.
     `days` give days from today, or "month" and "year" for the last day of one; `parts` an hour of the day. `dates` have
-    "day", perhaps "month" (number or name) and "year"; `weekday` has "weekday", and "week" for the one of next week.
-    `times` have "hour", perhaps "minute", "half" and "ampm". `repeats` give a rule of RFC 5545 with what they found:
+    "day", perhaps "month" (number or name), "year" and "weekday"; `weekday` has "weekday", and "week" for the one of
+    next week. `times` have "hour", perhaps "minute", "half" and "ampm". `unread` is more of a time behind what was read
+    (which is NUL there), `loose` no text. `repeats` give a rule of RFC 5545 with what they found:
     "days" (weekdays, by `named`), "day" of the month, "unit" as {frequency}, "n" of them, and {nth} by a group of that
     name (first to fourth, last). A line break in a pattern is none of it; {{name}} stands for a fragment.
     """
@@ -57,8 +57,8 @@ class Grammar:
         """Words for hours."""
         self.units: dict[str, str] = {word: unit for unit, listed in data["units"].items() for word in listed.split()}
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
-        self.weekday, self.named, self.filler, self.early, self.late = (
-            self._said(data[each]) for each in ("weekday", "named", "filler", "early", "late")
+        self.weekday, self.named, self.filler, self.early, self.late, self.unread, self.loose = (
+            self._said(data[each]) for each in ("weekday", "named", "filler", "early", "late", "unread", "loose")
         )
         """The weekday of a sentence, one in a list, words that may remain, what is early, and what is late."""
         self.spans, self.dates, self.times = (
@@ -103,18 +103,19 @@ class Grammar:
 
 
 _LONGEST = 2_000
-_MORNING = 9
+_MORNING = time(9)
 _ISO = r"\b\d{4}-\d\d-\d\d(?:[Tt ]\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?:[Zz]|[+-]\d\d:?\d\d)?)?"
 _RULE = r"(?i)\b(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]*[A-Z0-9])"
 _RULE_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
 _NTHS = ("first", "second", "third", "fourth", "last")
 _LEAP_YEARS = 8  # the most between two 29 Februaries
-_PARTS = {"am": 9, "a.m.": 9, "午前": 9, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
-_LATE, _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 10, 20, 24, 6  # no dinner is at 10 pm
+_PARTS = {"am": 1, "a.m.": 1, "午前": 1, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
+_LATE, _EVENING, _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 10, 18, 20, 24, 6  # no dinner is at 10 pm
 _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
 _SOON = timedelta(hours=2)  # at 22:30, "at 11" is in the same night
+_LATER = timedelta(minutes=90)  # at 20:10, "tonight" is at 21:00
 _EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every Monday at 8" or 2026-12-31 18:00')
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """A conjunction directly after the removed first time, so that a second one follows."""
@@ -135,46 +136,45 @@ class FoundTime(Struct, frozen=True):
     dated: bool = True
 
 
-def read_when(text: str, now: datetime, zone: str, about: str | None = "") -> Trigger:
+def read_when(text: str, now: datetime, zone: str, about: str | None = "", alone: time = _MORNING) -> Trigger:
     """Parse a text that is only a time. Raises Refused with a message for anything else and for past times.
 
     `about` is what happens then: "tomorrow at 7" to wake up is in the morning, for dinner in the evening. With None, an
-    hour alone is the next one of day and night.
+    hour alone is the next one of day and night. A day alone means the time `alone`.
     """
-    found = _whole(text, now, zone, about) or _whole(f"in {text}", now, zone, about)  # "20 min" alone means a span
-    if found is None:
-        raise Refused(
-            "I do not understand the time “{strip}”. Write it like {EXAMPLES}.",
-            strip=text.strip()[:80],
-            EXAMPLES=_(_EXAMPLES),
-        )
-    require(found.trigger, now)
-    return found.trigger
+    for said in (text, f"in {text}"):  # "20 min" alone means a span
+        found = find_when(said, now, zone, about=about, alone=alone)
+        if found is not None and not any(letter.isalnum() for letter in found.left):
+            require(found.trigger, now)
+            return found.trigger
+    raise _not_understood(text.strip())
 
 
-def _whole(text: str, now: datetime, zone: str, about: str | None) -> FoundTime | None:
-    """The time, if the text contains nothing else."""
-    found = find_when(text, now, zone, about=about)
-    return None if found is None or any(letter.isalnum() for letter in found.left) else found
+def _not_understood(text: str) -> Refused:
+    return Refused(
+        "I do not understand the time “{strip}”. Write it like {EXAMPLES}.", strip=text[:80], EXAMPLES=_(_EXAMPLES)
+    )
 
 
-def find_when(text: str, now: datetime, zone: str, code: str = "", *, about: str | None = "") -> FoundTime | None:
+def find_when(
+    text: str, now: datetime, zone: str, code: str = "", *, about: str | None = "", alone: time = _MORNING
+) -> FoundTime | None:
     """The time in a text, by the language that explains most of it; None if there is none.
 
     `code` is the speaker's language, which is tried first, and decides if it finds a time. Raises Refused for a day
-    that does not exist, and for two times. `about` as in read_when.
+    that does not exist, for two times, and where more of the time is not understood. Else as in read_when.
     """
     text = unicodedata.normalize("NFKC", text[:_LONGEST])
     codes = _codes(text, code)
     if rule := re.search(_RULE, text):
-        return _Reading(text, grammar(codes[0]), about).by(rule, now, zone)
+        return _Reading(text, grammar(codes[0]), about, alone).by(rule, now, zone)
     if found := re.search(_ISO, text):
         rest = _without(text, found)
-        return FoundTime(_iso(found[0], zone_of(zone)), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
+        return FoundTime(_iso(found[0], zone_of(zone), alone), rest, grammar(codes[0]).filler.sub(" ", rest), found[0])
     best: FoundTime | None = None
     for each in codes:
         words = grammar(each)
-        read = _Reading(words.in_figures(text), words, about).read(now, zone)
+        read = _Reading(words.in_figures(text), words, about, alone).read(now, zone)
         if read is not None and (best is None or _size(read) < _size(best)):
             best = read
         if best is not None and (each == code or not _size(best)):
@@ -213,9 +213,9 @@ def shown(trigger: Trigger, now: datetime, zone: str) -> str:
     return f"{clock_words(moment, zone)} ({zone}{again})"
 
 
-def _iso(text: str, zone: tzinfo) -> DateTrigger:
+def _iso(text: str, zone: tzinfo, alone: time) -> DateTrigger:
     try:
-        moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{_MORNING:02}:00")
+        moment = datetime.fromisoformat(text.replace(" ", "T") if ":" in text else f"{text}T{alone}")
         return DateTrigger(instant(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):  # also one that has no time in UTC
         raise Refused("The day or time {text} does not exist.", text=text) from None
@@ -229,10 +229,11 @@ def _without(text: str, found: re.Match[str]) -> str:
 class _Reading:
     """One text in one language; matches are removed from it one by one."""
 
-    def __init__(self, text: str, table: Grammar, about: str | None) -> None:
-        self._about = about
-        self._night = self._bare = False
-        """Whether the time is one of a night, which may end on the next day; and one of which half of the day."""
+    def __init__(self, text: str, table: Grammar, about: str | None, alone: time) -> None:
+        self._about, self._alone = about, alone
+        self._night = self._begins = self._evening = self._bare = False
+        """Whether the time is one of a night, which may end on the next day; of the night that begins on the day that
+        is given; of an evening without an hour; and an hour without the half of the day."""
         self._whole = text
         self._text = text
         self._table = table
@@ -248,9 +249,12 @@ class _Reading:
         clock, either = self._clock()
         if day is None and clock is None:
             return None
-        wall = _wall(local.replace(tzinfo=None), day, clock, bare=self._bare, either=either)
-        if self._night and day == local.date() and wall <= local.replace(tzinfo=None) and wall.hour < _NIGHT_ENDS:
+        now = local.replace(tzinfo=None)
+        wall = _wall(now, day, clock or self._alone, bare=self._bare, either=either)
+        if self._night and day and wall.hour < _NIGHT_ENDS and (wall <= now if day == now.date() else self._begins):
             wall += timedelta(days=1)
+        if self._evening and day == now.date() and wall <= now and (now + _LATER).date() == day:
+            wall = (now + _LATER).replace(minute=0, second=0, microsecond=0)
         return self._found(DateTrigger(instant(wall, zone_of(zone))), dated=day is not None)
 
     def by(self, rule: re.Match[str], now: datetime, zone: str) -> FoundTime:
@@ -258,7 +262,7 @@ class _Reading:
         self._text = _without(self._text, rule)
         local = now.astimezone(zone_of(zone)).replace(tzinfo=None)
         if begins := self._take(re.compile(_ISO)):
-            start = _iso(begins[0], zone_of(zone)).when.astimezone(zone_of(zone)).replace(tzinfo=None)
+            start = _iso(begins[0], zone_of(zone), self._alone).when.astimezone(zone_of(zone)).replace(tzinfo=None)
             return self._found(RecurrenceTrigger(rule[1].upper(), start, zone))
         return self._repeating(rule[1].upper(), local, zone)
 
@@ -268,16 +272,19 @@ class _Reading:
         clock, _ = self._clock()
         if "FREQ=HOURLY" in rule and day is None and clock is None:
             return self._found(RecurrenceTrigger(rule, local.replace(microsecond=0), zone))
-        wall = datetime.combine(day or local.date(), clock or time(_MORNING))
+        wall = datetime.combine(day or local.date(), clock or self._alone)
         if wall <= local and "BY" not in rule:
             wall += timedelta(days=1)
         return self._found(RecurrenceTrigger(rule, wall, zone))
 
     def _found(self, trigger: Trigger, *, dated: bool = True) -> FoundTime:
         self._refuse_a_second_time()
-        said = "".join(" " if one == left else one for one, left in zip(self._whole, self._text, strict=True))
-        left = self._table.filler.sub(" ", self._text)
-        return FoundTime(trigger, " ".join(self._text.split()), left, " ".join(said.split()), dated)
+        pairs = list(zip(self._whole, self._text, strict=True))
+        said = " ".join("".join(" " if one == left else one for one, left in pairs).split())
+        if more := self._table.unread.search("".join(left if one == left else "\0" for one, left in pairs)):
+            raise _not_understood(f"{said} {more[0][1:].strip()}")
+        left, rest = self._table.filler.sub(" ", self._text), " ".join(self._text.split())
+        return FoundTime(trigger, self._table.loose.sub("", rest), left, said, dated)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.search(self._text)
@@ -288,12 +295,10 @@ class _Reading:
     def _refuse_a_second_time(self) -> None:
         table = self._table
         for pattern in (*table.dates, table.weekday, *(day for day, _name in table.days), *table.times):
-            found = pattern.search(self._text)
-            if found is None:
-                continue
-            before, behind = self._text[: found.start()], self._text[found.end() :]
-            if re.search(_SECOND_TIME, before) or re.search(_FIRST_TIME, behind):
-                raise Refused("That names more than one time. Enter each one separately.")
+            if found := pattern.search(self._text):
+                before, behind = self._text[: found.start()], self._text[found.end() :]
+                if re.search(_SECOND_TIME, before) or re.search(_FIRST_TIME, behind):
+                    raise Refused("That names more than one time. Enter each one separately.")
 
     def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
         for pattern in self._table.spans:
@@ -349,11 +354,10 @@ class _Reading:
         _, _, match, days = min(found, key=lambda each: each[:2])
         self._text = _without(self._text, match)
         if isinstance(days, str):
-            month = today if days == "month" else today.replace(month=12, day=1)
-            return month.replace(day=calendar.monthrange(month.year, month.month)[1])
+            return today + (relativedelta(day=31) if days == "month" else relativedelta(month=12, day=31))
         if days is not None:
             return today + timedelta(days=days)
-        if "weekday" not in match.groupdict():
+        if "day" in match.groupdict():
             return _date(match, self._table, today)
         (weekday,) = self._table.weekdays_of(match["weekday"])
         if match.groupdict().get("week"):
@@ -371,9 +375,11 @@ class _Reading:
             half, ampm = groups.get("half"), (groups.get("ampm") or "").casefold()
             if half:  # halb zehn is 9:30, and so is 9時半
                 hour, minute = (hour - 1 or 12, 30) if half == half.casefold() == "halb" else (hour, 30)
+            before = self._text[: found.start()]
             part = next((hours for part, hours in self._table.parts if self._take(part)), 0)
             part = _PARTS.get(ampm, _NIGHT) if ampm else part
-            self._night = part >= _NIGHT
+            part = _MIDNIGHT if part == _EVENING and hour == 12 else part
+            self._night, self._begins = part >= _NIGHT, bool(ampm) or not self._text.startswith(before)
             self._bare = not part and 1 <= hour <= 12 and groups["hour"][0] != "0"
             either = self._bare and not self._is(lambda words: words.early)
             if part:
@@ -387,7 +393,7 @@ class _Reading:
             return time(hour % 24, minute), either
         for pattern, hours in self._table.parts:
             if self._take(pattern):
-                self._night = hours >= _NIGHT
+                self._night, self._evening = hours >= _NIGHT, _EVENING <= hours < _MIDNIGHT
                 return time(hours % 24), False
         return None, False
 
@@ -399,7 +405,7 @@ class _Reading:
 
 def _hour(said: int, part: int) -> int:
     """The hour of 24 for one that is said with a part of the day, which is known by its usual hour."""
-    if not 1 <= said <= 12:
+    if not 1 <= said <= 12 or (said == 12 and _MORNING.hour <= part <= 12):
         return said
     if part < 12 or part == _MIDNIGHT or (part >= _NIGHT and said % 12 < _NIGHT_ENDS):  # at 3 at night
         return said % 12
@@ -409,12 +415,14 @@ def _hour(said: int, part: int) -> int:
 def _date(found: re.Match[str], table: Grammar, today: date) -> date:
     """A date; without a year or a month, its next occurrence."""
     groups, day = found.groupdict(), int(table.number(found["day"]))
+    named_days = table.weekdays_of(groups["weekday"]) if groups.get("weekday") else range(7)
     if not groups.get("month"):
-        months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(3))
-        coming = [each for first in months if (each := _existing(first.year, first.month, day)) and each > today]
-        if not coming:
+        months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(12 * _LEAP_YEARS))
+        coming = (each for first in months if (each := _existing(first.year, first.month, day)) and each > today)
+        following = next((each for each in coming if each.weekday() in named_days), None)
+        if following is None:
             raise Refused("No month has a day {day}.", day=day)
-        return coming[0]
+        return following
     month = groups["month"].casefold()
     names = table.months
     number = int(month) if month.isdigit() else next(i for i, name in enumerate(names, 1) if name[:3] == month[:3])
@@ -423,6 +431,8 @@ def _date(found: re.Match[str], table: Grammar, today: date) -> date:
     years = [int(groups["year"])] if groups.get("year") else range(today.year, today.year + _LEAP_YEARS + 1)
     for year in years:
         if (named := _existing(year, number, day)) and (groups.get("year") or named >= today):
+            if named.weekday() not in named_days:  # one of the two is a mistake
+                raise _not_understood(found[0])
             return named
     raise Refused(
         "There is no {found} {groups} in {years}.", found=found["day"], groups=groups["month"], years=years[0]
@@ -436,9 +446,9 @@ def _existing(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _wall(now: datetime, day: date | None, clock: time | None, *, bare: bool, either: bool) -> datetime:
+def _wall(now: datetime, day: date | None, clock: time, *, bare: bool, either: bool) -> datetime:
     """The local time: on the given day, or on the next day where that time is not past yet."""
-    wall = datetime.combine(day or now.date(), clock or time(_MORNING))
+    wall = datetime.combine(day or now.date(), clock)
     if bare and day in (None, now.date()):
         soon = next(each for ahead in (-12, 0, 12, 24) if (each := wall + timedelta(hours=ahead)) > now)
         if soon - now < _SOON:

@@ -1,7 +1,7 @@
 """Tasks as people and models refer to them: which one is meant, and what to change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, time
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -107,7 +107,7 @@ def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tupl
 
 
 def _due(words: str, now: datetime, zone: str) -> str:
-    trigger = read_when(words, now, zone)
+    trigger = read_when(words, now, zone, alone=time(23, 59))
     if not isinstance(trigger, DateTrigger):
         raise Refused("A task cannot repeat.")
     return to_text(trigger.when)

@@ -102,6 +102,24 @@ async def test_times_are_read_and_shown_on_the_clock_of_whoever_asks(desk: Harne
     assert [row["due"][10:] for row in listed if row["due"]] == ["T18:00:00.000Z", "T18:00:00+09:00"]
 
 
+@pytest.mark.parametrize(
+    ("due", "clock"),
+    [
+        ("today", "T23:59"),
+        ("by Friday", "T23:59"),
+        ("bis Freitag", "T23:59"),
+        ("金曜日まで", "T23:59"),
+        ("2030-12-31", "T23:59"),
+        ("by Friday at 9", "T09:00"),
+        ("tomorrow morning", "T09:00"),
+    ],
+)
+async def test_a_due_day_without_a_time_is_due_when_it_ends(desk: Harness, due: str, clock: str) -> None:
+    await desk("tasks.add", title="dance", due=due)
+    (listed,) = [row["due"] for row in (await desk("tasks.list")).data() if row["due"]]
+    assert listed[10:16] == clock
+
+
 async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
     desk: Harness, database: Database
 ) -> None:
