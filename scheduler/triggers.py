@@ -18,7 +18,7 @@ from scheduler.cron import read_crontab
 from scheduler.descriptions import crontab_words, rule_words
 from scheduler.rrules import Rule, check_rule
 from scheduler.zones import instant, zone_of
-from texts import _, ngettext, source
+from texts import _, gettext_noop, ngettext, source
 
 SHORTEST = timedelta(seconds=1)
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
@@ -105,9 +105,8 @@ def require(trigger: Trigger, now: datetime) -> datetime:
             pass
     found = next_run(trigger, now)
     if found is None:
-        raise Refused(
-            _("That time is in the past.") if isinstance(trigger, DateTrigger) else _("That never happens again.")
-        )
+        past, never = gettext_noop("That time is in the past."), gettext_noop("That never happens again.")
+        raise Refused(past if isinstance(trigger, DateTrigger) else never)
     return found
 
 

@@ -49,6 +49,7 @@ from memory.store.errors import StoreError
 from memory.store.faults import call_point, commit_point, outside
 from memory.store.ids import TurnId
 from memory.store.records import replace
+from texts import packed, reason_of
 
 _TOOL = commit_point("turn.tool")
 _TOOL_BEGIN = commit_point("turn.tool_begin")
@@ -94,7 +95,7 @@ class Caller:
             text = f"{call.name} took longer than {self._deps.limits.tool_seconds:g} seconds and was given up."
             await self._fail(call, material, begun, text)
         except (ToolError, StoreError) as error:
-            await self._fail(call, material, begun, str(error))
+            await self._fail(call, material, begun, reason_of(error))
         else:
             watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
@@ -237,8 +238,9 @@ class Caller:
         turn_log.note_folders(tx, turn, outcome.folders, use, about.now)
 
     async def _fail(self, call: Call, material: PromptInputs, begun: datetime, text: str, rule: str = "") -> None:
-        turn = material.turn
-        failed = CallFailed(call.id, call.name, passage(self._deps.redact(text)), rule)
+        turn, reason = material.turn, packed(text)
+        message = {} if reason == text else {"reason": self._deps.redact(reason)}
+        failed = CallFailed(call.id, call.name, passage(self._deps.redact(text)), rule, message)
         now = self._deps.clock()
 
         def work(tx: Tx) -> bool:

@@ -235,14 +235,8 @@ async def _alone(part: Awaitable[Finding]) -> list[Finding]:
 
 async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
-        return [
-            Finding(
-                "Discord",
-                State.UNSET,
-                _("the bot is not on Discord"),
-                _("set {setting} (README, Discord)", setting=_(config.unset()["discord"])),
-            )
-        ]
+        remedy = _("set {setting} (README, Discord)", setting=_(config.unset()["discord"]))
+        return [Finding("Discord", State.UNSET, _("the bot is not on Discord"), remedy)]
     examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
     found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
     return found

@@ -22,7 +22,7 @@ from memory import agents
 from memory.agents import Agent, AgentConfig, Group, InitialBlock, Member
 from memory.blocks.configured import Common
 from memory.blocks.schemas import TEXT, dump_schema
-from memory.queue import inbox
+from memory.queue import inbox, outbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
@@ -96,8 +96,17 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     group = agents.seed_group(tx, wanted, now)
     if replace(wanted, id=group.id) != group:
         agents.change_group(tx, replace(wanted, id=group.id), now)
-        inbox.agents_changed(tx)
+        agents_changed(tx)
     return group.id
+
+
+def agents_changed(tx: Tx) -> None:
+    """Look again at what waits for an agent, and withdraw unsent notices that nobody answers where somebody does."""
+    inbox.agents_changed(tx)
+    answered = {group.id for group in agents.groups(tx) if agents.answering(tx, group)}
+    for row in outbox.of_prefix(tx, "notice/unattended/"):
+        if row.key.split("/")[2] in answered:
+            outbox.withdraw(tx, row.id)
 
 
 def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:

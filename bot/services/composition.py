@@ -305,13 +305,11 @@ class _Maker:
         groups = Groups(*base, config, places, runtime.resume)
         services = (
             *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
-            *(shared.restart, shared.web_access, self.served.commands, Halt(shared.halt, self.served.release)),
+            *(shared.restart, shared.web_access, self.served.commands),
+            Halt(shared.halt, self.served.release, database),
             *(agents, groups, ConfigurationFile(config.file, agents, groups), Permits(approvals, deps.tools)),
-            *(
-                Settings(config),
-                Doctor(config.file.parent),
-                Databases(shared.constellations, shared.replication.paused),
-            ),
+            *(Settings(config), Doctor(config.file.parent)),
+            Databases(shared.constellations, shared.replication.paused),
             Inbox(database, runtime.answer, clock),
             GivenUpMessages(*base, runtime.resume, lambda: shared.halt.halted),
             Outbox(database, runtime.resume),

@@ -1,6 +1,7 @@
 """Names that people use for agents, groups, blocks, writers, audiences and times, and their lookup."""
 
 import re
+import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol, TypeVar
@@ -29,6 +30,7 @@ NO_FEED = gettext_noop("There is no feed, calendar, folder or webhook {name}.")
 NO_TEMPLATE = gettext_noop("There is no task template {name}.")
 NO_CONSTELLATION = gettext_noop("There is no constellation {name}.")
 _SHOWN = 80  # characters of an unknown name that are shown
+_NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constellations
 LARGEST = 2**63 - 1  # SQLite's largest integer
 
 
@@ -60,6 +62,21 @@ def find_living(rows: Rows, name: str) -> Agent:
     if not known:
         raise UserError("All agents are archived.")
     return find(known, name, NO_AGENT) if name.strip() else known[0]
+
+
+def require_name(name: str) -> None:
+    """Raise UserError for a name that commands and files could not use."""
+    if not _NAME.fullmatch(name):
+        raise UserError("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
+
+
+def command_to_answer(rows: Rows) -> str:
+    """The command with which an agent answers again; empty while one does."""
+    every = agents.every_agent(rows)
+    if not every or any(each.status == "active" for each in every):
+        return ""
+    verb = "restore" if every[0].status == "archived" else "wake"
+    return f"`carina agent {verb} {shlex.quote(every[0].name)}`"
 
 
 def find_group(rows: Rows, name: str) -> Group:

@@ -16,6 +16,7 @@ from bot.config.loader import environment
 from bot.errors import UserError
 from bot.models.health import ModelHealth
 from bot.services.caller import Caller, Via
+from bot.services.names import command_to_answer
 from bot.services.registry import Options, operation
 from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
 from bot.services.system.front_ends import FrontEndStates
@@ -121,4 +122,5 @@ def _counts(rows: Rows) -> dict[str, Any]:
         "unsent": outbox.count_open(rows),
         **outbox.count_undelivered(rows),
         "unfollowed": follow_ups.given_up(rows),
+        "silent": command_to_answer(rows),
     }

@@ -82,13 +82,8 @@ class ModelState(Row):
         if self.since is None:
             return f"{name}: {markup.text(self.problem or self.words)}"
         problem = f": {markup.text(self.problem)}" if self.problem else ""
-        return _(
-            "{name}: {state} since {since}{problem}",
-            name=name,
-            state=_(self.state),
-            since=markup.time(self.since),
-            problem=problem,
-        )
+        state, since = _(self.state), markup.time(self.since)
+        return _("{name}: {state} since {since}{problem}", name=name, state=state, since=since, problem=problem)
 
 
 class ServiceStatus(Result):
@@ -122,6 +117,8 @@ class ServiceStatus(Result):
     """What was found damaged in memory during the last days."""
     gaps: tuple[str, ...] = ()
     """Places of which missed messages could not be read."""
+    silent: str = ""
+    """The command with which an agent answers again, while none does."""
 
     def lines(self, markup: Markup) -> list[str]:
         """What has to be seen to, a line for each part, then the numbers."""
@@ -156,6 +153,9 @@ class ServiceStatus(Result):
         if self.unstored:
             remedy = _("free up disk space, or stop the program that is locking the file")
             yield Finding("database", State.PROBLEM, self.unstored.rstrip(".。"), remedy)
+        if self.silent:
+            remedy = _("{command} lets one answer again", command=self.silent)
+            yield Finding("agents", State.PROBLEM, _("no agent answers"), remedy)
         if self.dead:
             words = _("failed messages: {count}", count=self.dead)
             remedy = _("`carina inbox list --dead` shows them")

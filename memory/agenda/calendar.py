@@ -9,12 +9,14 @@ from msgspec import Struct
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
+from memory.queue import outbox
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, EventId, PersonId, PlaceId, snowflakes
 from memory.store.row_mapper import RowMapper
 
 LONGEST = 300
+ANNOUNCED = "event"  # the key prefix of outbox rows
 _MOST = 1_000
 
 
@@ -79,8 +81,10 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list
 
 
 def cancel(tx: Tx, event: Event, now: datetime) -> None:
-    """Cancel an event with all its repetitions."""
+    """Cancel an event with all its repetitions; announcements that are not sent yet are withdrawn."""
     jobs.drop(tx, job_id(event.id))
+    for row in outbox.of_prefix(tx, f"{ANNOUNCED}/{event.id}/"):
+        outbox.withdraw(tx, row.id)
     tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (now, event.id))
 
 

@@ -119,12 +119,13 @@ class CallFailed(_Stored):
     """A call was not made, or nobody knows whether it was; `rule` is the rule that refused it."""
 
     ok: ClassVar = False
-    data: ClassVar = None
 
     call: str
     name: str
     text: str
     rule: str = ""
+    data: Mapping[str, str] = field(default_factory=dict)
+    """The reason as a message of the catalog, if it is one, for the offline model."""
 
 
 CallEnded: TypeAlias = CallDone | CallWaits | CallFailed

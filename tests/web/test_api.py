@@ -29,6 +29,7 @@ from memory import budgets
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
+from sources.terminal import PERSON
 from tests.web.site import TOML, Site, site
 from tests.web.test_pages import scripted_by
 from tests.wire.model import Answer as Scripted
@@ -194,6 +195,14 @@ async def test_users_of_a_program_are_people_of_their_own(s: Site) -> None:
     said = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND audience LIKE 'person:api:%'"
     persons = {row[0] for row in await s.app.services.database.read(lambda rows: rows.all(said))}
     assert persons == {"api:chat-0/ann", "api:chat-0/bob", "api:chat-1/ann"}
+
+
+async def test_a_reminder_goes_where_it_is_read_or_is_refused(s: Site) -> None:
+    program, wish = await s.program("chat"), "remind me in 20 minutes to call mum"
+    assert "because a program only reads my answers" in await asked(program, wish, "bob")
+    assert "It arrives where you get my notices, not here." in await asked(program, wish)
+    sql = "SELECT person_id FROM reminders"
+    assert [row[0] for row in await s.app.services.database.read(lambda rows: rows.all(sql))] == [PERSON]
 
 
 async def test_a_token_of_one_agent_talks_to_nobody_else(tmp_path: Path) -> None:

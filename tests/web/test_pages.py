@@ -291,6 +291,30 @@ async def test_the_overview_says_how_a_model_is_configured_and_checks_the_instal
     assert "CARINA_MODEL=openai:gpt-5-mini\nOPENAI_API_KEY=" in (await s.get("/")).text
 
 
+async def test_all_say_that_no_agent_answers_and_what_changes_that(s: Site) -> None:
+    assert "Nothing needs your attention" in (await s.get("/")).text
+    assert (await s.call("status"))["silent"] == ""
+    await s.call("agent.archive", agent="Carina")
+    page = (await s.get("/")).text
+    assert "Nothing needs your attention" not in page
+    assert "No agent answers. `carina agent restore Carina` changes that." in page
+    assert (await s.call("status"))["silent"] == "`carina agent restore Carina`"
+    await s.call("halt.now")
+    assert "no agent answers. `carina agent restore Carina`" in str(await s.call("halt.release"))
+    await s.call("agent.restore", agent="Carina")
+    await s.call("halt.now")
+    assert "in order" in str(await s.call("halt.release"))
+
+
+async def test_what_was_written_to_one_of_two_agents_is_shown_as_it_was_written(tmp_path: Path) -> None:
+    toml = TOML + '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Other"\n'
+    toml += '[[groups]]\nname = "Main"\nmembers = ["Carina", "Other"]\ndefault = true\n'
+    async with site(tmp_path, toml) as s:
+        await s.sign_in()
+        page = await said(s, "no, at 11")
+    assert '<div class="bubble">no, at 11</div>' in page
+
+
 async def test_an_answer_is_written_and_explained(s: Site) -> None:
     await said(s, "remember that my dentist is on Elm Street")
     page = await said(s, "where is my dentist?")

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, clock_text, lateness, repetition, require_speaking_later
+from bot.agents.agenda.reminders import ReminderJob, clock_text, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import find_one
 from memory import jobs
 from memory.agenda import calendar
-from memory.agenda.calendar import Event, NewEvent
+from memory.agenda.calendar import ANNOUNCED, Event, NewEvent
 from memory.jobs import EventDue, NewJob
 from memory.people import quiet_hours
 from memory.queue import outbox
@@ -50,7 +50,7 @@ def plan(
             "A reminder can come 0 to {MOST_MINUTES} minutes before an event.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
         )
     if times.minutes >= 0:
-        require_speaking_later(new.place)
+        require_speaking_later(new.place, new.audience)
     zone = quiet_hours.of(tx, people).zone or default_zone
     trigger = read_when(times.when, now, zone, new.title)
     first = triggers.require(trigger, now)

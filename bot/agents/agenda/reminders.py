@@ -18,6 +18,7 @@ from bot.agents.notices import Notices, own_place
 from bot.agents.permissions.who_may import Selves
 from memory import jobs
 from memory.agenda import reminders
+from memory.agenda.calendar import ANNOUNCED
 from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id
 from memory.jobs import NewJob, ReminderDue
 from memory.knowledge.working_memory import PATROL
@@ -37,14 +38,14 @@ from scheduler.descriptions import clock_words, rule_words
 from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
 from scheduler.zones import Quiet, instant, zone_of
+from sources.api import SOURCE as API
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
 from texts import _, gettext_noop, language, source, speaking, timestamp
 
 REMIND = "reminder"
-ANNOUNCED = "event"
-"""The key prefixes of outbox rows for reminders and events."""
+"""The key prefix of outbox rows for reminders."""
 ESCALATE = "reminder.again"
 OFFERS = ("snooze", "done")
 SNOOZE_MINUTES = 10
@@ -79,7 +80,7 @@ def plan(
 
     `people` are all accounts of its person, in whose time zone the time is read.
     """
-    require_speaking_later(new.place)
+    require_speaking_later(new.place, new.audience)
     if not 0 <= new.escalate_minutes <= _MOST_MINUTES:
         raise Refused(
             "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
@@ -90,11 +91,16 @@ def plan(
     first = triggers.require(trigger, now)
     kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)
-    return PlannedReminder(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=new.urgent))
+    notes = [_quiet_note(times, zone, first, urgent=new.urgent)]
+    if place_source(new.place) == API:
+        notes.append(_("It arrives where you get my notices, not here."))
+    return PlannedReminder(kept, first, shown(trigger, now, zone), " ".join(filter(None, notes)))
 
 
-def require_speaking_later(place: PlaceId) -> None:
-    """Raises Refused where no later message to one person is possible: a post is for everybody."""
+def require_speaking_later(place: PlaceId, audience: Audience) -> None:
+    """Raises Refused where no later message to one person is possible: a post is for everybody, a program only asks."""
+    if place_source(place) == API and audience != OWNER:
+        raise Refused("I cannot remind you here, because a program only reads my answers. Ask me on Discord.")
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
             "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
@@ -220,7 +226,7 @@ def status_words(listed: ListedReminder) -> str:
 
 
 class ReminderJob(Struct, frozen=True):
-    """Delivers reminders. `opted_out` are people who get none; reminders set at the terminal are sent as notices."""
+    """Delivers reminders. `opted_out` are people who get none; the owner's of the terminal and of HTTP are notices."""
 
     notices: Notices
     zone: str
@@ -240,7 +246,9 @@ class ReminderJob(Struct, frozen=True):
             return JobResult(_("no longer wanted"))
         if again and reminder.status is not Status.TOLD:
             return JobResult(_("not needed"))
-        if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
+        if self.opted_out(reminder.person):
+            reminders.end(tx, reminder, Status.CANCELLED, firing.now)
+        if kept := self.kept_back(tx, reminder.person, firing.now, urgent=reminder.urgent):
             return kept
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
         key = f"{reminder.told_key}/again" if again else f"{REMIND}/{reminder.id}/{to_text(firing.due)}"
@@ -255,11 +263,6 @@ class ReminderJob(Struct, frozen=True):
             at = firing.now + timedelta(minutes=reminder.escalate_minutes)
             jobs.put(tx, _job(reminder, at, "again", ESCALATE), firing.now)
         return JobResult(_("sent"))
-
-    def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> JobResult | None:
-        if self.opted_out(person):
-            reminders.end(tx, reminder, Status.CANCELLED, now)
-        return self.kept_back(tx, person, now, urgent=reminder.urgent)
 
     def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> JobResult | None:
         """The reason why a person gets no message now; None if there is none."""
@@ -288,7 +291,8 @@ class ReminderJob(Struct, frozen=True):
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
-        if place == PLACE.id or place_source(place) == PATROL:
+        only_answers = place_source(place) == API and audience == OWNER  # over HTTP nobody reads what comes later
+        if place == PLACE.id or place_source(place) == PATROL or only_answers:
             return self.notices.place, OWNER, False
         known = inbox.place(rows, place)
         alone = quiet_hours.of(rows, self.selves(person)).reminders == "privately"
@@ -306,15 +310,9 @@ def send_privately(tx: Tx, row: OutRow, now: datetime) -> bool:
         return False
     person = row.detail.mentions[0]
     words = row.content.removeprefix(f"<@{person.partition(':')[2]}> ")
-    own, key = own_place(person), f"{row.key}/alone"
-    new = outbox.NewRow(
-        key=key,
-        place=own,
-        content=_("{words} (I can no longer reach the place where you set this)", words=words),
-        audience=person_audience(person),
-        person=person,
-        detail=dataclasses.replace(row.detail, mentions=()),
-    )
+    key, detail = f"{row.key}/alone", dataclasses.replace(row.detail, mentions=())
+    text = _("{words} (I can no longer reach the place where you set this)", words=words)
+    new = outbox.NewRow(key, own_place(person), text, person_audience(person), person=person, detail=detail)
     outbox.add(tx, new, now)
     outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, row.last_error)
     if what == REMIND:
@@ -348,13 +346,10 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
 def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
     quiet = None if urgent else quiet_of(times, zone)
     until = None if quiet is None else quiet.until(at)
-    return (
-        ""
-        if until is None
-        else _(
-            "That is during your quiet hours, so I will remind you on {clock}.", clock=clock_text(until, zone, source())
-        )
-    )
+    if until is None:
+        return ""
+    clock = clock_text(until, zone, source())
+    return _("That is during your quiet hours, so I will remind you on {clock}.", clock=clock)
 
 
 def repetition(trigger: str) -> str:

@@ -144,13 +144,8 @@ def _place(task: Task) -> tuple[str, str]:
 
 def _task_data(task: Task) -> dict[str, Any]:
     due = None if task.due_at is None else to_text(task.due_at)
-    return {
-        "id": _place(task)[0],
-        "under": _place(task)[1],
-        "text": task.title,
-        "status": task.status.value,
-        "due": due,
-    }
+    own, parent = _place(task)
+    return {"id": own, "under": parent, "text": task.title, "status": task.status.value, "due": due}
 
 
 class EventArguments(Arguments):

@@ -42,7 +42,7 @@ async def chat(ctx: Context) -> Response:
         named = f"page-{key}" if _KEY.fullmatch(key) else ""
         asked = await ctx.web.talk.say(to, text, named, received(files))
     words = ctx.query("text").strip()
-    lines = await ctx.web.talk.history(to.place.id, _LINES, words, ctx.number("at"))
+    lines = await ctx.web.talk.history(to, _LINES, words, ctx.number("at"))
     if ctx.part and asked:
         mine = [each for each in lines if each.mine and each.external_id == asked]
         return HTMLResponse(render("chat_said.html", name=name, lines=mine), headers={"X-Asked": asked})
@@ -101,7 +101,7 @@ async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
             case AnswerStage(what=what):
                 yield event("doing", what)
             case Answer(texts=texts, error=error, messages=messages):
-                lines = await ctx.web.talk.history(to.place.id, _LINES)
+                lines = await ctx.web.talk.history(to, _LINES)
                 lines = [line for line in lines if line.id in messages]
                 if lines:
                     yield event("answer", render("chat_said.html", name=to.to.name, lines=lines))

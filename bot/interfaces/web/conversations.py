@@ -43,8 +43,8 @@ class Conversation(Struct, frozen=True):
 
     to: Addressee
     place: Place
-    named: bool
-    """Whether one of several agents is spoken to, so that its name is said first."""
+    called: str
+    """What is put before each message: the agent's name, if one of several is spoken to."""
     user: PersonId | None = None
     """For whom a program speaks; None: for the owner."""
     temperature: float | None = None
@@ -125,7 +125,8 @@ class Talk(Struct, frozen=True):
         groups = await self.database.read(agents.groups)
         several = alone and any(each.id == to.group and len(each.members) > 1 for each in groups)
         there = place_of(who, to.group, to.name, user)
-        return Conversation(to, there, several, user_of(who, user) if user else None)
+        called = f"{to.name}: " if several else ""
+        return Conversation(to, there, called, user_of(who, user) if user else None)
 
     async def say(self, to: Conversation, text: str, external_id: str = "", files: Sequence[Attachment] = ()) -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
@@ -152,7 +153,7 @@ class Talk(Struct, frozen=True):
     def _heard(self, to: Conversation, text: str, external_id: str) -> Notification:
         heard = self.source.hear(text, external_id, to.place, to.to.group, to.user)
         heard = replace(heard, temperature=to.temperature, max_tokens=to.max_tokens)
-        return replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard
+        return replace(heard, text=f"{to.called}{heard.text}")
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
         """Take something back that was said, which stops its answer where there is none yet."""
@@ -187,9 +188,8 @@ class Talk(Struct, frozen=True):
         if row.status is Status.DEAD:
             return Answer((), _("This could not be answered: {error}.", error=row.last_error))
         if row.status is Status.RECEIVED:
-            return Answer(
-                (), _("Nobody answers there at the moment. Your message is kept for 7 days in case that changes.")
-            )
+            text = _("Nobody answers there at the moment. Your message is kept for 7 days in case that changes.")
+            return Answer((), text)
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: answers_of(rows, row, place))
         said = [each for each in said if each.status is not outbox.Status.WITHDRAWN]
@@ -205,11 +205,11 @@ class Talk(Struct, frozen=True):
 
     @reads
     def history(
-        self, rows: Rows, place: PlaceId, limit: int, words: str = "", around: int | None = None
+        self, rows: Rows, to: Conversation, limit: int, words: str = "", around: int | None = None
     ) -> list[ChatLine]:
         """What was said last, or of that what has these words, or what was said about the message of an id."""
-        found = messages.newest_in(rows, place, Scope(OWNER), limit, words, around)
-        return [_line(rows, each) for each in found]
+        found = messages.newest_in(rows, to.place.id, Scope(OWNER), limit, words, around)
+        return [_line(rows, each, to.called) for each in found]
 
     @reads
     def file(self, rows: Rows, place: PlaceId, message: int, position: int) -> MessageFile | None:
@@ -230,19 +230,17 @@ def _told(event: TurnEvent) -> PartialAnswer | AnswerStage | None:
     match event:
         case TextChunk(text=text):
             return PartialAnswer(text)
-        case ToolCallStarted(tool=tool):
+        case ToolCallStarted(tool=tool) | OfMember(event=ToolCallStarted(tool=tool)):
             return AnswerStage(_("uses {tool}", tool=tool))
         case AgentStarted(name=name):
             return AnswerStage(_("asks {agent}", agent=name))
-        case OfMember(event=ToolCallStarted(tool=tool)):
-            return AnswerStage(_("uses {tool}", tool=tool))
         case TurnCompleted() | TurnFailed():
             return None
         case _:
             return AnswerStage("")
 
 
-def _line(rows: Rows, message: Message) -> ChatLine:
+def _line(rows: Rows, message: Message, called: str) -> ChatLine:
     sql = "SELECT external_id FROM outbox WHERE turn_id = ? AND message_id = ? ORDER BY id DESC LIMIT 1"
     found = rows.one(sql, (message.batch, message.id))
     external = (found["external_id"] if found is not None else "") or ""
@@ -259,7 +257,8 @@ def _line(rows: Rows, message: Message) -> ChatLine:
         for of, held in files
         for number, each in enumerate(held)
     )
-    return ChatLine(message.id, mine, message.speaker, message.text, message.created_at, identifier, shown)
+    text = message.text.removeprefix(called) if mine else message.text
+    return ChatLine(message.id, mine, message.speaker, text, message.created_at, identifier, shown)
 
 
 def _files_in(row: OutRow) -> list[MessageFile]:

@@ -245,11 +245,9 @@ class Agenda(ZonedService, frozen=True):
 
     def _clocks(self, rows: Rows, caller: Caller) -> str:
         found = quiet_hours.of(rows, self.people.selves(caller.person))
-        quiet = (
-            _("from {quiet_from} to {quiet_until}", quiet_from=found.quiet_from, quiet_until=found.quiet_until)
-            if found.quiet_from
-            else _("none")
-        )
+        quiet = _("none")
+        if found.quiet_from:
+            quiet = _("from {quiet_from} to {quiet_until}", quiet_from=found.quiet_from, quiet_until=found.quiet_until)
         reminders = _("in direct messages") if found.reminders == "privately" else _("where you set them")
         return _(
             "Time zone: {zone}. Quiet hours: {quiet}. Reminders arrive {reminders}.",

@@ -126,13 +126,15 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
 
 
 class Difference(Row):
-    """A key that differs between file and database; without a key, something that is only in the file."""
+    """A key that differs between file and database; without a key, something that is in only one of them."""
 
     kind: str
     name: str
     key: str = ""
     database: Any = None
     file: Any = None
+    only: str = "file"
+    """In what it is, if it is in only one: "file" or "database"."""
 
     @classmethod
     def between(
@@ -146,9 +148,9 @@ class Difference(Row):
 
     def line(self, markup: Markup) -> str:
         if not self.key:
-            return self.told(
-                markup, gettext_noop("{kind} {name}: only in the file; it would be created"), kind=_(self.kind)
-            )
+            there = gettext_noop("{kind} {name}: only in the database")
+            created = gettext_noop("{kind} {name}: only in the file; it would be created")
+            return self.told(markup, there if self.only == "database" else created, kind=_(self.kind))
         values = {
             "kind": _(self.kind),
             "database": markup.text(_short(self.database, self.file)),

@@ -6,6 +6,7 @@ applies a file's table to an existing agent. A change applies from the agent's n
 answers; its memory stays. A hibernated one gets no new work until it is woken, and finishes its current turn.
 """
 
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeAlias
@@ -23,7 +24,7 @@ from bot.config import Agent as Section
 from bot.config import Config
 from bot.config.agent_files import read_agent, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import agent_row, agent_section, require_stored
+from bot.runtime.bootstrap import agent_row, agent_section, agents_changed, require_stored
 from bot.runtime.group_routing import RoutingTable
 from bot.services.agents.agent_tables import (
     Changes,
@@ -39,13 +40,13 @@ from bot.services.agents.agent_tables import (
     would_change,
 )
 from bot.services.caller import Caller
-from bot.services.names import find_agent
+from bot.services.names import find_agent, require_name
 from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService, commit, reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
-from memory.queue import inbox, turns
+from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
 from memory.store.records import replace
@@ -83,8 +84,8 @@ def _require_status(agent: Agent, status: Status) -> None:
         raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{_(_HOW.get(agent.status, ''))}.")
 
 
-def _now(agent: str, status: Status, more: str = "") -> ActionReport:
-    return report(f"{_(_IS[status])}{_(_HOW.get(status, ''))}.{more}", agent=agent, status=status)
+def _now(agent: str, status: Status, more: str = "", **values: str) -> ActionReport:
+    return report(f"{_(_IS[status])}{_(_HOW.get(status, ''))}.{more}", agent=agent, status=status, **values)
 
 
 class AgentRow(Row):
@@ -176,7 +177,9 @@ class Agents(MemoryService, frozen=True):
         given = _given(settings, prompt)
         if not name or not given:
             raise CallError("agent create: give a name and settings, such as --set description=…")
-        return await self.save([read_agent({"name": name, **given})], replacing=False)
+        section = read_agent({"name": name, **given})
+        require_name(section.name)
+        return await self.save([section], replacing=False)
 
     @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def edit(
@@ -212,7 +215,7 @@ class Agents(MemoryService, frozen=True):
         "agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES_AT_TERMINAL
     )
     async def archive(self, _caller: Caller, agent: _Agent) -> ActionReport:
-        def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
+        def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...], list[str]]:
             found, now = find_agent(tx, agent), self.clock()
             if found.status == "archived":
                 raise UserError("{agent} is already archived.", agent=found.name)
@@ -223,12 +226,17 @@ class Agents(MemoryService, frozen=True):
             self._plan(tx, now)
             for turn in requests.waiting_turns(tx, found.id):  # of turns that ended after asking
                 self.broker.withdraw(tx, turn, now)
-            return found, ended
+            silent = [each.name for each in agents.groups_of(tx, found.id) if not agents.answering(tx, each)]
+            return found, ended, silent
 
-        found, ended = await commit(self.database, work)
+        found, ended, silent = await commit(self.database, work)
         self.moved(ended)
         stopped = ngettext("{count} answer was stopped.", "{count} answers were stopped.", len(ended))
-        return _now(found.name, "archived", f" {stopped}" if ended else "")
+        more, back = f" {stopped}" if ended else "", f"carina agent restore {shlex.quote(found.name)}"
+        if not silent:
+            return _now(found.name, "archived", more)
+        more += f" {_('Nobody answers in {groups} now. `{command}` changes that.')}"
+        return _now(found.name, "archived", more, groups=", ".join(silent), command=back)
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def restore(self, _caller: Caller, agent: _Agent) -> ActionReport:
@@ -279,7 +287,7 @@ class Agents(MemoryService, frozen=True):
         agent, now = find_agent(tx, name), self.clock()
         _require_status(agent, of)
         agents.set_status(tx, agent.id, to, now)
-        inbox.agents_changed(tx)
+        agents_changed(tx)
         self._plan(tx, now)
         return agent.name
 

@@ -1,6 +1,5 @@
 """Commands for constellations: create, show, delete, and assign places to them."""
 
-import re
 import shlex
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, ClassVar
@@ -14,7 +13,7 @@ from bot.config.file_settings import Constellation as Section
 from bot.errors import UserError
 from bot.runtime.bootstrap import seed_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import NO_CONSTELLATION, find, named_place
+from bot.services.names import NO_CONSTELLATION, find, named_place, require_name
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row
 from memory import agents
@@ -28,7 +27,6 @@ from memory.store.logs import Log
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop, ngettext, ngettext_noop, size_text
 
-_SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _DELETES = Options(via=TERMINAL_ONLY, changes=True, asks=True)
 _log = Log("bot.services.agents.constellations")
 
@@ -98,9 +96,7 @@ class ConstellationCommands(Struct, frozen=True):
     async def create(self, _caller: Caller, name: _NewName = "") -> str:
         if wrong := problem_with(Section, name=name):
             raise UserError("This name cannot be used: {why}.", why=wrong)
-        if not _SHAPE.fullmatch(name) or name.casefold().startswith("con_"):
-            text = _("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
-            raise UserError(text)
+        require_name(name)
         if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
             raise UserError("There is already a constellation “{name}”.", name=name)
         made = await self.registry.ensure(name, PERSON)

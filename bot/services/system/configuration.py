@@ -21,7 +21,8 @@ from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
 from bot.services.results import Lines, Listing, Row
 from bot.services.transactions import commit
-from memory.store.database import Tx
+from memory import agents
+from memory.store.database import Rows, Tx
 from texts import _, gettext_noop
 
 
@@ -38,10 +39,11 @@ class ConfigurationFile(Struct, frozen=True):
         "config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS, AT_TERMINAL
     )
     async def diff(self, _caller: Caller) -> Lines[Difference]:
-        """Agents and groups that are not in the file are left out: it says nothing of them."""
         same = gettext_noop("Agents and groups match {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
-        return Lines.of(await self._differences(self._read()), empty)
+        file, there = self._read(), self.path.exists()
+        beside = await self.agents.database.read(lambda rows: _only_stored(rows, file)) if there else []
+        return Lines.of([*await self._differences(file), *beside], empty)
 
     @operation(
         "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
@@ -50,11 +52,11 @@ class ConfigurationFile(Struct, frozen=True):
         """Only those that differ, all of them or none; memory stays as it is."""
         file = self._read()
         differing = {(each.kind, each.name) for each in await self._differences(file)}
-        agents = [each for each in file.agents if ("agent", each.name) in differing]
+        changed = [each for each in file.agents if ("agent", each.name) in differing]
         groups = [each for each in file.groups if ("group", each.name) in differing]
 
         def work(tx: Tx) -> tuple[TableChange, ...]:
-            return (*self.agents.store(tx, agents), *self.groups.store(tx, groups))
+            return (*self.agents.store(tx, changed), *self.groups.store(tx, groups))
 
         done: tuple[TableChange, ...] = ()
         if differing:
@@ -74,6 +76,14 @@ class ConfigurationFile(Struct, frozen=True):
             return read_exchange(text, self.path.name, needed=False)
         except (OSError, UnicodeDecodeError) as error:
             raise UserError("{path} cannot be read: {error}.", path=self.path, error=error) from error
+
+
+def _only_stored(rows: Rows, file: Exchange) -> list[Difference]:
+    """The agents and groups of which the file says nothing."""
+    stored = [("agent", each.name) for each in agents.every_agent(rows)]
+    stored += [("group", each.name) for each in agents.groups(rows)]
+    known = {("agent", each.name) for each in file.agents} | {("group", each.name) for each in file.groups}
+    return [Difference(kind=kind, name=name, only="database") for kind, name in stored if (kind, name) not in known]
 
 
 _LONG = 200

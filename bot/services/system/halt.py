@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar, NoReturn
 
 from msgspec import Struct, field
@@ -13,9 +14,11 @@ from bot.config import load_here
 from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
+from bot.services.names import command_to_answer
 from bot.services.registry import Options, operation
 from bot.services.results import ActionReport, report
 from memory.store.clock import from_text
+from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.logs import Log
 from texts import _
@@ -32,6 +35,7 @@ class Halt(Struct, frozen=True):
 
     state: HaltState
     go_on: Callable[[], None]
+    database: Database
 
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
     async def halt(self, caller: Caller) -> ActionReport:
@@ -67,6 +71,9 @@ class Halt(Struct, frozen=True):
             return _("Somebody halted again just now, so everything stays halted.")
         self.go_on()
         _log.warning("halt_released", by=caller.person, door=caller.approver.door)
+        with suppress(StoreError):  # it is released, whatever the database says
+            if command := await self.database.read(command_to_answer):
+                return _("Released, but no agent answers. {command} changes that.", command=command)
         return _("Released. I am answering the waiting messages in order.")
 
 

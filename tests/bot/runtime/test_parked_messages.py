@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from bot.agents.data_sources import DataSources
+from bot.agents.notices import Notices
 from bot.agents.rate_limits import Rates
+from bot.runtime.bootstrap import agents_changed
 from memory import agents, data_sources
 from memory.agents import Status
 from memory.data_sources import Subscription
@@ -54,6 +56,28 @@ async def test_who_asks_is_told_once_and_the_owner_once_a_day(service: Service) 
     assert told[1].startswith("Nobody answers in ")
     [_answer, kept] = service.platform.texts(HALL.id)
     assert kept.startswith("Nobody answers here at the moment.")
+
+
+async def test_an_unsent_notice_that_nobody_answers_is_withdrawn_when_somebody_does(service: Service) -> None:
+    await service.heard(said("hello", 1))
+    (group,) = await service.read(agents.groups)
+
+    def parked(tx: Tx) -> None:
+        let_all(tx, "archived")
+        for key in (f"{group.id}/discord:1/2026-11-22", "grp_another/1"):
+            Notices(OWNERS_PLACE.id).tell_owner(tx, f"unattended/{key}", "Nobody answers", service.clock())
+        agents_changed(tx)
+
+    await service.write(parked)
+    sql = "SELECT status FROM outbox WHERE key GLOB 'notice/unattended/*' AND content <> '' ORDER BY id"
+    assert len(await service.column(sql)) == 2, "still nobody answers"
+
+    def restored(tx: Tx) -> None:
+        let_all(tx, "active")
+        agents_changed(tx)
+
+    await service.write(restored)
+    assert len(await service.column(sql)) == 1, "only what is said of the other group"
 
 
 async def deliver(service: Service) -> None:

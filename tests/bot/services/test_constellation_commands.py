@@ -144,6 +144,30 @@ def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words:
     assert rows(here, "config diff") == []
 
 
+def test_an_agent_is_refused_a_name_that_no_constellation_may_have(here: Here) -> None:
+    refused(here, "agent create Bad/Name --set description=x", "A name starts with a letter or digit")
+    refused(here, "constellation create Bad/Name", "A name starts with a letter or digit")
+    assert [row["agent"] for row in rows(here, "agent list")] == ["Moon", "Star"]
+
+
+def test_what_is_only_in_the_database_is_listed(here: Here, tmp_path: Path) -> None:
+    assert here("agent create Nova --set description=x").returncode == 0
+    assert here("group create Late --member Nova").returncode == 0
+    said = ["agent Nova: only in the database", "group Late: only in the database"]
+    assert here("config diff").stdout.splitlines() == said
+    assert {row["only"] for row in rows(here, "config diff")} == {"database"}
+    assert here("config apply").stdout.startswith("Nothing to apply")
+    (tmp_path / "carina.toml").unlink()
+    assert here("config diff").stdout == "There is no carina.toml.\n"
+
+
+def test_who_archives_the_last_agent_that_answers_is_warned(here: Here) -> None:
+    assert here("group add member Night Star").returncode == 0
+    assert "Nobody answers" not in here("agent archive Moon").stdout
+    said = here("agent archive Star").stdout
+    assert "Nobody answers in Main, Night now. `carina agent restore Star` changes that." in said
+
+
 # ---------------------------------------------------------------------------------------------------- to TOML and back
 
 
@@ -183,7 +207,8 @@ def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Pat
     assert rows(here, f"group import {tmp_path / 'day.toml'}") == [{"kind": "group", "name": name, "did": "created"}]
     found = {row["group"]: row["answers_in"] for row in rows(here, "group list")}
     assert found == {name: "discord:8, everywhere else", "Main": "", "Night": "discord:7"}
-    assert [(row["name"], row["key"]) for row in rows(here, "config diff")] == [("Main", "default")]
+    differing = [(row["name"], row["key"]) for row in rows(here, "config diff")]
+    assert differing == [("Main", "default"), (name, "")]
     assert rows(here, f"group status {name}") == {
         "group": name,
         "pattern": "round_robin",

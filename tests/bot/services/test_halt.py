@@ -22,7 +22,7 @@ class Switch:
     """The halt of a service, called as an interface does."""
 
     def __init__(self, service: Service) -> None:
-        self._halt = Halt(service.halt, service.router.release)
+        self._halt = Halt(service.halt, service.router.release, service.database)
 
     @property
     def since(self) -> str:

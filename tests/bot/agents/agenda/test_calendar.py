@@ -85,6 +85,15 @@ def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx)
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 
 
+def test_an_announcement_that_is_not_sent_yet_is_withdrawn_when_the_event_is_cancelled(tx: Tx) -> None:
+    for event, sent in ((kept(tx, "in 1 minute"), False), (kept(tx, "in 2 minutes"), True)):
+        EventJob(says()).announce(tx, fired(tx, event))
+        if sent:
+            tx.run("UPDATE outbox SET status = 'sent' WHERE status = 'pending'")
+        appointments.cancel(tx, event, NOW)
+    assert [row["status"] for row in tx.all("SELECT status FROM outbox ORDER BY id")] == ["withdrawn", "sent"]
+
+
 def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
     event = calendar.plan(tx, dinner(HALL, GUILD), EventTimes("today at 18:00"), (ANN,), "UTC", NOW)
     EventJob(says()).announce(tx, fired(tx, event))

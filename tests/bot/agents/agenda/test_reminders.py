@@ -124,9 +124,18 @@ THERE = PlaceId("bluesky:user:did:plc:7")
         (ANN, HALL, ALONE, (DIRECT, "⏰ call mum", ALONE.audience)),
         (ANN, HALL, Scope(Audience("channel:discord:10")), (DIRECT, "⏰ call mum", ALONE.audience)),
         (PERSON, PLACE.id, Scope(OWNER), (OWNERS, "⏰ call mum", OWNER)),
+        (PERSON, PlaceId("api:chat/grp_1"), Scope(OWNER), (OWNERS, "⏰ call mum", OWNER)),
         (BLUESKY, THERE, Scope(person_audience(BLUESKY)), (THERE, "⏰ call mum", person_audience(BLUESKY))),
     ],
-    ids=["alone", "in a channel", "told alone", "others hear it now", "the owner's terminal", "alone on Bluesky"],
+    ids=[
+        "alone",
+        "in a channel",
+        "told alone",
+        "others hear it now",
+        "the owner's terminal",
+        "over HTTP",
+        "alone on Bluesky",
+    ],
 )
 def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
     tx: Tx, person: PersonId, place: PlaceId, scope: Scope, said: tuple[str, str, str]
@@ -170,6 +179,18 @@ async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) ->
         assert "I cannot remind you in a thread on Bluesky" in answer
         assert "Ask me on Discord or in a direct message" in answer
         assert await service.column("SELECT id FROM reminders") == []
+
+
+async def test_a_time_that_cannot_be_is_refused_in_the_language_of_who_asks(tmp_path: Path) -> None:
+    setting = Setting()
+    setting.model = cast("ScriptedModel", OfflineModel(setting.clock))
+    async with running(tmp_path, setting) as service:
+        await service.heard(said("erinnere mich am 31. Februar um 9 Uhr an die Steuer", 1))
+        await service.heard(said("remind me on February 31 at 9 to do my taxes", 2))
+        german, english = service.platform.texts()
+    assert "Februar" in german
+    assert "There is no" not in german
+    assert "There is no 31 February in 2026." in english
 
 
 async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: Path) -> None:

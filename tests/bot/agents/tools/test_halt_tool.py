@@ -40,7 +40,7 @@ async def test_it_asks_then_stops_everything_until_it_is_released(tmp_path: Path
         assert await service.constellations.position("halt") == service.halt.since
         service.hear(said("anybody there?", 2))
 
-        await Halt(service.halt, service.router.release).release(owner_at_terminal())
+        await Halt(service.halt, service.router.release, service.database).release(owner_at_terminal())
         await service.settled()
         assert service.platform.texts()[-2:] == ["Back again.", "Hello."]
         assert not service.halt.halted
