@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ import regex
 from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust
+from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.errors import EntryNotFound, Refused
@@ -255,6 +257,27 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     if row["parent_entry_id"] is not None:
         return read(rows, agent, row["parent_entry_id"], scope)
     return read(rows, agent, row["superseded_by"], scope) if row["superseded_by"] is not None else to_entry(row)
+
+
+def holders(rows: Rows, turn: Turn) -> tuple[AgentId, ...]:
+    """The other members of a turn's group that keep words of its person: whoever talks to a group talks to one."""
+    sql = """SELECT m.agent_id FROM group_members m WHERE m.group_id = :group AND m.agent_id <> :agent AND EXISTS (
+               SELECT 1 FROM archival_entries e WHERE e.agent_id = m.agent_id
+                 AND (e.person_id = :person OR instr(e.metadata, :person)))"""
+    given = {"group": turn.group, "agent": turn.agent, "person": turn.person}
+    return () if turn.group is None or turn.person is None else tuple(row[0] for row in rows.all(sql, given))
+
+
+def read_in_group(rows: Rows, turn: Turn, label_or_id: str) -> Entry:
+    """As `read` for the turn's agent; by its id also an entry of its `holders` with words of the turn's person."""
+    try:
+        return read(rows, turn.agent, label_or_id, turn.scope)
+    except EntryNotFound:
+        for agent in holders(rows, turn) if is_id(label_or_id) else ():
+            with suppress(EntryNotFound):
+                if turn.person in (entry := read(rows, agent, label_or_id, turn.scope)).people:
+                    return entry
+        raise
 
 
 def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:

@@ -148,7 +148,8 @@ _PERSON, _PLACE = "t.person_id = ?", "t.place_id = ?"
 _BY_AGENT = "t.agent_id IN (SELECT id FROM agents WHERE id = ? OR name = ? COLLATE NOCASE)"
 
 
-_THEIRS = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
+WORDS_OF = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$._people')))"
+"""Of entries: those with words of a person."""
 
 
 def _whole(query: Query) -> Iterable[Condition]:
@@ -212,8 +213,8 @@ TABLES = (
         columns=f"t.content AS text, {_NO_TALK}",
         living=_living_entries,
         conditions={
-            "person": _THEIRS,
-            "author": f"({_BY_AGENT} OR {_THEIRS})",
+            "person": WORDS_OF,
+            "author": f"({_BY_AGENT} OR {WORDS_OF})",
             "category": """(t.category = ? COLLATE NOCASE
                 OR substr(t.category, 1, length(?) + 1) = ? || '/' COLLATE NOCASE)""",
             "tags": "? COLLATE NOCASE IN (SELECT value FROM json_each(t.tags))",

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
-from memory.search.domains import Lookup, apart, asked, unmet
+from memory.search.domains import WORDS_OF, Condition, Lookup, apart, asked, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, understood
 from memory.search.ranking import GUESSES, ScoredRow, ranked
 from memory.store.clock import from_text
@@ -58,8 +58,12 @@ def _with_few_guesses(found: list[_DomainHit]) -> list[_DomainHit]:
 
 
 def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
-    """One per domain, and one more per model that only some folders have."""
-    return [Lookup(rows, table, query.agent, scope, *part) for table in asked(query) for part in apart(table, query)]
+    """One per domain, and one more per model that only some folders have, and per agent beside who asks."""
+    own = [Lookup(rows, table, query.agent, scope, *part) for table in asked(query) for part in apart(table, query)]
+    told = Condition(WORDS_OF, (query.asker, query.asker))
+    entries = [find for find in own if find.table.domain == "archival"]
+    others = [replace(find, agent=agent, narrowed=(*find.narrowed, told)) for find in entries for agent in query.beside]
+    return own + others
 
 
 def _counted(lookups: list[Lookup]) -> Mapping[Domain, int]:

@@ -78,16 +78,17 @@ class Query(Struct, frozen=True):
     """What to look for, and whom "I" and "my" mean in it (`asker`). Without text the newest rows that meet the
     conditions are listed.
 
-    `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
-    agents. With `talking` only messages of conversations of that agent are found: what it said, what was said in turns
-    that it, or with it a group, had, and what was overheard where it has had turns. `person` is whom a row belongs to
-    (said by, said to, about); `author` a speaker's name, or a person or an agent (by name too) that a row is by.
-    `since` is included, `until` is not. A category stands for those below it too; an entry must have all the tags.
-    `path` is a folder, or a file or directory in one, and for files alone. A condition that a domain cannot meet leaves
-    that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide; `of_folders`
-    are those for folders with a model of their own, by its name. With `guesses` the nearest rows that do not stand out
-    enough to be taken for an answer follow the others, as `Hit.perhaps`. A `question` is answered even if its text is
-    only keywords: models write them for a question, people for what they want to see.
+    `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of
+    all agents. Of those `beside` it, the entries with words of `asker` are found, too. With `talking` only messages
+    of conversations of that agent are found: what it said, what was said in turns that it, or with it a group, had,
+    and what was overheard where it has had turns. `person` is whom a row belongs to (said by, said to, about);
+    `author` a speaker's name, or a person or an agent (by name too) that a row is by. `since` is included, `until`
+    is not. A category stands for those below it too; an entry must have all the tags. `path` is a folder, or a file
+    or directory in one, and for files alone. A condition that a domain cannot meet leaves that domain out. At most
+    `limit` hits, 1 to 100. Without a `meaning` words alone decide; `of_folders` are those for folders with a model
+    of their own, by its name. With `guesses` the nearest rows that do not stand out enough to be taken for an
+    answer follow the others, as `Hit.perhaps`. A `question` is answered even if its text is only keywords: models write
+    them for a question, people for what they want to see.
     """
 
     text: str
@@ -104,6 +105,7 @@ class Query(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     path: str = ""
     asker: PersonId | None = None
+    beside: tuple[AgentId, ...] = ()
     limit: int = 8
     meaning: Meaning | None = None
     of_folders: Mapping[str, Meaning] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy
 from memory.people.audience import Trust
 from memory.requests import Kind, Need, require
+from memory.search.hybrid import search
 from memory.search.query import Domain, Query
 from memory.store.database import Rows, Tx
 from memory.store.records import replace
@@ -173,11 +174,12 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
 
 
 def _read(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
-    scope, agent = context.turn.scope, context.agent.id
-    if arguments.label:
-        found = [entries.read(tx, agent, arguments.label, scope)]
-    else:
-        found = entries.latest(tx, agent, scope, limit=arguments.limit)
+    turn, labels = context.turn, [arguments.label]
+    if not arguments.label:
+        beside, domain = entries.holders(tx, turn), frozenset[Domain]({"archival"})
+        newest = Query("", turn.agent, domain, asker=turn.person, beside=beside, limit=arguments.limit)
+        labels = [hit.id for hit in search(tx, newest, turn.scope).hits]
+    found = [entries.read_in_group(tx, turn, label) for label in labels]
     data = [entry_row(tx, entry, context.turn) for entry in found]
     text = lines_of(data) or say("Nothing is stored that may be used here.")
     return Outcome(text, {"entries": data}, tuple(("entry", entry.id) for entry in found))
@@ -206,7 +208,7 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
 
 
 def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome:
-    entry = entries.read(tx, context.agent.id, arguments.label, context.turn.scope)
+    entry = entries.read_in_group(tx, context.turn, arguments.label)
     removed = 0
     if arguments.forget_words:
         removed = forget_entry(tx, entry, context.turn.person, context.now)
@@ -228,6 +230,7 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         category=arguments.category or None,
         tags=arguments.tags,
         asker=turn.person,
+        beside=entries.holders(rows, turn),
         limit=arguments.limit,
         meaning=context.meaning,
         guesses=True,

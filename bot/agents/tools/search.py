@@ -422,6 +422,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         tags=tags_meant(rows, arguments.tags, domains, agent.id, turn.scope),
         limit=arguments.limit,
         asker=turn.person,
+        beside=entries.holders(rows, turn),
         meaning=context.meaning,
         of_folders=context.of_folders,
         guesses=True,
@@ -451,7 +452,7 @@ def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
         return replace(row, place=", ".join(filter(None, (f"the summary of a {hit.label}", place))))
     if hit.kind == "entry":
         try:
-            entry = entries.read(rows, context.agent.id, hit.id, context.turn.scope)
+            entry = entries.read_in_group(rows, context.turn, hit.id)
         except EntryNotFound:
             return row
         known = entry_row(rows, entry, context.turn)

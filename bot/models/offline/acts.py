@@ -235,31 +235,28 @@ def _forget(intent: Intent, context: Context) -> Lines:
         for hit in context.hits(*_searches("find", wanted, _STORED, context, _NEWEST))
         if hit.kind == "entry" and hit.id not in turn.gone and names_all(question, Fact(hit.text, language))
     ]
-    own = [hit for hit in meant if hit.told_by(context.speaker)]
-    answers = (each.text for each in reversed(turn.before) if isinstance(each, AssistantMessage) and not each.calls)
+    own = {hit.id: f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in meant if hit.told_by(context.speaker)}
+    said = (each for each in reversed(turn.before) if isinstance(each, AssistantMessage | UserMessage))
+    answers = (each.text for each in said if (each.answer if isinstance(each, UserMessage) else not each.calls))
     undone = [f"- {one_line(what, _LONGEST_LINE)}"]
     shown = {"sure": next(answers, "").splitlines(), "undo": undone}.get(intent.name, ())
     drops = []
-    for number, hit in enumerate(own):
-        call = context.call(f"drop{number}", "recall", operation="delete", label=hit.id, forget_words=True)
+    for number, (entry, listed) in enumerate(own.items()):
+        call = context.call(f"drop{number}", "recall", operation="delete", label=entry, forget_words=True)
         # A call that was made is one: with an entry, the answer that showed it is deleted, too.
-        if call.id in turn.made or f"- {one_line(hit.text, _LONGEST_LINE)}" in shown:
+        if call.id in turn.made or listed in shown:
             drops.append(call)
-            turn.gone.add(hit.id)
+            turn.gone.add(entry)
     if own and not drops:
-        listed = (f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in own)
-        return Lines("\n".join([say("forget_ask", count=len(own)), *listed, "", say("forget_sure", count=len(own))]))
+        ask, sure = (say(phrase, count=len(own)) for phrase in ("forget_ask", "forget_sure"))
+        return Lines("\n".join([ask, *own.values(), "", sure]))
     context.make(*drops)
-    said = context.hits(*_searches("left", wanted, _SAID, context))
-    left = {one.record.id for one in _entries_found(said, context) if names_all(question, one.fact)}
+    heard = _entries_found(context.hits(*_searches("left", wanted, _SAID, context)), context)
+    left = {one.record.id for one in heard if names_all(question, one.fact)}
     named = say("quote", text=one_line(what, _LONGEST_LINE))
-    if own:
-        lines = _deleted(named, drops, context)
-    elif meant:
-        lines = [say("forget_others", speaker=context.name(meant[0]))]
-    else:
-        nothing = "forget_gone" if intent.name == "sure" else "forget_unstored" if left else "forget_nothing"
-        lines = [say(nothing, what=named)]
+    nothing = "forget_gone" if intent.name == "sure" else "forget_unstored" if left else "forget_nothing"
+    kept = say("forget_others", speaker=context.name(meant[0])) if meant else say(nothing, what=named)
+    lines = _deleted(named, drops, context) if own else [kept]
     lines += [say("forget_left", count=len(left))] if left else []
     return Lines("\n".join(lines))
 
