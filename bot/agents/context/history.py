@@ -89,7 +89,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> list[Message
     said, pending = list[Message](), False  # whether the last one takes calls
     for row in rows:
         mine = row.agent in (None, own)
-        if not mine and (row.tool_call_id is not None or not row.text):
+        if not mine and (row.tool_call_id is not None or not (row.text or row.deleted_at)):
             continue
         if row.role == "assistant" and mine:
             if row.tool_call_id is None:
@@ -103,7 +103,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> list[Message
                 pending = True
             continue
         pending = False
-        if row.deleted_at is None or row.role == "tool":
+        if row.deleted_at is None or row.role in ("assistant", "tool"):
             said.append(_met(row))
     return said
 
@@ -134,7 +134,7 @@ def render_message(row: messages.Message, *, overheard: bool = False) -> PromptT
         return say("[system] {text}", text=passage(row.text))
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
     marks = ("edited" if row.edited_at is not None else "", "overheard" if overheard else "")
-    return _headed(row.speaker, who, row.created_at, row.text, marks)
+    return _headed(row.speaker, who, row.created_at, row.text or (_FORGOTTEN if row.deleted_at else ""), marks)
 
 
 @functools.lru_cache(maxsize=1_000)

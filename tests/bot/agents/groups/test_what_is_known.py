@@ -54,7 +54,8 @@ async def test_a_yes_counts_whichever_member_hears_it(offline: Service, asked: s
     assert "- my wife is Ava" in (await _last(offline))[1]
     assert len(await offline.column(ENTRIES)) == 2
     await offline.heard(said("yes", 4))
-    assert (await _last(offline))[0] == "Bee"
+    name, answer = await _last(offline)
+    assert (name, answer.splitlines()[0]) == ("Bee", "Forgotten: what you told me about “my wife”.")
     assert await offline.column(ENTRIES) == ["my husband is Kim"]
 
 
@@ -67,6 +68,7 @@ async def test_a_member_asks_first_before_it_forgets_what_another_keeps(offline:
     assert len(await offline.column(ENTRIES)) == 2
     await offline.heard(said("Bee: forget my wife", 7))
     await offline.heard(said("yes", 8))
+    assert (await _last(offline))[1].startswith("Forgotten: what you told me")
     assert await offline.column(ENTRIES) == ["my husband is Kim"]
 
 
