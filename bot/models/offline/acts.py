@@ -311,7 +311,7 @@ def _end(intent: Intent, context: Context) -> Lines:
     """End or put off the one open task, reminder or event that is meant; else nothing is done."""
     operation, tools, phrase = context.language.data["ends"][intent.act]
     rows = _rows([tool for tool in tools if tool in context.turn.tools] or tools[:1], context)
-    parts = intent.text.casefold().split()
+    parts = context.language.content_words(context.language.rewrite("ended", intent.text)) or [intent.text.casefold()]
     fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
     if len(fitting) != 1:
         named = context.language.say("quote", text=intent.text[:_LONGEST_LINE])

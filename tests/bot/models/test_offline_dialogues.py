@@ -193,6 +193,29 @@ def test_a_correction_cancels_the_newest_of_its_text_once_the_other_is_set(
     assert canceled == ([] if broken else ["10"])
 
 
+@pytest.mark.parametrize(
+    ("said", "row", "ended"),
+    [
+        ("lösche die Erinnerung an den Müll", "Müll rausbringen", True),
+        ("stop the timer", "the timer is up", True),
+        ("cancel my alarm", "time to wake up", True),
+        ("stell den Wecker aus", "Zeit zum Aufstehen", True),
+        ("snooze the cat reminder", "feed the cat", True),
+        ("夕食をキャンセルして", "アナと夕食", True),
+        ("タイマーを止めて", "タイマーの時間です", True),
+        ("Sag den Zahnarzt ab", "Müll rausbringen", False),
+        ("cancel all timers", "the timer is up", False),
+    ],
+)
+def test_what_is_ended_is_found_by_single_words_of_its_name(
+    monkeypatch: pytest.MonkeyPatch, said: str, row: str, ended: bool
+) -> None:
+    Agenda.calls.clear()
+    monkeypatch.setattr(Agenda, "reminders", [{"id": "7", "text": row}, {"id": "8", "text": "x"}])
+    Talk(Agenda(), tools=(*TOOLS, *SKILLS)).say(said)
+    assert [each["which"] for _, each in Agenda.calls if each["operation"] != "list"] == ["7"] * ended
+
+
 # -------------------------------------------------------------------------------------------------------- dialogues
 
 
