@@ -15,6 +15,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
+from texts import _, speaking, unpacked
+
 
 class Call(NamedTuple):
     """A tool call as the model made it; `arguments` is JSON text, not yet checked."""
@@ -67,6 +69,12 @@ class ToolMessage(NamedTuple):
     ok: bool = True
     data: Any = None
     """The same result as plain JSON data, for the offline model; never sent to a provider."""
+
+    def told_in(self, language: str) -> str:
+        """The text; why a call failed is in that language where the catalog has it."""
+        reason = self.data.get("reason", "") if isinstance(self.data, dict) else ""
+        with speaking(language):
+            return _(unpacked(reason)) if reason else self.text
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage

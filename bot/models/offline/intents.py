@@ -45,7 +45,7 @@ class Intent(NamedTuple):
 STATEMENT = Intent("statement")
 """Something said that wants nothing; it may belong to what stands before it."""
 _CANNOT, _UNCHANGED = Intent("say", name="cannot"), Intent("say", name="unchanged")
-_KEPT, _IDLE = ("remember", "note"), (STATEMENT.act, "talk")
+_KEPT, _IDLE, _GREETINGS = ("remember", "note"), (STATEMENT.act, "talk"), ("greeting", "wellbeing")
 _WEAK, _UNASKED = (STATEMENT.act, "ask"), (STATEMENT.act, "say", "talk", "note")
 """Acts beside which a better one is looked for, and those that no misspelt word is taken for."""
 
@@ -58,15 +58,15 @@ class Parser(Struct, frozen=True):
 
     def parse(self, said: str, before: Sequence[str] = ()) -> tuple[Intent, ...]:
         """Every intent of one message, which fills in what was missing of what the same person said `before`."""
-        said = said.strip()
-        text = self.language.clean(said)
+        text = self.language.clean(said := said.strip())
         if len(said) > LONGEST:
             # A note to remember is kept in parts, which are then read as a whole; nothing else that long is read.
             order = self.language.begins("remember", said[:LONGEST]) if len(said) <= LONGEST_NOTE else None
             parts = split_text(said[order.start("what") :], LONGEST, len) if order else ()
             kept = tuple(Intent("remember", part) for part in parts)
             return kept or (Intent("say", name="too_long", number=len(said)),)
-        if before and len(text) <= _LONGEST_UNASKED and (joined := self._following(text, before)):
+        alone = len(text) > _LONGEST_UNASKED or self.sentence(text).name in _GREETINGS
+        if before and not alone and (joined := self._following(text, before)):
             return joined
         intents = tuple(dict.fromkeys(self._intents(text)))
         if wanted := tuple(each for each in intents if each.act not in _IDLE):

@@ -16,7 +16,7 @@ from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken
-from bot.models.offline.turn import Context, Lines, PendingError, Turn, problem
+from bot.models.offline.turn import Context, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 from sources.text import uncalled
 
@@ -123,7 +123,7 @@ def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
     if not isinstance(result, ToolMessage):
         return speaks.say("failed", text=speaks.say("no_result"))
     phrase = "allowed" if result.ok else "failed" if result.name in turn.tools else "missing_tool"
-    return speaks.say(phrase, tool=result.name, text=problem(result, speaks))
+    return speaks.say(phrase, tool=result.name, text=result.told_in(speaks.code))
 
 
 def _digest(message: UserMessage) -> str:

@@ -13,7 +13,6 @@ from bot.models.offline.language import Language
 from scheduler.descriptions import moment_words, rule_words
 from scheduler.zones import zone_of
 from sources.text import one_line
-from texts import _, speaking, unpacked
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
 _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -113,13 +112,6 @@ class Turn:
         self.gone: set[str] = set()
 
 
-def problem(result: ToolMessage, language: Language) -> str:
-    """Why a call failed, in the language of whoever asked where the catalog has it."""
-    reason = result.data.get("reason", "") if isinstance(result.data, dict) else ""
-    with speaking(language.code):
-        return _(unpacked(reason)) if reason else result.text
-
-
 class Context(Struct, frozen=True):
     """One intent in its turn. `ident` begins the ids of its calls, the same at every step; no rule looks at `files`."""
 
@@ -145,7 +137,7 @@ class Context(Struct, frozen=True):
         if result is not None and result.ok:
             return result.data
         waits = result is not None and isinstance(result.data, dict) and "waiting" in result.data
-        text = one_line(problem(result, self.language), _LONGEST_TOOL_TEXT) if result else say("no_result")
+        text = one_line(result.told_in(self.language.code), _LONGEST_TOOL_TEXT) if result else say("no_result")
         raise FailedError(say("waits" if waits else "failed", text=text))
 
     def result(self, step: str, tool: str, **arguments: Any) -> Record:
