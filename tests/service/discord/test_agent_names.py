@@ -91,7 +91,9 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         (file,) = shown.attachments
         assert 'members = ["Star"]' in file.data.decode()
         assert "Moon: active, regular" in (await t.olga.command("admin group status", {"group": "Night"})).text
-        assert await t.service.data("agent", "archive", "Moon") == {"agent": "Moon", "status": "archived"}
+        archived = await t.service.data("agent", "archive", "Moon")
+        assert (archived["status"], archived["groups"]) == ("archived", "Night")
+        assert archived["command"] == "carina agent restore Moon"
         refused(await t.ana.command("chat agent", {"name": "Moon", "text": text}, t.general), "is archived")
         refused(
             await t.ana.command("chat group", {"name": "Night", "text": text}, t.general),
