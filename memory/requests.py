@@ -268,11 +268,6 @@ def _decide(tx: Tx, identifier: RequestId, status: Status, now: datetime) -> Sta
     return status
 
 
-def may_answer(request: Request, identities: Iterable[str]) -> bool:
-    """Whether one of these (a person's id, and the person's roles where they answer) is among the approvers."""
-    return not set(identities).isdisjoint(request.approvers)
-
-
 _vote = RowMapper(Vote)
 _request = RowMapper(
     Request, kind="scope", call="call_id", hearers=RowMapper(Scope), reason=lambda row: unpacked(row["reason"])

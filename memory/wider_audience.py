@@ -19,7 +19,7 @@ from memory.blocks.repair import open_block
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import ListSchema, TextSchema
 from memory.blocks.targets import SAVED
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.store.database import Rows, Tx
@@ -102,7 +102,7 @@ def _is_own(rows: Rows, change: Change, known: Collection[PersonId], audience: A
 def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
     """Share an entry with a wider audience, too; returns the changed entry. Raises as `require_widening_entry`."""
     require_widening_entry(tx, hand, entry, to)
-    made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
+    made = entry_changes.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
     words = gettext_lazy("let more people see the entry {name}", name=entries.shown_name(entry.label, entry.id))
     widened = EntryWidened(entry.id, "widen")
     activity.note(tx, NewEvent(widened, words, entry.audience, hand.trust, person=hand.person), hand.now)
@@ -126,7 +126,7 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     if not own or _has_others(rows, turns, entry.audience, to):
         raise Refused(_MORE, what=what)
     if entry.label is not None:
-        archival.require_unused_label(rows, entry.agent, entry.label, to)
+        entry_changes.require_unused_label(rows, entry.agent, entry.label, to)
 
 
 # ------------------------------------------------------------------------------------------------- for both of them

@@ -30,7 +30,7 @@ from scheduler.jobs import DueJob, JobKinds, JobResult, WorkJob
 from scheduler.triggers import IntervalTrigger
 from sources.feeds import Item, SourceUnreadable, read_folder
 from sources.text import one_line
-from sources.web.fetch import Reader, WebRefused
+from sources.web import Reader, WebRefused
 from texts import _, ngettext
 
 KIND = "source"

@@ -8,6 +8,7 @@ from pydantic import model_validator as validate_model
 
 from bot.config.values import BlockType, Label, Name, Permission, Section, TemplateName
 from memory.blocks.configured import TEMPLATES, initial_text
+from memory.blocks.limits import MOST_CHARACTERS, require_fits, usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.store.errors import StoreError
 from texts import _
@@ -20,7 +21,7 @@ class Block(Section):
     description: str = Field(min_length=1)
     type: BlockType = "core"
     content: str = ""
-    char_limit: int = Field(default=5000, ge=1, le=100_000)
+    char_limit: int = Field(default=5000, ge=1, le=MOST_CHARACTERS)
     permission: Permission = "read_write"
     audience: Literal["public", "owner", "each"] = "each"
     pinned: bool = False
@@ -36,7 +37,7 @@ class Block(Section):
         if not isinstance(given, dict):
             return given
         given = cls._as_template(given)
-        return {"char_limit": 2000, **given} if given.get("type", "core") == "core" else given
+        return {"char_limit": usual_limit(given.get("type", "core")), **given}
 
     @staticmethod
     def _as_template(given: dict[str, Any]) -> dict[str, Any]:
@@ -54,13 +55,9 @@ class Block(Section):
         if not isinstance(self.shape, TextSchema) and self.content:
             raise ValueError(_("values, not content: the block has {outline}", outline=outline(self.shape)))
         try:
-            size = len(self.content or initial_text(self.shape, self.values))
+            require_fits(self.label, self.char_limit, len(self.content or initial_text(self.shape, self.values)))
         except StoreError as error:
-            raise ValueError(_("values that fit: {error}", error=error)) from error
-        if size > self.char_limit:
-            raise ValueError(
-                _("content of at most char_limit = {limit} characters, not {size}", limit=self.char_limit, size=size)
-            )
+            raise ValueError(_("content or values that fit: {error}", error=error)) from error
         return self
 
 

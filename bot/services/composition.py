@@ -47,7 +47,7 @@ from bot.services.agents.constellations import ConstellationCommands
 from bot.services.agents.coordination import Coordination
 from bot.services.agents.groups import Groups
 from bot.services.agents.task_lists import TaskLists
-from bot.services.memory.archive import Archive
+from bot.services.memory.archival import Archive
 from bot.services.memory.block_settings import BlockSettings
 from bot.services.memory.blocks import Blocks
 from bot.services.memory.context import ContextViews
@@ -101,7 +101,7 @@ from scheduler.jobs import OpenConstellation
 from scheduler.runner import Runner
 from sources.base import Endpoint
 from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource
-from sources.web.fetch import Reader
+from sources.web import Reader
 
 SETTLE_SECONDS = 5.0  # for earlier messages to be stored
 _MEANING_SECONDS = 3.0  # for a command's question: it may have to load the model, which a service did long ago

@@ -32,7 +32,7 @@ from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import Completion, EntryDue, NewJob, Status
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, is_category
 from memory.knowledge.upkeep.specifics import same_words, unsaid
 from memory.people.audience import Scope
@@ -164,14 +164,14 @@ def _made(tx: Tx, saved: _Source, wish: FocusedEntry, now: datetime) -> bool:
         return False
     new = NewEntry(
         wish.content,
-        archival.origin_of(entry),
+        entry_changes.origin_of(entry),
         category=_category(wish.category, entry),
         tags=tuple(tag.strip() for tag in wish.tags if entries.is_tag(tag.strip())),
         metadata={"source": "expanded"},
         importance=min(wish.importance, max(entry.importance, _MOST_IMPORTANT)),
     )
     try:
-        return archival.derive(tx, entry, new, now) is not None
+        return entry_changes.derive(tx, entry, new, now) is not None
     except Refused:
         return False
 

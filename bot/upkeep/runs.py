@@ -17,7 +17,7 @@ from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_du
 from bot.upkeep.lessons import infer_preferences, learn_lessons
 from memory import activity, agents
 from memory.agents import Agent
-from memory.knowledge import archival, feedback, items
+from memory.knowledge import entry_changes, feedback, items
 from memory.knowledge.items import Kind
 from memory.knowledge.upkeep import run_records
 from memory.knowledge.upkeep.apply import BrokenPlan, apply
@@ -162,7 +162,7 @@ class UpkeepRun:
         before = self.clock() - run_records.KEPT
 
         def work(tx: Tx) -> None:
-            archival.purge(tx, before)
+            entry_changes.purge(tx, before)
             run_records.forget_runs(tx, before)
             items.forget_before(tx, Kind.SIGNAL, before)
 
@@ -172,7 +172,7 @@ class UpkeepRun:
 
 def _anything_old(rows: Rows, before: datetime) -> bool:
     runs = rows.one("SELECT 1 FROM dream_runs WHERE at < ? LIMIT 1", (to_text(before),))
-    return runs is not None or items.any_of(rows, Kind.SIGNAL, before) or archival.any_to_purge(rows, before)
+    return runs is not None or items.any_of(rows, Kind.SIGNAL, before) or entry_changes.any_to_purge(rows, before)
 
 
 def _left(choice: Candidates, draft: Draft) -> int:

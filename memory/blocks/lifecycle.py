@@ -11,6 +11,7 @@ from msgspec import Struct
 from memory.blocks import containers
 from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
+from memory.blocks.limits import require_fits
 from memory.blocks.lookup import block_by_id, own_block, own_blocks, tell_changed
 from memory.blocks.records import (
     CONSTELLATION_OWNER,
@@ -32,7 +33,6 @@ from memory.blocks.schemas import (
     Viewport,
     dump_schema,
     outline,
-    require_fits,
     require_storable,
 )
 from memory.blocks.store import save_change

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from memory.blocks.document import Writer
+from memory.blocks.limits import usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, view
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust
@@ -56,8 +57,6 @@ class Decision(Enum):
 CONSTELLATION_OWNER = AgentId("_constellation_")
 LOGS = ("tool_execution_log", "event_log", "compression_summaries")
 """The labels of the logs that Carina itself writes."""
-_LIMITS = {"core": 2_000, "log": 40_000}  # a log shows only its newest entries in context
-_OTHER_LIMIT = 5_000
 
 
 class BlockType(StrEnum):
@@ -113,7 +112,7 @@ class NewBlock(Struct, frozen=True):
 
     @property
     def limit(self) -> int:
-        return _LIMITS.get(self.type, _OTHER_LIMIT) if self.char_limit is None else self.char_limit
+        return usual_limit(self.type) if self.char_limit is None else self.char_limit
 
 
 class Block(NamedTuple):

@@ -27,7 +27,7 @@ from pydantic import (
 from pydantic import Field as Limits
 
 from memory.store.clock import from_text, to_text
-from memory.store.errors import BlockTooLong, Refused
+from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from texts import _, gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 
@@ -212,18 +212,6 @@ def require_storable(text: str, name: str = gettext_lazy("the text")) -> str:
     if storable(text) != text:
         raise Refused("{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name)
     return text
-
-
-def require_fits(name: str, limit: int, size: int, before: int = 0) -> None:
-    """Raises BlockTooLong for a block's text of more than `limit` characters; one that was over it may still shrink."""
-    if size > limit and size > before:
-        raise BlockTooLong(
-            "block {name} would hold {size:,} characters, {over:,} more than its limit of {limit:,}",
-            name=name,
-            size=size,
-            over=size - limit,
-            limit=limit,
-        )
 
 
 def _is_not(field: Field, value: Any) -> Refused:

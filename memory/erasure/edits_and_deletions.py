@@ -1,7 +1,7 @@
 """What goes when a message is edited, deleted or restricted to fewer people: everything that was derived from it.
 
 When its author deletes a message, this removes the entries made from it, what agents wrote into blocks because of it
-(`memory.blocks.erasure`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,
+(`memory.erasure.blocks`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,
 sessions and unfinished work go at once, by triggers on `messages` (such as `facts_message_changed`).
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Set
 from datetime import datetime
 from typing import Any
 
-from memory.knowledge import archival, entries, facts
-from memory.knowledge.entries import Entry, derived_messages
+from memory.knowledge import entries, entry_changes, facts
+from memory.knowledge.entries import Entry, derived_messages, learned_from
 from memory.people.audience import Audience, Scope
 from memory.queue import follow_ups, messages, outbox
 from memory.queue.follow_ups import FollowUp, Target
@@ -29,10 +29,10 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
 
     An entry learned from several messages is removed, too, since nobody can tell which words came from which.
     """
-    entries = learned_from(tx, message)
-    for entry in entries:
+    learned = learned_from(tx, message)
+    for entry in learned:
         _forget_said(tx, entry, derived_messages(tx, entry), None, at)
-    return archival.remove(tx, [entry.id for entry in entries])
+    return entry_changes.remove(tx, [entry.id for entry in learned])
 
 
 def words_gone(old: Message, now: Message) -> frozenset[str] | None:
@@ -48,12 +48,12 @@ def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> 
     if gone is None:
         _empty(tx, _said(tx, old.id), at)
         return forget_derived(tx, old.id, at)
-    entries = [entry for entry in learned_from(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
-    for entry in entries:
+    learned = [entry for entry in learned_from(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
+    for entry in learned:
         _forget_said(tx, entry, derived_messages(tx, entry), None, at)
     ours = [row for row in _said(tx, old.id) if not gone.isdisjoint(content_words(_words(row)))]
     _empty(tx, ours, at)
-    return archival.remove(tx, [entry.id for entry in entries])
+    return entry_changes.remove(tx, [entry.id for entry in learned])
 
 
 def take_back(tx: Tx, message: Message, at: datetime) -> int:
@@ -89,7 +89,7 @@ def forget_entry(tx: Tx, entry: Entry, asking: PersonId | None, at: datetime) ->
     """Forget an entry and what was derived from it; returns how many visible messages were emptied."""
     whole = entries.read(tx, entry.agent, entry.id, Scope(entry.audience))
     holding = derived_messages(tx, whole)
-    archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
+    entry_changes.delete(tx, entry.agent, entry.id, Scope(entry.audience))
     return _forget_said(tx, whole, holding, asking, at)
 
 
@@ -131,7 +131,7 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
         made = entries.in_use(tx, each)
         if made is not None and made.audience == entry.audience:
             narrow_entry(tx, made, to)
-    return archival.store(tx, replace(entry, audience=to, label=label), None)
+    return entry_changes.store(tx, replace(entry, audience=to, label=label), None)
 
 
 def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
@@ -163,17 +163,10 @@ def _narrow(tx: Tx, held: Iterable[MessageId], person: PersonId, audience: Audie
     messages.narrow(tx, [MessageId(row["id"]) for row in found], to)
 
 
-def learned_from(rows: Rows, message: MessageId) -> list[Entry]:
-    """The entries that hold words of a message, of all audiences, and those no longer in use."""
-    sql = """SELECT * FROM archival_entries WHERE message_id = :id
-             OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
-    return entries.to_entry.all(rows, sql, {"id": message})
-
-
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:
-    """As `memory.blocks.erasure.remove_derived`, imported here since most callers that accept messages edit no
+    """As `memory.erasure.blocks.remove_derived`, imported here since most callers that accept messages edit no
     block."""
-    changed: int = importlib.import_module("memory.blocks.erasure").remove_derived(tx, old, at, **more)
+    changed: int = importlib.import_module("memory.erasure.blocks").remove_derived(tx, old, at, **more)
     return changed
 
 

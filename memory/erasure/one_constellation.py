@@ -16,8 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from memory import groups
-from memory.blocks.erasure import remove_of_person, turns_of
 from memory.erasure import stores
+from memory.erasure.blocks import remove_of_person, turns_of
 from memory.people.audience import Audience
 from memory.queue import messages, outbox, turns
 from memory.queue.payloads import PAYLOAD, without

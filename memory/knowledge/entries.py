@@ -1,4 +1,9 @@
-"""The records of archival entries, the checks of their content, their form in the database, and reading them."""
+"""Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
+
+An entry records the people and messages that its words came from, so that it can be forgotten completely
+(`memory.erasure.edits_and_deletions`). Here are its record, the checks of its content, its form in the database, and
+what reads it; `memory.knowledge.entry_changes` writes.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -278,6 +283,13 @@ def read_in_group(rows: Rows, turn: Turn, label_or_id: str) -> Entry:
                 if turn.person in (entry := read(rows, agent, label_or_id, turn.scope)).people:
                     return entry
         raise
+
+
+def learned_from(rows: Rows, message: MessageId) -> list[Entry]:
+    """The entries that hold words of a message, of all audiences, and those no longer in use."""
+    sql = """SELECT * FROM archival_entries WHERE message_id = :id
+             OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
+    return to_entry.all(rows, sql, {"id": message})
 
 
 def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from memory import agents
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.people.audience import OWNER
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, EntryId, snowflakes
@@ -89,7 +89,7 @@ def undo(tx: Tx, origin: str, now: datetime) -> int:
             case "messages":
                 count += tx.run("DELETE FROM messages WHERE id = ?", (int(identifier),))
             case "archival_entries":
-                count += archival.remove(tx, [EntryId(identifier)])
+                count += entry_changes.remove(tx, [EntryId(identifier)])
             case "agents":
                 agents.set_status(tx, AgentId(identifier), "archived", now)
                 count += 1

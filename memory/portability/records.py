@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from memory.blocks.limits import MOST_CHARACTERS, usual_limit
 from memory.blocks.records import Permission
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
 from memory.store.records import replace
@@ -256,17 +257,17 @@ def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
     if permission not in set(Permission):
         changes.append(_("its permission {permission} became read_only", permission=permission[:20]))
         permission = "read_only"
-    if len(content) > 100_000:
-        left = len(content) - 100_000
+    if len(content) > MOST_CHARACTERS:
+        left = len(content) - MOST_CHARACTERS
         told = ngettext("left out {count} character at the end", "left out {count} characters at the end", left)
         changes.append(told)
-    limit = max(int(found.get("limit") or 0), len(content), 2_000)
+    limit = max(int(found.get("limit") or 0), len(content), usual_limit("core"))
     table = {
         "label": label,
         "description": str(found.get("description") or f"What is known as {label.replace('_', ' ')}"),
         "type": block_type,
-        "content": content[:100_000],
-        "char_limit": min(limit, 100_000),
+        "content": content[:MOST_CHARACTERS],
+        "char_limit": min(limit, MOST_CHARACTERS),
         "permission": permission,
     }
     return OldBlock(key, table, tuple(changes))

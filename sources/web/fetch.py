@@ -1,123 +1,17 @@
-"""Fetches web pages, never from the service's own network; extracts their text; and searches."""
+"""Fetches web pages, never from the service's own network, and searches the web."""
 
 import asyncio
 import importlib
-import ipaddress
 import json
-import re
-import socket
-from collections.abc import Awaitable, Callable, Collection, Iterable
-from email.message import Message
-from urllib.parse import SplitResult, quote_plus, urljoin, urlsplit
+from collections.abc import Collection
+from urllib.parse import quote_plus, urljoin, urlsplit
 
 from msgspec import Struct
 
-from texts import TextError
+from sources.web.addresses import Resolve, Vet, ascii_host, checked_url, is_public, resolve
+from sources.web.pages import CONNECT_SECONDS, SECONDS, Page, WebRefused
 
-_KIND = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,40}")
-
-
-class WebRefused(TextError):
-    """A page was refused or could not be read; the text says why, for the model."""
-
-
-class Page(Struct, frozen=True):
-    """An answer of a web server: its bytes, cut at the size limit if not `whole`."""
-
-    url: str
-    """The final URL, after redirects."""
-    status: int
-    type: str
-    body: bytes
-    whole: bool = True
-
-    @property
-    def host(self) -> str:
-        """Whose answer it is: the only part of the URL that an error repeats, since the rest may be anybody's words."""
-        return (urlsplit(self.url).hostname or "")[:100]
-
-
-class PageText(Struct, frozen=True):
-    """Title, text and links (text, address) of a page."""
-
-    title: str
-    text: str
-    links: tuple[tuple[str, str], ...] = ()
-
-
-def read_text(page: Page) -> PageText:
-    """The text of a page. Raises WebRefused if it has none. Takes up to a second: not for the event loop."""
-    kind, charset = _content_type(page.type)
-    if page.status >= 400:
-        raise WebRefused("{host} answered with the error {status}.", host=page.host, status=page.status)
-    if kind in ("text/html", "application/xhtml+xml"):
-        parser = importlib.import_module("sources.web.html_text")  # the library is imported for the first page
-        read: PageText = parser.read_html(page.body, charset)
-        return read
-    is_text = kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind
-    if is_text and b"\0" not in page.body:
-        return PageText("", page.body.decode(charset or "utf-8", "replace"))
-    named = kind if _KIND.fullmatch(kind) else "something else"
-    raise WebRefused(
-        "{host} sent {named} ({count} bytes), which cannot be read as text.",
-        host=page.host,
-        named=named,
-        count=len(page.body),
-    )
-
-
-def _content_type(header: str) -> tuple[str, str]:
-    """Type and character set, in the syntax of RFC 2045."""
-    parsed = Message()
-    parsed["content-type"] = header or "text/plain"
-    charset = parsed.get_content_charset() or ""
-    try:
-        "".encode(charset or "utf-8")
-    except (LookupError, UnicodeError):
-        charset = ""
-    return (parsed.get_content_type() if header else ""), charset
-
-
-SECONDS = 20.0
-CONNECT_SECONDS = 8.0
 _MOST_REDIRECTS = 5
-_MOST_URL = 2_000
-_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
-_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # RFC 4291: the allocated part of IPv6
-_CARRYING = tuple(ipaddress.ip_network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48"))
-"""IPv6 networks whose addresses contain an IPv4 one: RFC 4291 (2.5.5.1), RFC 6052, RFC 8215."""
-
-Vet = Callable[[str], bool]
-"""Whether an IP address may be connected to."""
-Resolve = Callable[[str, int], Awaitable[Iterable[str]]]
-"""Returns the IP addresses of a host for a port."""
-
-
-def is_public(address: str) -> bool:
-    """Whether an address is on the public internet, by the IANA registries in Python's ipaddress.
-
-    IPv6 addresses that contain an IPv4 one (mapped, 6to4, Teredo, NAT64) are judged by that one, too.
-    """
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    inner: list[ipaddress.IPv4Address | None] = []
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return is_public(str(found.ipv4_mapped))
-        if found not in _GLOBAL_UNICAST and not any(found in network for network in _CARRYING):
-            return False
-        if any(found in network for network in _CARRYING):
-            inner.append(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF))
-        inner += [found.sixtofour, *(found.teredo or ())]
-    return all(each.is_global and not each.is_multicast for each in (found, *filter(None, inner)))
-
-
-async def resolve(host: str, port: int) -> Iterable[str]:
-    """Ask the system's resolver."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return dict.fromkeys(str(address[4][0]) for address in found)
 
 
 class Reader:
@@ -170,35 +64,6 @@ class Reader:
         raise WebRefused(
             "{host} redirects too often: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS
         )
-
-
-def checked_url(url: str) -> SplitResult:
-    """The parts of a URL that may be read, judged by its form. Raises WebRefused."""
-    try:
-        parts = urlsplit(url.strip())
-        fits = parts.scheme in ("http", "https") and parts.port != 0 and _is_host(parts.hostname or "")
-    except ValueError:
-        fits = False
-    if not fits or len(url) > _MOST_URL:
-        raise WebRefused(
-            "{url!r} is not a web URL, such as https://example.org/page. Check it for spaces and typos.",
-            url=url[:200],
-        )
-    if parts.username or parts.password:
-        raise WebRefused("URLs with a user name or a password are not read.")
-    return parts
-
-
-def _is_host(host: str) -> bool:
-    """Whether it is an IPv6 address, or has the form of a name or an IPv4 address (RFC 1123, and underscores)."""
-    try:
-        return bool(ipaddress.ip_address(host))
-    except ValueError:
-        return all(map(_LABEL.fullmatch, ascii_host(host).removesuffix(".").split(".")))
-
-
-def ascii_host(host: str) -> str:
-    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def _host(url: str) -> str:

@@ -7,8 +7,6 @@ from typing import Any
 from bs4 import BeautifulSoup
 from bs4.element import PreformattedString, Tag
 
-from sources.web.fetch import PageText
-
 _SILENT = ("title", "script", "style", "noscript", "template", "svg", "iframe", "form", "button", "nav", "footer")
 _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "blockquote", "pre")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -16,7 +14,8 @@ _LINES = re.compile(r"\s*\n\s*")
 _MOST_LINKS = 30
 
 
-def read_html(body: bytes, charset: str) -> PageText:
+def read_html(body: bytes, charset: str) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    """Title, text and links (text, address) of a page."""
     soup = BeautifulSoup(body, "html.parser", from_encoding=charset or None)
     title = _SPACES.sub(" ", soup.title.get_text(" ")).strip() if soup.title else ""
     for silent in soup(_SILENT):
@@ -27,7 +26,7 @@ def read_html(body: bytes, charset: str) -> PageText:
         if isinstance(link, Tag) and str(link["href"]).startswith(("http://", "https://"))
     )
     text = _LINES.sub("\n", _SPACES.sub(" ", "".join(_words(soup.body or soup)))).strip()
-    return PageText(title, text, links)
+    return title, text, links
 
 
 def _words(body: Tag) -> Iterator[str]:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from bot.interfaces.web.site import application
 from bot.services.system import demo
 from memory.agents import agent_named
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Scope, Trust
 from memory.store.clock import utc_now
@@ -69,8 +69,9 @@ async def _fill(s: Site, options: Options) -> None:
     def store(tx: Tx, first: int) -> None:
         agent = agent_named(tx, "Carina")
         assert agent is not None
+        origin = Origin(Scope(OWNER), Trust.OWNER, PERSON)
         for _ in range(first, min(first + _BATCH, entries)):
-            archival.insert(tx, agent.id, NewEntry(words.sentence(), Origin(Scope(OWNER), Trust.OWNER, PERSON)), now)
+            entry_changes.insert(tx, agent.id, NewEntry(words.sentence(), origin), now)
 
     for first in range(0, turns, _BATCH):
         await database.write(_FILL, functools.partial(talk, first=first))

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Protocol
 
 from memory.agents import Agent, seed_agent
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
@@ -62,7 +62,7 @@ def _messages(tx: Tx, count: int, words: Words, first: int) -> None:
 def _entries(tx: Tx, count: int, words: Words, first: int) -> None:
     for number in range(first, first + count):
         origin = Origin(Scope(GUILD), Trust.APPROVED, PersonId(f"bench:p{number % 10}"))
-        archival.insert(tx, _AGENT, NewEntry(words.sentence(), origin), utc_now())
+        entry_changes.insert(tx, _AGENT, NewEntry(words.sentence(), origin), utc_now())
 
 
 async def _fill(database: Database, fill: Fill, size: int, words: Words) -> float:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from memory.agents import Agent, seed_agent
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search.embedding.choice import missing
@@ -170,7 +170,7 @@ def _fill(tx: Tx, size: int) -> None:
     for number, (sentence, kept) in enumerate(said):
         at = _BEGIN + timedelta(minutes=7 * number)
         if kept:
-            archival.insert(tx, AGENT, NewEntry(sentence, Origin(Scope(PUBLIC), Trust.APPROVED, None)), at)
+            entry_changes.insert(tx, AGENT, NewEntry(sentence, Origin(Scope(PUBLIC), Trust.APPROVED, None)), at)
             continue
         hear(tx, drawn.choice(_WHO), sentence, str(number), at)
 

@@ -152,7 +152,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('[[agents]]\n[[agents.blocks]]\nlabel = "x"\n', 'blocks["x"].description: missing; this key is required'),
         (
             '[[agents]]\n[[agents.blocks]]\nlabel = "x"\ndescription = "d"\ncontent = "long"\nchar_limit = 3\n',
-            "expected content of at most char_limit = 3 characters, not 4",
+            "expected content or values that fit: block x would hold 4 characters, 1 more than its limit of 3",
         ),
         ("[discord]\nmerge_seconds = 0.2\n", "discord.merge_seconds: found 0.2; expected 0 (off) or 0.5 to 5 seconds"),
         ("[discord]\nmerge_seconds = 9\n", "discord.merge_seconds: found 9; expected 0 (off) or 0.5 to 5 seconds"),

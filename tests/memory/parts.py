@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.erasure import edits_and_deletions, stores
-from memory.knowledge import archival, items, projects
+from memory.knowledge import entry_changes, items, projects
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
@@ -86,7 +86,7 @@ def keep(tx: Tx, text: str, at: datetime = NOON, agent: AgentId = STAR, **change
     own = {name: change.pop(name) for name in ("label", "category", "tags", "importance") if name in change}
     scope = Scope(change.pop("audience", GUILD))
     origin = replace(Origin(scope, Trust.APPROVED, ANN), **change)
-    return archival.insert(tx, agent, NewEntry(text, origin, **own), at)
+    return entry_changes.insert(tx, agent, NewEntry(text, origin, **own), at)
 
 
 def edit_message(tx: Tx, external_id: str, text: str, at: datetime) -> None:

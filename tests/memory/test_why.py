@@ -10,7 +10,7 @@ from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import byte_search
 from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message
 from memory.erasure.one_constellation import compact, empty_log
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
 from memory.queue import messages, outbox, turns
@@ -70,7 +70,7 @@ def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
     heard, deleted = taken(tx, 2, "an okapi", person=BOB, speaker="Bob"), taken(tx, 3, "a heron")
     for said in (heard, deleted):
         turns.note_use(tx, turn, "message", str(said.message))
-    archival.remove(tx, [forgotten.id])
+    entry_changes.remove(tx, [forgotten.id])
     delete_message(tx, "3", NOON)
     say(tx, turn, "stored", "c1", "tool")
 
@@ -122,7 +122,7 @@ def test_what_is_not_there_is_not_found(tx: Tx, identifier: str) -> None:
 def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_others(tx: Tx) -> None:
     row = taken(tx, 1, "the quagga is mine")
     mine = begun(tx, row)
-    kept = archival.insert(
+    kept = entry_changes.insert(
         tx, STAR, NewEntry("a quagga", Origin(HERE, Trust.APPROVED, ANN, row.message, mine.id), label="pet"), NOON
     )
     assert row.message is not None
@@ -134,7 +134,7 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
     for turn in (bobs, den):
         turns.note_use(tx, turn, "entry", kept.id)
         elsewhere.append(say(tx, turn, "that quagga"))
-    archival.insert(tx, STAR, NewEntry("another", Origin(Scope(ANNS), Trust.APPROVED, ANN), label="pet"), NOON)
+    entry_changes.insert(tx, STAR, NewEntry("another", Origin(Scope(ANNS), Trust.APPROVED, ANN), label="pet"), NOON)
 
     narrowed = narrow_entry(tx, kept, ANNS)
     assert (narrowed.audience, narrowed.label, narrowed.content) == (ANNS, None, "a quagga")
@@ -145,7 +145,7 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
 def test_a_narrowed_message_takes_along_its_echo_and_what_was_learned_from_it_alone(tx: Tx) -> None:
     row = taken(tx, 1, "the quagga is mine")
     alone, mixed = (keep(tx, text, message=row.message) for text in ("a quagga", "two quaggas"))
-    archival.append(tx, STAR, mixed.id, "and Bob's", Origin(HERE, Trust.APPROVED, BOB), NOON)
+    entry_changes.append(tx, STAR, mixed.id, "and Bob's", Origin(HERE, Trust.APPROVED, BOB), NOON)
     assert row.message is not None
     mine = begun(tx, row)
     messages.join_batch(tx, [row.message], mine.id)
@@ -169,7 +169,7 @@ def test_what_was_said_with_a_forgotten_entry_goes_by_record_and_leaves_no_byte(
     bobs = begun(tx, taken(tx, 3, "and Ann?", person=BOB), person=BOB)
     other = begun(tx, taken(tx, 4, "hello again"))
     origin = Origin(HERE, Trust.APPROVED, ANN, heard.message, mine.id)
-    kept = archival.insert(tx, STAR, NewEntry("lost a position", origin), NOON)
+    kept = entry_changes.insert(tx, STAR, NewEntry("lost a position", origin), NOON)
     blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", GUILD, Trust.AGENT), SYSTEM, NOON)
     by = blocks.Author(STAR, HERE, agent_writer(STAR), Trust.AGENT, NOON, mine.id)
     blocks.append_block(tx, by, "notes", "needs zebrawork")

@@ -155,7 +155,7 @@ class Broker:
             request = _again(tx, request)
         if words := who_may.refusal(request, who, verdict):
             _note(tx, request, "refused", now, person=who.person, detail=f"{verdict} by {who.door}")
-            if requests.may_answer(request, who.identities):
+            if who_may.may_answer(request, who.identities):
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from bot.errors import UserError
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue.turns import Turn
-from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
+from memory.requests import Kind, Need, Request, Status, Verdict
 from memory.store.ids import PersonId
 from texts import _, gettext_lazy, gettext_noop
 
@@ -265,6 +265,11 @@ def change_refusal(people: People, who: Approver, change: Change, held: MemoryRi
             return ""
         case _:
             return _(_NOT_YOURS[change])
+
+
+def may_answer(request: Request, identities: Collection[str]) -> bool:
+    """Whether one of these (a person's id, and the person's roles where they answer) is among the approvers."""
+    return not set(identities).isdisjoint(request.approvers)
 
 
 def refusal(request: Request, who: Approver, verdict: Verdict) -> str:

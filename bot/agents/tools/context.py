@@ -15,6 +15,7 @@ from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSetti
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
 from memory.blocks.lifecycle import require_allowed_label, shares_of
+from memory.blocks.limits import MOST_CHARACTERS
 from memory.blocks.lookup import tell_changed
 from memory.blocks.replay import not_back
 from memory.blocks.rights import decision_for, require_yes
@@ -109,7 +110,7 @@ class ContextArguments(Arguments):
     permission: Literal["read_only", "append", "read_write"] = Field(default="read_only", description="share")
     description: str = Field(default="", max_length=500, description="create, change: what belongs in the block")
     new_label: str = Field(default="", description="change")
-    limit: int = Field(default=0, ge=0, le=100_000, description="create, change: most characters")
+    limit: int = Field(default=0, ge=0, le=MOST_CHARACTERS, description="create, change: most characters")
     block_type: Literal["core", "working", "archival"] | None = Field(default=None, description="create, change")
     made_of: PlainContent | None = Field(
         default=None,

@@ -16,7 +16,7 @@ from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
 from memory.erasure.edits_and_deletions import forget_entry
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy
 from memory.people.audience import Trust
@@ -121,7 +121,7 @@ class RecallTool(StoreTool[RecallArguments]):
             case "save":
                 return self._save(tx, context, arguments)
             case "append":
-                entry = archival.append(
+                entry = entry_changes.append(
                     tx, context.agent.id, arguments.label, arguments.content, _origin(context), context.now
                 )
                 return Outcome(say("added to {id}", id=entry.id), uses=(("entry", entry.id),))
@@ -162,10 +162,10 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
         importance=arguments.importance,
         metadata=arguments.metadata,
     )
-    entry = archival.insert(tx, context.agent.id, new, context.now)
+    entry = entry_changes.insert(tx, context.agent.id, new, context.now)
     seen = entries.seen_of_others(tx, context.agent.id, context.turn.id)
-    entry = archival.take_along(tx, entry, seen, context.turn.id, context.now)
-    left = archival.not_taken(entry, new)
+    entry = entry_changes.take_along(tx, entry, seen, context.turn.id, context.now)
+    left = entry_changes.not_taken(entry, new)
     row = msgspec.to_builtins(entry_row(tx, entry, context.turn))
     data = {**row, "already": entry.reinforcement > 0, "not_taken": left}
     words = "it was known already and is stronger now" if entry.reinforcement else "stored"
@@ -213,7 +213,7 @@ def _delete(tx: Tx, context: ToolContext, arguments: RecallArguments) -> Outcome
     if arguments.forget_words:
         removed = forget_entry(tx, entry, context.turn.person, context.now)
     else:
-        archival.delete(tx, entry.agent, entry.id, context.turn.scope, ChangedBy(context.turn.id, context.now))
+        entry_changes.delete(tx, entry.agent, entry.id, context.turn.scope, ChangedBy(context.turn.id, context.now))
     data = {"id": entry.id, "content": entry.content, "messages": removed}
     text = say("forgotten: {id}; {n} went with it", id=entry.id, n=many(removed, "message"))
     return Outcome(text, data, forgets=arguments.forget_words)

@@ -278,16 +278,16 @@ def _parameters(told: Sequence[ParameterEntry]) -> list[click.Parameter]:
     positional = [each for each in told if each.positional]
     text = next((each for each in positional if each.words), None)
     if text is None or positional == [text]:
-        return [_parameter(each) for each in told]
+        return [_click_parameter(each) for each in told]
     metavar = " ".join([text.metavar, *(f"[{each.metavar}]" for each in positional if each is not text)])
     return [
-        _parameter(replace(each, metavar=metavar) if each is text else each)
+        _click_parameter(replace(each, metavar=metavar) if each is text else each)
         for each in told
         if each is text or not each.positional
     ]
 
 
-def _parameter(told: ParameterEntry) -> click.Parameter:
+def _click_parameter(told: ParameterEntry) -> click.Parameter:
     kind, name, told_help = _type(told), told.name, _(told.help)
     if told.positional:
         metavar = told.metavar if told.required else f"[{told.metavar}]"

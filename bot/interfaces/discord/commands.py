@@ -277,10 +277,10 @@ def keeping(registry: Registry) -> Callable[[str, bool], bool]:
 def _signature(options: Iterable[Parameter]) -> inspect.Signature:
     """As discord.py reads it from a function that is written by hand."""
     first = inspect.Parameter("_interaction", inspect.Parameter.POSITIONAL_ONLY, annotation=Interaction)
-    return inspect.Signature([first, *map(_parameter, options)])
+    return inspect.Signature([first, *map(_slash_parameter, options)])
 
 
-def _parameter(told: Parameter) -> inspect.Parameter:
+def _slash_parameter(told: Parameter) -> inspect.Parameter:
     default = inspect.Parameter.empty if told.required else _default(told)
     annotation = _annotation(told)
     return inspect.Parameter(told.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)

@@ -13,10 +13,10 @@ from memory.blocks import Block
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
 from memory.blocks.configured import TEMPLATES
 from memory.blocks.edits import LOG_DESCRIPTIONS
-from memory.blocks.erasure import NO_DESCRIPTION
 from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult
 from memory.blocks.schemas import outline
+from memory.erasure.blocks import NO_DESCRIPTION
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 

@@ -18,6 +18,7 @@ from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.history import ChangeLog
+from memory.blocks.limits import MOST_CHARACTERS
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
@@ -78,7 +79,7 @@ _Label = Annotated[
 _Description = Annotated[
     str, Field(max_length=500), Param("What belongs in the block, for the agent", example="What we cook")
 ]
-_Limit = Annotated[int | None, Field(ge=1, le=100_000), Param("Maximum number of characters")]
+_Limit = Annotated[int | None, Field(ge=1, le=MOST_CHARACTERS), Param("Maximum number of characters")]
 _Type = Annotated[
     Literal["core", "working", "archival"] | None,
     Param("Type: core is always in context, working while pinned, archival found by search"),

@@ -25,6 +25,7 @@ from bot.services.transactions import reads
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
+from memory.blocks.limits import MOST_CHARACTERS
 from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
 from memory.queue import inbox, messages, turns
@@ -51,7 +52,7 @@ class PreviewArguments(Arguments):
     agent: Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
     person: Annotated[str, Param("ID of the person who writes there (default: whoever wrote last)")] = ""
     block: Annotated[str, Param("Block to try with another text", suggests="blocks")] = ""
-    text: Annotated[str, Field(max_length=100_000), Param("Text to try in the block; it is not saved")] = ""
+    text: Annotated[str, Field(max_length=MOST_CHARACTERS), Param("Text to try in the block; it is not saved")] = ""
 
 
 _ALWAYS = gettext_noop("always shown")

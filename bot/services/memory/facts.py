@@ -14,7 +14,6 @@ from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, Sugge
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
-from memory.erasure.edits_and_deletions import learned_from
 from memory.knowledge import entries, facts, items, projects, sessions, statements
 from memory.knowledge.facts import Fact, Source
 from memory.knowledge.items import By, Item, Kind
@@ -192,7 +191,8 @@ class Facts(MemoryService, frozen=True):
 
 def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     """What is said of the long-term entries that hold words of the same messages; empty without any."""
-    held = {each.id: each for message in facts.messages_of(rows, fact.id) for each in learned_from(rows, message)}
+    learned = (each for message in facts.messages_of(rows, fact.id) for each in entries.learned_from(rows, message))
+    held = {each.id: each for each in learned}
     seen = (each for each in held.values() if scope.may_use(each.audience) and entries.stands(rows, each.id))
     if not (kept := "; ".join(f"“{one_line(each.content, LONGEST).rstrip('.')}”" for each in seen)):
         return ""

@@ -22,7 +22,7 @@ from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operat
 from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
 from memory.portability import import_outcomes, records
@@ -299,7 +299,7 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
             return f"messages {messages.add_heard(tx, heard)}"
         case Note():
             new = NewEntry(each.text, Origin(Scope(target.audience), Trust.STRANGER, PERSON), tags=each.tags)
-            return f"archival_entries {archival.insert(tx, target.agent, new, target.now).id}"
+            return f"archival_entries {entry_changes.insert(tx, target.agent, new, target.now).id}"
         case OldAgent():
             shown_to = target.audience if target.audience in ("public", "owner") else "owner"
             blocks = [{**block.table, "audience": shown_to} for block in each.blocks]

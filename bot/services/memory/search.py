@@ -25,7 +25,7 @@ from bot.agents.turn_deps import OfFolders, QueryMeaning
 from bot.errors import UserError
 from bot.services.agents.task_lists import STATES
 from bot.services.caller import Caller, Via
-from bot.services.memory.archive import agents_called
+from bot.services.memory.archival import agents_called
 from bot.services.names import MOMENTS, is_shared, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row

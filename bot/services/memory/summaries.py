@@ -24,7 +24,7 @@ from memory.blocks.changes import Change, Step
 from memory.blocks.history import ChangeLog
 from memory.blocks.revert import Hand
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
-from memory.knowledge import archival, entry_journal, sessions, summaries
+from memory.knowledge import entry_changes, entry_journal, sessions, summaries
 from memory.knowledge.entry_journal import JournalEntry
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
@@ -375,10 +375,10 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> Undone
     if first.before is None:
         row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))
         if row is not None:
-            archival.delete(tx, AgentId(row["agent_id"]), entry, Scope(last.audience))
+            entry_changes.delete(tx, AgentId(row["agent_id"]), entry, Scope(last.audience))
         return _item(_("entry {entry}", entry=entry), "undone", _("it is gone"))
     try:
-        archival.put_back(tx, first.before)
+        entry_changes.put_back(tx, first.before)
     except StoreError as error:
         return _item(_("entry {entry}", entry=entry), "left", error_text(error))
     return _item(

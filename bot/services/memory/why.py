@@ -22,7 +22,7 @@ from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import why
 from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox
 from memory.queue.messages import Message
@@ -257,7 +257,7 @@ class Why(MemoryService, frozen=True):
             return _("It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text)
         trust = Trust.OWNER if self._is_owner(caller) else caller.trust
         entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
-        archival.store(tx, entry, None)
+        entry_changes.store(tx, entry, None)
         return _("Corrected. The old words are still in the conversation where they were said.")
 
     @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)

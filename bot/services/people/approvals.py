@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bot.agents.permissions import cards, who_may
 from bot.agents.permissions.broker import Broker, Ruling
-from bot.agents.permissions.who_may import Action, Approver, People
+from bot.agents.permissions.who_may import Action, Approver, People, may_answer
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
@@ -26,7 +26,7 @@ from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType
 from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import label_called, person_called, person_named, place_named
-from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
+from memory.requests import Grant, Kind, Request, Status, Verdict
 from memory.store.clock import Clock, from_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -251,7 +251,7 @@ class Approvals(Struct, frozen=True):
     def details(self, rows: Rows, request: int, who: Approver) -> tuple[str, str]:
         """A request with all arguments, and its state, for those who are asked. Raises UserError."""
         found = requests.get(rows, RequestId(min(request, LARGEST)))
-        if found is None or not requests.may_answer(found, who.identities):
+        if found is None or not may_answer(found, who.identities):
             raise UserError("There is no such request for you to answer.")
         decision = self.broker.decision(rows, found, place_source(who.person))
         stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
@@ -264,7 +264,7 @@ class Approvals(Struct, frozen=True):
     def waiting(self, rows: Rows, who: Approver) -> list[Request]:
         """The open requests that ask this person, newest first."""
         found = requests.of_status(rows, _OPEN, 1000)
-        return [each for each in found if requests.may_answer(each, who.identities)]
+        return [each for each in found if may_answer(each, who.identities)]
 
     async def expire(self) -> None:
         """Close expired requests, once."""

@@ -13,7 +13,7 @@ from memory.blocks import NewBlock, edits
 from memory.blocks.changes import agent_writer
 from memory.blocks.records import Author
 from memory.budgets import ModelCost
-from memory.knowledge import archival, graph
+from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.graph import Entity, Triple
 from memory.knowledge.upkeep.run_records import begin_run
@@ -181,7 +181,7 @@ class _DemoWriter(Struct):
         run = begin_run(self.tx, at, "done", ())
         origin = Origin(Scope(OWNER), Trust.OWNER, PERSON)
         for each in known:
-            entry = archival.insert(self.tx, agent.id, NewEntry(each.says, origin, category="knowledge"), at)
+            entry = entry_changes.insert(self.tx, agent.id, NewEntry(each.says, origin, category="knowledge"), at)
             triples = [
                 Triple(Entity(one, kind), relation, Entity(other, of))
                 for one, kind, relation, other, of in each.triples

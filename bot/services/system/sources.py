@@ -28,7 +28,7 @@ from memory.people.audience import OWNER
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from sources.terminal import SOURCE
-from sources.web.fetch import WebRefused, checked_url
+from sources.web import WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30

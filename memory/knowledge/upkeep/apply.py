@@ -11,9 +11,9 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from memory import activity
-from memory.knowledge import archival, graph
-from memory.knowledge.archival import made_new
+from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, to_entry
+from memory.knowledge.entry_changes import made_new
 from memory.knowledge.upkeep import run_records
 from memory.knowledge.upkeep.plan import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
 from memory.knowledge.upkeep.run_records import Item as Noted
@@ -144,7 +144,7 @@ def _merge(course: _Course, item: Merge) -> None:
     _require(len(item.content) <= LONGEST, "a merge is too long")
     if not _unchanged(course, sources):
         return
-    made = archival.put(course.tx, _joined(sources, item, course.now))
+    made = entry_changes.put(course.tx, _joined(sources, item, course.now))
     course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
     graph.carry(course.tx, course.run, made, sources, course.now)
     _out_of_use(course, sources, made.id)
@@ -197,7 +197,7 @@ def _out_of_use(course: _Course, entries: Sequence[Entry], into: EntryId | None)
         _require(not strong, "an entry that was said often, or is important, would be retired")
         _require(entry.label is None and len(entry.content) <= LONGEST, "a named or long entry would be retired")
     tally = course.tally(entries[0].agent)
-    tally.retired += archival.retire(course.tx, [entry.id for entry in entries], into, course.now)
+    tally.retired += entry_changes.retire(course.tx, [entry.id for entry in entries], into, course.now)
     _require(tally.retired <= tally.may, "more would be retired than the loss bound allows")
 
 
@@ -207,7 +207,7 @@ def _refine(course: _Course, item: Refine) -> None:
     made = _checked(item.entry.content, item.category, item.tags)
     before = json.dumps({"category": item.entry.category, "tags": item.entry.tags}, ensure_ascii=False)
     refined = replace(item.entry, category=made.category, tags=made.tags)
-    archival.store(course.tx, refined, None)
+    entry_changes.store(course.tx, refined, None)
     course.tally(refined.agent).refined += 1
     course.note(item, "refined", refined, before=before)
 
@@ -246,10 +246,10 @@ def _learn(course: _Course, item: Learn) -> None:
         )
     except Refused as error:
         raise BrokenPlan("this is not a valid entry: {error}", error=error) from error
-    made = archival.put(course.tx, entry)
+    made = entry_changes.put(course.tx, entry)
     course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
     if item.waiting:
-        archival.retire(course.tx, [made.id], None, course.now)
+        entry_changes.retire(course.tx, [made.id], None, course.now)
     course.tally(made.agent).made += 1
     course.note(item, "made", made)
 
@@ -319,13 +319,13 @@ def undo(tx: Tx, now: datetime) -> UndoneRun:
             at=run.at,
             names=", ".join(item.entry for item in changed[:5]),
         )
-    archival.restore(tx, [item.entry for item in items if item.action in ("merged", "retired")])
-    archival.remove(tx, [item.entry for item in items if item.action == "made" and item.n not in allowed])
+    entry_changes.restore(tx, [item.entry for item in items if item.action in ("merged", "retired")])
+    entry_changes.remove(tx, [item.entry for item in items if item.action == "made" and item.n not in allowed])
     for item in items:
         if item.action == "refined":
             entry, _ = found[item.n]
             before = item.before
-            archival.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
+            entry_changes.store(tx, replace(entry, category=before["category"], tags=tuple(before["tags"])), None)
     graph.forget_run(tx, run.id)
     tx.run("UPDATE dream_runs SET outcome = 'undone', undone_at = ? WHERE id = ?", (now, run.id))
     _tell(tx, run, {(item.agent, item.audience) for item in items if item.n in allowed}, now)

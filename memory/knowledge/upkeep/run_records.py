@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import WHOLE, Entry, to_entry
 from memory.knowledge.upkeep.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
@@ -197,10 +197,10 @@ def answer_pending(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: 
     if entry is None:
         return None
     if not yes:
-        archival.remove(tx, [entry.id])
+        entry_changes.remove(tx, [entry.id])
         return entry
-    archival.restore(tx, [entry.id])
-    return archival.store(tx, replace(entry, metadata={**entry.metadata, FLAG: False, _PERMITTED: True}), None)
+    entry_changes.restore(tx, [entry.id])
+    return entry_changes.store(tx, replace(entry, metadata={**entry.metadata, FLAG: False, _PERMITTED: True}), None)
 
 
 def is_permitted(entry: Entry) -> bool:

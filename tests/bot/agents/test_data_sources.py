@@ -27,7 +27,7 @@ from scheduler.jobs import DueJob, JobResult
 from sources.feeds import Item, SourceUnreadable, formats, read_folder
 from sources.feeds.formats import read_calendar, read_feed
 from sources.terminal import PERSON
-from sources.web.fetch import Reader
+from sources.web import Reader
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 _SEED = commit_point("test.data_sources")

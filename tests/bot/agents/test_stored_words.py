@@ -13,7 +13,7 @@ import pytest
 from bot.models.base import ToolMessage
 from memory import agents, data_sources, folders
 from memory.folders import NewFolder
-from memory.knowledge import archival, graph
+from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.facts import Source
 from memory.knowledge.facts import add as add_fact
@@ -195,7 +195,7 @@ async def _fill(service: Service) -> None:
         folders.attach(tx, folder.id, agent, "read", NOON)
         folders.put(tx, folder, folders.from_content("ferry.txt", b"the ferry leaves at nine"), NOON)
         data_sources.add(tx, data_sources.new("news", "folder", "/srv/news", 30, HALL.audience), NOON)
-        entry = archival.insert(
+        entry = entry_changes.insert(
             tx, agent, NewEntry("Ann likes the ferry", Origin(Scope(HALL.audience), Trust.APPROVED, ANN.id)), NOON
         )
         triple = Triple(Entity("Ann", Kind.PERSON), "likes", Entity("the ferry", Kind.THING))

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bot.agents.context.quotes import passage
-from memory.blocks import erasure
-from memory.blocks.erasure import remove_derived
+from memory.erasure import blocks as block_erasure
+from memory.erasure.blocks import remove_derived
 from memory.queue.follow_ups import TRIES
 from memory.store.database import Tx
 from memory.store.records import replace
@@ -164,7 +164,7 @@ async def test_the_words_of_a_deleted_message_go_although_what_follows_fails_and
             raise KeyError("a defect of ours")
         return remove_derived(tx, *given, **more)
 
-    monkeypatch.setattr(erasure, "remove_derived", take_back)
+    monkeypatch.setattr(block_erasure, "remove_derived", take_back)
     model = ScriptedModel(
         says("", call("recall", operation="insert", content="Ann's code word is Xylophone")),
         says("", call("context", operation="append", label="scratchpad", content="The code word is Xylophone.")),

@@ -13,7 +13,7 @@ from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.store.clock import utc_now
 from memory.store.database import Tx
-from sources.web.fetch import Reader
+from sources.web import Reader
 from tests.bot.parts import HALL, OLGA, ScriptedModel, said
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 

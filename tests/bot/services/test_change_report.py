@@ -16,7 +16,7 @@ from bot.services.results import Listing
 from memory import agents, coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.items import By
 from memory.people.audience import OWNER, Scope, Trust
@@ -79,7 +79,7 @@ class Dark:
         """An entry from before the night."""
         bee, now = await self.bee(), self.service.clock()
         new = NewEntry(content, Origin(SCOPE, Trust.OWNER), label)
-        return (await self.service.write(lambda tx: archival.insert(tx, bee, new, now))).id
+        return (await self.service.write(lambda tx: entry_changes.insert(tx, bee, new, now))).id
 
     async def entries(self) -> list[str]:
         return await self.service.column("SELECT content FROM archival_entries ORDER BY n")
@@ -206,7 +206,9 @@ async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
     edit = {"label": "notes", "text": "Monday: busy and very late."}
     await at.registry.call("memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit)
     bee, now = await at.bee(), at.service.clock()
-    await at.service.write(lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now))
+    await at.service.write(
+        lambda tx: entry_changes.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
+    )
     await at.keep("Another boat.", "boat")
     done = await at.undo()
     by_what = {item["what"]: item for item in done}
@@ -288,7 +290,7 @@ async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_
     kept = "SELECT before FROM archival_journal"
     assert len(await at.service.column(kept)) == 1, "not what the owner kept by day"
     bee = await at.bee()
-    await at.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
+    await at.service.write(lambda tx: entry_changes.delete(tx, bee, entry, SCOPE))
     assert await at.service.column(kept) == []
 
 
@@ -298,7 +300,7 @@ async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(at: Dar
     bee, now = await at.bee(), at.service.clock()
     origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
     new = NewEntry("Bob's dog is called Ben.", origin, "dog")
-    await at.service.write(lambda tx: archival.insert(tx, bee, new, now))
+    await at.service.write(lambda tx: entry_changes.insert(tx, bee, new, now))
     await at.acts(call("recall", "d", operation="delete", label="dog"))
     assert len(await at.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
     await at.service.heard(deleted(number, DEN))

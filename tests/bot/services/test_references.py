@@ -17,7 +17,7 @@ from bot.services.registry import Operation, Parameter, Registry, operations_of
 from bot.services.results import Markdown
 from bot.services.served_folder import open_registry
 from memory import agents
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust, person_audience
 from memory.store.clock import utc_now
@@ -77,7 +77,7 @@ async def registry(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Re
 def _infer(agent: AgentId, tx: Tx) -> None:
     """Something about the victim that waits for their yes."""
     origin = Origin(Scope(person_audience(VICTIM.person)), Trust.APPROVED, VICTIM.person)
-    kept = archival.insert(tx, agent, NewEntry("Vic is fond of zebras.", origin), utc_now())
+    kept = entry_changes.insert(tx, agent, NewEntry("Vic is fond of zebras.", origin), utc_now())
     waits = json.dumps({"requires_user_permission": True})
     tx.run("UPDATE archival_entries SET archived_at = created_at, metadata = ? WHERE id = ?", (waits, kept.id))
 

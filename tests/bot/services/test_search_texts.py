@@ -6,7 +6,7 @@ import pytest
 
 from bot.services.agents.task_lists import TaskLists
 from bot.services.caller import owner_at_terminal
-from bot.services.memory.archive import Archive
+from bot.services.memory.archival import Archive
 from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain

@@ -19,7 +19,7 @@ from memory.store.errors import DatabaseBusy
 from memory.store.ids import GroupId
 from memory.store.records import replace
 from sources.terminal import PERSON
-from sources.web.fetch import Reader
+from sources.web import Reader
 from tests.bot.services.calling import NOW, PEOPLE, SETUP, registry
 
 OLGA = owner_at_terminal()

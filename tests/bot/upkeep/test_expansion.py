@@ -23,7 +23,7 @@ from bot.upkeep.prompts import DIRECTIVES, MEMORY_RULES
 from memory import agents, jobs
 from memory.erasure import edits_and_deletions
 from memory.jobs import Job
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope, Trust, person_audience
 from memory.store.database import Tx
@@ -96,7 +96,7 @@ class Harness:
 
     async def delete(self, identifier: EntryId) -> None:
         agent = await self.agent()
-        await self.service.write(lambda tx: archival.delete(tx, agent, identifier, Scope(guild("guild"))))
+        await self.service.write(lambda tx: entry_changes.delete(tx, agent, identifier, Scope(guild("guild"))))
 
 
 @asynccontextmanager
@@ -208,9 +208,9 @@ async def test_it_goes_with_the_note_also_when_it_was_merged_and_the_other_stand
 
         def merge(tx: Tx) -> None:
             origin = Origin(Scope(guild("guild")), Trust.APPROVED, ANN.id)
-            other = archival.insert(tx, agent, NewEntry("Ann bakes", origin), now)
-            both = archival.insert(tx, agent, NewEntry("Employed at Blue Bakery, Ann bakes", origin), now)
-            archival.retire(tx, [other.id, job.id], both.id, now)
+            other = entry_changes.insert(tx, agent, NewEntry("Ann bakes", origin), now)
+            both = entry_changes.insert(tx, agent, NewEntry("Employed at Blue Bakery, Ann bakes", origin), now)
+            entry_changes.retire(tx, [other.id, job.id], both.id, now)
 
         await g.service.write(merge)
         await g.delete(note.id)
@@ -226,9 +226,9 @@ async def test_what_was_made_of_a_note_that_was_merged_goes_with_what_it_became(
 
         def merge(tx: Tx) -> Entry:
             origin = Origin(Scope(guild("guild")), Trust.APPROVED, ANN.id)
-            both = archival.insert(tx, agent, NewEntry("Tom is the cat of Ann of Blue Bakery", origin), now)
-            archival.retire(tx, [note.id], both.id, now)
-            archival.purge(tx, now + timedelta(days=1))
+            both = entry_changes.insert(tx, agent, NewEntry("Tom is the cat of Ann of Blue Bakery", origin), now)
+            entry_changes.retire(tx, [note.id], both.id, now)
+            entry_changes.purge(tx, now + timedelta(days=1))
             return both
 
         both = await g.service.write(merge)

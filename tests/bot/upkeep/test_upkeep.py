@@ -23,7 +23,7 @@ from bot.upkeep.runs import Outcome, UpkeepRun
 from memory import agents, jobs
 from memory.budgets import Limit
 from memory.jobs import NewJob
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
@@ -81,7 +81,7 @@ class Harness:
 
         def work(tx: Tx) -> list[Entry]:
             origin = Origin(Scope(audience), more.get("trust", Trust.APPROVED), person.id)
-            return [archival.insert(tx, agent, NewEntry(text, origin), clock()) for text in texts]
+            return [entry_changes.insert(tx, agent, NewEntry(text, origin), clock()) for text in texts]
 
         return await self.service.write(work)
 
@@ -282,7 +282,7 @@ async def test_among_fifty_thousand_entries_few_are_looked_at_and_fewer_go(tmp_p
         def fill(tx: Tx) -> None:
             for _ in range(50_000):
                 content = " ".join(drawn.sample(words, 8))
-                archival.put(tx, replace(first, id=EntryId(new_id("ent")), content=content))
+                entry_changes.put(tx, replace(first, id=EntryId(new_id("ent")), content=content))
 
         await g.service.write(fill)
         for _ in range(2):
@@ -301,7 +301,7 @@ async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None
         task = asyncio.create_task(g.run())
         await held.begun.wait()
         agent = await g.agent()
-        await g.service.write(lambda tx: archival.delete(tx, agent, first.id, Scope(GUILD)))
+        await g.service.write(lambda tx: entry_changes.delete(tx, agent, first.id, Scope(GUILD)))
         held.free.set()
         await task
         assert await g.standing() == {DENTIST[1]}

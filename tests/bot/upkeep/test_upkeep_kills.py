@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, as_dict
@@ -53,7 +53,7 @@ def shape(found: dict[str, list[dict[str, Any]]]) -> list[tuple[Any, ...]]:
 def filled(folder: Path) -> None:
     tx = opened(folder)
     for text in ("Ann takes the tram 71", "Ann goes by tram 71", "hm", "likes tea"):
-        archival.insert(tx, STAR, NewEntry(text, Origin(Scope(GUILD), Trust.APPROVED, ANN)), NOON)
+        entry_changes.insert(tx, STAR, NewEntry(text, Origin(Scope(GUILD), Trust.APPROVED, ANN)), NOON)
     tx._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     tx._raw.close()
 

@@ -10,11 +10,11 @@ from memory.activity import NewEvent, ToolUsed
 from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, revert
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
-from memory.blocks.erasure import forget_past, remove_derived, remove_of_person
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, Limits, block_history, share_peer
+from memory.erasure.blocks import forget_past, remove_derived, remove_of_person
 from memory.erasure.edits_and_deletions import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
@@ -309,7 +309,7 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
             raise BlockRefused("no")
         return whole(rows, block)
 
-    monkeypatch.setattr("memory.blocks.erasure.block_history", past)
+    monkeypatch.setattr("memory.erasure.blocks.block_history", past)
     with capture_logs() as logged:
         delete(tx, 1)
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]

@@ -24,7 +24,6 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, ChangeKind, Note
 from memory.blocks.document import BlockDocument
-from memory.blocks.erasure import forget_past
 from memory.blocks.history import blame, history_of
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.manual_edits import write
@@ -44,6 +43,7 @@ from memory.blocks.schemas import (
 )
 from memory.blocks.store import CheckpointPolicy, Limits, archives_of, block_history, load_block
 from memory.blocks.targets import target_of
+from memory.erasure.blocks import forget_past
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockCorrupt, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import BlockId

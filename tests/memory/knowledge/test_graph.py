@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memory.knowledge import archival, entries, graph
+from memory.knowledge import entries, entry_changes, graph
 from memory.knowledge.entries import Entry
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
@@ -69,9 +69,9 @@ def test_what_an_entry_says_goes_when_its_words_or_ears_change_and_with_it(tx: T
     tx.run("UPDATE archival_entries SET audience = ? WHERE id = ?", (OWNER, entries[1].id))
     tx.run("DELETE FROM archival_entries WHERE id = ?", (entries[2].id,))
     assert [row["object"] for row in tx.all("SELECT object FROM graph_triples")] == ["pet3"]
-    archival.retire(tx, [entries[3].id], None, LATER)
+    entry_changes.retire(tx, [entries[3].id], None, LATER)
     assert found(tx, "Ann") == []
-    archival.restore(tx, [entries[3].id])
+    entry_changes.restore(tx, [entries[3].id])
     assert found(tx, "Ann") == ["Ann has pet3"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory.erasure import edits_and_deletions
-from memory.knowledge import archival, entries, graph
+from memory.knowledge import entries, entry_changes, graph
 from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.knowledge.upkeep.apply import BrokenPlan, apply, undo
@@ -157,8 +157,8 @@ def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: dict[s
 
 def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
     first, second, third = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71"), keep(tx, "hm")
-    archival.append(tx, STAR, first.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
-    archival.delete(tx, STAR, third.id, Scope(GUILD))
+    entry_changes.append(tx, STAR, first.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
+    entry_changes.delete(tx, STAR, third.id, Scope(GUILD))
     run = apply(tx, Plan((merge(first, second), Retire(Pass.CONSOLIDATION, third))), LATER)
     found = latest_run(tx)
     assert found is not None
@@ -217,7 +217,7 @@ def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) 
     first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
-    archival.append(tx, STAR, made.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
+    entry_changes.append(tx, STAR, made.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
     before = state(tx)
     with pytest.raises(Refused, match="1 of the 3 entries"):
         undo(tx, LATER)
@@ -240,7 +240,7 @@ def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: 
 def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of(tx: Tx) -> None:
     first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
-    archival.delete(tx, STAR, first.id, Scope(GUILD))
+    entry_changes.delete(tx, STAR, first.id, Scope(GUILD))
     assert state(tx) == []
 
 
@@ -277,14 +277,14 @@ def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
 def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
     entry = keep(tx, "hm")
     apply(tx, retire([entry]), NOON)
-    assert archival.purge(tx, NOON) == 0
-    assert archival.purge(tx, LATER) == 1
+    assert entry_changes.purge(tx, NOON) == 0
+    assert entry_changes.purge(tx, LATER) == 1
     assert tx.all("SELECT * FROM dream_items") == []
 
 
 def test_an_audit_that_fails_takes_the_run_back(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
-    monkeypatch.setattr(archival, "put", _wider)
+    monkeypatch.setattr(entry_changes, "put", _wider)
     unharmed(tx, Plan((merge(first, second),)), "audience, trust, age or people")
 
 
@@ -294,7 +294,7 @@ def _wider(tx: Tx, entry: Entry) -> Entry:
     return replace(made, audience=GUILD)
 
 
-_put = archival.put
+_put = entry_changes.put
 
 
 @pytest.mark.parametrize(

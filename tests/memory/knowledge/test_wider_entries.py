@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory.blocks.revert import Hand
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
@@ -30,7 +30,7 @@ def kept(tx: Tx, content: str = "She likes tea.", origin: Origin | None = None, 
     """An entry of hers, stored in her first turn unless it says otherwise."""
     if tx.one("SELECT 1 FROM turns WHERE id = 1") is None:
         turn(tx, 1, MIA)
-    return archival.insert(tx, ADA, NewEntry(content, origin or hers(1), **more), NOW)
+    return entry_changes.insert(tx, ADA, NewEntry(content, origin or hers(1), **more), NOW)
 
 
 def widened(tx: Tx, entry: Entry, to: Audience = PUBLIC, hand: Hand = HERS) -> Entry:
@@ -64,7 +64,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone(tx: Tx, content: st
 
 
 def test_the_owner_widens_what_the_owner_stored_and_nobody_elses(tx: Tx) -> None:
-    own = archival.insert(tx, ADA, NewEntry("Shoes off.", Origin(Scope(OWNER), Trust.OWNER, OWNERS.person)), NOW)
+    own = entry_changes.insert(tx, ADA, NewEntry("Shoes off.", Origin(Scope(OWNER), Trust.OWNER, OWNERS.person)), NOW)
     assert widened(tx, own, PUBLIC, OWNERS).audience == PUBLIC
     with pytest.raises(Refused, match="may hold words of several people"):
         widened(tx, kept(tx), PUBLIC, OWNERS)
@@ -89,7 +89,7 @@ def test_only_where_they_are_themselves_and_people_are(to: Audience, words: str)
 
 def test_an_entry_that_somebody_else_had_a_hand_in_stays(tx: Tx) -> None:
     both = kept(tx, "They all like tea.")
-    archival.append(tx, ADA, both.id, "Even coffee.", hers(1, person=OTHER), NOW)
+    entry_changes.append(tx, ADA, both.id, "Even coffee.", hers(1, person=OTHER), NOW)
     with pytest.raises(Refused, match=MORE):
         widened(tx, both)
     with pytest.raises(Refused, match=MORE):
@@ -106,10 +106,10 @@ def test_an_entry_that_somebody_else_had_a_hand_in_stays(tx: Tx) -> None:
 
 def test_what_upkeep_wrote_and_what_was_put_away_stays(tx: Tx) -> None:
     entry = kept(tx)
-    archival.retire(tx, [entry.id], None, NOW)
+    entry_changes.retire(tx, [entry.id], None, NOW)
     with pytest.raises(Refused, match="was retired"):
         widened(tx, entry)
-    archival.restore(tx, [entry.id])
+    entry_changes.restore(tx, [entry.id])
     tx.insert("dream_runs", {"id": "run_1", "at": "2026-11-22T12:00:00.000Z", "outcome": "done"})
     item = {"run_id": "run_1", "agent_id": ADA, "pass": "merge", "action": "made", "entry_id": entry.id}
     tx.insert("dream_items", {**item, "after": "", "audience": DM, "trust": 2})
@@ -121,7 +121,7 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     place(tx, GUILD)
     entry = kept(tx)
     turn(tx, 2, MIA)
-    archival.append(tx, ADA, entry.id, "And coffee.", hers(2), LATER)
+    entry_changes.append(tx, ADA, entry.id, "And coffee.", hers(2), LATER)
     tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
     with pytest.raises(Refused, match=MORE):
         widened(tx, entry, PUBLIC)
@@ -139,7 +139,7 @@ def test_turns_that_only_read_an_entry_later_do_not_keep_it_back(tx: Tx) -> None
 
 def test_a_label_that_is_taken_there_is_refused_and_nothing_changes(tx: Tx) -> None:
     entry = kept(tx, label="tea")
-    archival.insert(tx, ADA, NewEntry("Tea is a plant.", Origin(Scope(PUBLIC), Trust.OWNER), label="tea"), NOW)
+    entry_changes.insert(tx, ADA, NewEntry("Tea is a plant.", Origin(Scope(PUBLIC), Trust.OWNER), label="tea"), NOW)
     for act in (require_widening_entry, widen_entry):
         with pytest.raises(Refused, match="there is already an entry 'tea'"):
             act(tx, HERS, entry, PUBLIC)

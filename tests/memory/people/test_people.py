@@ -16,7 +16,7 @@ from memory.budgets import ModelCost
 from memory.erasure import stores
 from memory.jobs import NewJob
 from memory.knowledge import (
-    archival,
+    entry_changes,
     facts,
     feedback,
     graph,
@@ -210,8 +210,8 @@ def taken_away(tx: Tx, hall: InRow) -> None:
     woken = {"source": "sleeptime", "external_id": "x", "kind": "event", "place_id": HALL.id, "payload": "{}"}
     tx.insert("inbox", {**woken, "audience": GUILD, "status": "done", "turn_id": night.id, "received_at": "2026"})
     new = NewEntry(f"she likes {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message))
-    entry = archival.insert(tx, STAR, new, NOON)
-    archival.delete(tx, STAR, entry.id, Scope(GUILD), ChangedBy(night.id, NOON))
+    entry = entry_changes.insert(tx, STAR, new, NOON)
+    entry_changes.delete(tx, STAR, entry.id, Scope(GUILD), ChangedBy(night.id, NOON))
 
 
 def lived(tx: Tx) -> None:
@@ -225,7 +225,7 @@ def lived(tx: Tx) -> None:
     turns.add_step(tx, running, ModelAnswer(f"so it is {SECRET}"), NOON)
     answered(tx, running, f"Noted: {SECRET}.")
     origin = Origin(scope, Trust.APPROVED, ANN, direct.message, running.id)
-    archival.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
+    entry_changes.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
     tell = groups.Run(
         running.id, GroupId("grp_1"), "voting", {}, conducted=True, plan=groups.RunPlan(options=(SECRET,))
     )
@@ -240,7 +240,7 @@ def lived(tx: Tx) -> None:
     inbox.finish(tx, begun(tx, hall).id, NOON)
     quoting = taken(tx, 3, "what did she say?", person=BOB, payload=Extras(quoted=Quotation("Ann", SECRET)))
     inbox.finish(tx, begun(tx, quoting, person=BOB).id, NOON)
-    archival.insert(
+    entry_changes.insert(
         tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
     )
     taken_away(tx, hall)
@@ -290,7 +290,7 @@ def tidied(tx: Tx, scope: Scope) -> None:
     """What upkeep made of her words: two entries became one, one got a category that is her word."""
     origin = Origin(scope, Trust.APPROVED, ANN)
     first, second, third, fourth = (
-        archival.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON)
+        entry_changes.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON)
         for rest in ("it is", "is it", "it was", "it will be")
     )
     by = Pass.CONSOLIDATION
@@ -307,7 +307,7 @@ def others(tx: Tx) -> None:
     row = taken(tx, 11, "the tortoise is asleep", person=BOB)
     turn = begun(tx, row, person=BOB)
     answered(tx, turn, "Let the tortoise sleep.")
-    archival.insert(tx, STAR, NewEntry("a tortoise", Origin(Scope(GUILD), Trust.APPROVED, BOB, row.message)), NOON)
+    entry_changes.insert(tx, STAR, NewEntry("a tortoise", Origin(Scope(GUILD), Trust.APPROVED, BOB, row.message)), NOON)
     block(tx, "discord_user:bob", GUILD, "tortoise", about=BOB)
     block(tx, "plans", OWNER, "tortoise")
     folder = folders.create(tx, folders.NewFolder("others", "virtual", GUILD), NOON)

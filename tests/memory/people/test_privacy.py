@@ -18,13 +18,13 @@ from memory.blocks import (
     find_block,
 )
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
-from memory.blocks.erasure import NO_DESCRIPTION, remove_derived
 from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.schemas import Field, FieldType, MapSchema
 from memory.erasure import byte_search, records, stores
+from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
@@ -152,7 +152,7 @@ def test_what_is_counted_is_what_a_person_would_call_so(tx: Tx) -> None:
 
 def test_what_tools_quoted_to_others_is_emptied_and_what_agents_answered_them_stays(tx: Tx) -> None:
     hers, his = taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "what is Ann's llama called?", person=BOB)
-    entry = archival.insert(
+    entry = entry_changes.insert(
         tx, STAR, NewEntry("Ann's llama is Quetzal", Origin(Scope(GUILD), Trust.APPROVED, ANN, hers.message)), NOON
     )
     other = begun(tx, his, person=BOB)

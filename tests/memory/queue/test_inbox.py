@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
@@ -178,7 +178,7 @@ def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
     row, other = taken(tx, 1, "my dentist is on Elm Street"), taken(tx, 2, "my cat is called Bolt")
     for each in (row, other):
         origin = Origin(Scope(GUILD), Trust.APPROVED, ANN, each.message)
-        archival.insert(tx, STAR, NewEntry(text_of(tx, each), origin), NOON)
+        entry_changes.insert(tx, STAR, NewEntry(text_of(tx, each), origin), NOON)
     inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", at=LATER), NOON)
     assert len(entries.latest(tx, STAR, Scope(GUILD))) == 2, "the message goes first, by itself"
     followed(tx)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.knowledge import archival
+from memory.knowledge import entry_changes
 from memory.people.audience import OWNER, Audience, Scope
 from memory.queue import messages
 from memory.search import domains, ranking
@@ -106,7 +106,7 @@ def test_deleted_archived_and_superseded_rows_are_not_found(world: World) -> Non
     block = world.block("hamster")
     delete_message(world.tx, "x", NOON)
     messages.redact(world.tx, [MessageId(int(ours))], NOON)
-    archival.delete(world.tx, STAR, gone, HERE)
+    entry_changes.delete(world.tx, STAR, gone, HERE)
     world.tx.run("UPDATE archival_entries SET superseded_by = 'x' WHERE id = ?", (superseded,))
     world.tx.run("UPDATE archival_entries SET archived_at = 'x' WHERE id = ?", (old,))
     world.tx.run("UPDATE memory_blocks SET deleted_at = 'x' WHERE id = ?", (block,))

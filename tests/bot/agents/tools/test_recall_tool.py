@@ -3,7 +3,7 @@
 from bot.agents.permissions.who_may import People
 from bot.models.base import Call
 from bot.services.caller import owner_at_terminal
-from bot.services.memory.archive import Archive
+from bot.services.memory.archival import Archive
 from bot.services.results import Plain
 from sources.terminal import PERSON
 from tests.bot.agents.tools.test_tools import Scene, insert, only

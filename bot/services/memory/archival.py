@@ -20,7 +20,7 @@ from memory import agents
 from memory.agents import Agent
 from memory.blocks.revert import Hand
 from memory.erasure.edits_and_deletions import forget_entry
-from memory.knowledge import archival, entries
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import Scope
 from memory.queue import turns
@@ -144,10 +144,10 @@ class Archive(MemoryService, frozen=True):
         now = self.clock()
         keeper = _keeper(tx, arguments.agent, caller.person)
         try:
-            kept = archival.insert(tx, keeper.id, entry, now)
+            kept = entry_changes.insert(tx, keeper.id, entry, now)
         except Refused as error:
             raise Refused("This cannot be stored: {error}.", error=error) from error
-        row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
+        row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(entry_changes.not_taken(kept, entry))
         return AddedEntry(row=row, already=kept.reinforcement > 0, not_taken=left)
 
     @operation(

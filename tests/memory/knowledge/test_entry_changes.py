@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.knowledge import archival, entries
-from memory.knowledge.archival import BEGUN_BY
+from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin, passages_of
+from memory.knowledge.entry_changes import BEGUN_BY
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
 from memory.queue.messages import NewMessage, TurnRow
@@ -69,22 +69,22 @@ def check_index(tx: Tx) -> None:
 
 def test_an_entry_is_found_by_content_tags_category_label_and_day(tx: Tx) -> None:
     new = replace(BOLT, label="pets", category="people/friends", tags=("rodent",))
-    entry = archival.insert(tx, STAR, new, NOON)
+    entry = entry_changes.insert(tx, STAR, new, NOON)
     for query in ("hamsters", "rodent", "friends", "pets", "22 November"):
         assert found(tx, query) == [entry.id]
 
 
 def test_other_agents_audiences_and_people_keep_their_own_copy(tx: Tx) -> None:
-    first = archival.insert(tx, STAR, BOLT, NOON)
+    first = entry_changes.insert(tx, STAR, BOLT, NOON)
     others = [
-        archival.insert(tx, MOON, BOLT, NOON),
-        archival.insert(tx, STAR, replace(BOLT, origin=at(PUBLIC)), NOON),
-        archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=BOB)), NOON),
-        archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON),
-        archival.insert(tx, STAR, replace(BOLT, content=BOLT.content.upper()), NOON),
+        entry_changes.insert(tx, MOON, BOLT, NOON),
+        entry_changes.insert(tx, STAR, replace(BOLT, origin=at(PUBLIC)), NOON),
+        entry_changes.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=BOB)), NOON),
+        entry_changes.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON),
+        entry_changes.insert(tx, STAR, replace(BOLT, content=BOLT.content.upper()), NOON),
     ]
     assert len({first.id, *(other.id for other in others)}) == 6
-    assert archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON).id == others[3].id
+    assert entry_changes.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON).id == others[3].id
 
 
 def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx) -> None:
@@ -96,7 +96,7 @@ def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx
         put(tx, "three", label="pets")  # would be reinforced and named
     put(tx, "two", PUBLIC, label="pets")
     put(tx, "two", label="pets", agent=MOON)
-    archival.delete(tx, STAR, first.id, Scope(GUILD))
+    entry_changes.delete(tx, STAR, first.id, Scope(GUILD))
     assert put(tx, "two", label="pets").label == "pets"
 
 
@@ -108,23 +108,23 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
 
 
 def test_the_same_words_are_reinforced_and_take_over_what_was_not_there(tx: Tx) -> None:
-    first = archival.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"a": 1}), NOON)
+    first = entry_changes.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"a": 1}), NOON)
     origin = replace(HERE, trust=Trust.STRANGER, message=MessageId(9))
     named = replace(BOLT, label="pets", category="people", tags=("rodent", "pet"), metadata={"a": 2, "b": 2})
     again = replace(named, content=f"  {BOLT.content}\n", origin=origin, importance=0.8)
-    second = archival.insert(tx, STAR, again, LATER)
+    second = entry_changes.insert(tx, STAR, again, LATER)
     assert (second.id, second.reinforcement, second.last_seen) == (first.id, 1, LATER)
     assert (second.created_at, second.updated_at) == (NOON, NOON)
     assert (second.label, second.category, second.tags) == ("pets", "people", ("pet", "rodent"))
     assert (second.metadata, second.importance, second.trust) == ({"a": 1, "b": 2}, 0.8, Trust.STRANGER)
     assert second.messages == (9,)
     assert found(tx, "rodent") == [first.id]
-    assert archival.not_taken(second, again) == ["the metadata a: it has others"]
+    assert entry_changes.not_taken(second, again) == ["the metadata a: it has others"]
     many = replace(BOLT, tags=tuple(f"t{number}" for number in range(20)), importance=0.2)
-    third = archival.insert(tx, STAR, many, LATER)
+    third = entry_changes.insert(tx, STAR, many, LATER)
     assert (third.importance, len(third.tags)) == (0.8, 20)
-    assert archival.not_taken(third, many) == ["the importance 0.2: it has 0.8", "the tags t18, t19: it has 20"]
-    assert archival.not_taken(third, BOLT) == [], "nobody chose the usual importance"
+    assert entry_changes.not_taken(third, many) == ["the importance 0.2: it has 0.8", "the tags t18, t19: it has 20"]
+    assert entry_changes.not_taken(third, BOLT) == [], "nobody chose the usual importance"
     check_index(tx)
 
 
@@ -134,7 +134,7 @@ def test_the_same_words_are_reinforced_and_take_over_what_was_not_there(tx: Tx) 
 def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(tx: Tx, words: str) -> None:
     for change in ({"label": words}, {"tags": ("fine", words)}):
         with pytest.raises(Refused, match="one line of 1 to") as error:
-            archival.insert(tx, STAR, replace(BOLT, **change), NOON)
+            entry_changes.insert(tx, STAR, replace(BOLT, **change), NOON)
         assert repr(words) in str(error.value)
     assert entries.shown_name(words, "ent_1") == "ent_1"
 
@@ -169,19 +169,19 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
 )
 def test_a_malformed_entry_is_refused_with_the_reason(tx: Tx, change: dict[str, Any], reason: str) -> None:
     with pytest.raises(Refused, match=reason):
-        archival.insert(tx, STAR, replace(BOLT, **change), NOON)
+        entry_changes.insert(tx, STAR, replace(BOLT, **change), NOON)
     assert entries.latest(tx, STAR, Scope(GUILD)) == []
 
 
 def test_an_appended_line_is_stored_found_and_trusted_no_more_than_its_source(tx: Tx) -> None:
-    entry = archival.insert(tx, STAR, replace(BOLT, label="pets"), NOON)
+    entry = entry_changes.insert(tx, STAR, replace(BOLT, label="pets"), NOON)
     strangers = Origin(Scope(GUILD), Trust.STRANGER, BOB, MessageId(9))
-    longer = archival.append(tx, STAR, "pets", "  Bob has a tortoise ", strangers, LATER)
+    longer = entry_changes.append(tx, STAR, "pets", "  Bob has a tortoise ", strangers, LATER)
     assert longer.content == f"{BOLT.content}\nBob has a tortoise"
     assert (longer.id, longer.trust, longer.people, longer.messages) == (entry.id, Trust.STRANGER, (ANN, BOB), (9,))
     assert (longer.created_at, longer.updated_at, longer.last_seen) == (NOON, LATER, LATER)
     assert found(tx, "tortoise hamster") == [entry.id]
-    trusted = archival.append(tx, STAR, "pets", "So says the owner", replace(strangers, trust=Trust.OWNER), LATER)
+    trusted = entry_changes.append(tx, STAR, "pets", "So says the owner", replace(strangers, trust=Trust.OWNER), LATER)
     assert trusted.trust == Trust.STRANGER
     assert trusted.people == (ANN, BOB)
     check_index(tx)
@@ -192,10 +192,10 @@ def test_an_append_is_refused_when_it_cannot_be_stored_is_empty_or_too_long(tx: 
     unfit, empty, long = "write it without", "there is nothing to append", "split it"
     for text, why in (("a\x00b", unfit), ("a\ud800b", unfit), (" ", empty), ("xx", long)):
         with pytest.raises(Refused, match=why):
-            archival.append(tx, STAR, entry.id, text, HERE, NOON)
-    assert len(archival.append(tx, STAR, entry.id, "x", HERE, NOON).content) == entries.MAX_CONTENT
+            entry_changes.append(tx, STAR, entry.id, text, HERE, NOON)
+    assert len(entry_changes.append(tx, STAR, entry.id, "x", HERE, NOON).content) == entries.MAX_CONTENT
     with pytest.raises(EntryNotFound):
-        archival.append(tx, MOON, entry.id, "x", HERE, NOON)
+        entry_changes.append(tx, MOON, entry.id, "x", HERE, NOON)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
@@ -203,10 +203,10 @@ def test_nothing_is_appended_where_somebody_reads_it_who_may_not_know(tx: Tx, sc
     for audience in AUDIENCES:
         entry = put(tx, f"for {audience}", audience)
         if scope.may_use(audience) and may_write_down(scope, audience):
-            archival.append(tx, STAR, entry.id, "more", replace(HERE, scope=scope), LATER)
+            entry_changes.append(tx, STAR, entry.id, "more", replace(HERE, scope=scope), LATER)
         else:
             with pytest.raises((Refused, EntryNotFound)):
-                archival.append(tx, STAR, entry.id, "more", replace(HERE, scope=scope), LATER)
+                entry_changes.append(tx, STAR, entry.id, "more", replace(HERE, scope=scope), LATER)
 
 
 def uses(tx: Tx) -> tuple[list[str], int]:
@@ -220,13 +220,13 @@ def test_a_deleted_entry_is_gone_with_its_words_and_of_its_use_only_that_it_was(
     entry, other = put(tx, "hamster", label="pets"), put(tx, "tortoise")
     for row in (entry, other):
         tx.insert("turn_uses", {"turn_id": 7, "kind": "entry", "row_id": row.id, "audience": GUILD})
-    assert archival.delete(tx, STAR, "pets", Scope(GUILD)) == entry
+    assert entry_changes.delete(tx, STAR, "pets", Scope(GUILD)) == entry
     assert found(tx, "hamster") == []
     assert found(tx, "tortoise") == [other.id]
     assert uses(tx) == ([other.id], 1)
     assert entry.id not in str([tuple(row) for row in tx.all("SELECT * FROM turn_uses")])
     with pytest.raises(EntryNotFound, match="'pets'"):
-        archival.delete(tx, STAR, "pets", Scope(GUILD))
+        entry_changes.delete(tx, STAR, "pets", Scope(GUILD))
     check_index(tx)
 
 
@@ -235,7 +235,7 @@ def test_a_deletion_takes_chunks_and_superseded_forms_along(tx: Tx) -> None:
     tx.run("UPDATE archival_entries SET superseded_by = ? WHERE id = ?", (entry.id, old.id))
     tx.run("UPDATE archival_entries SET superseded_by = ? WHERE id = ?", (old.id, older.id))
     tx.run("UPDATE archival_entries SET parent_entry_id = ? WHERE id = ?", (entry.id, chunk.id))
-    archival.delete(tx, STAR, entry.id, Scope(GUILD))
+    entry_changes.delete(tx, STAR, entry.id, Scope(GUILD))
     assert [row[0] for row in tx.all("SELECT id FROM archival_entries")] == [other.id]
 
 
@@ -247,9 +247,9 @@ def test_a_deletion_names_every_message_that_holds_the_words(tx: Tx) -> None:
     source, again, more = hear(tx, "1"), hear(tx, "2"), hear(tx, "3")
     ours = [say(tx, turn) for turn in turns]
     messages.join_batch(tx, [hear(tx, "4")], used)  # what a person said in a turn that used it is their own
-    entry = archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, message=source, turn=stored)), NOON)
-    archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, message=again, turn=repeated)), NOON)
-    archival.append(tx, STAR, entry.id, "x", replace(HERE, message=more, turn=appended), NOON)
+    entry = entry_changes.insert(tx, STAR, replace(BOLT, origin=replace(HERE, message=source, turn=stored)), NOON)
+    entry_changes.insert(tx, STAR, replace(BOLT, origin=replace(HERE, message=again, turn=repeated)), NOON)
+    entry_changes.append(tx, STAR, entry.id, "x", replace(HERE, message=more, turn=appended), NOON)
     tx.insert("turn_uses", {"turn_id": used, "kind": "entry", "row_id": entry.id, "audience": GUILD})
     tx.insert("turn_uses", {"turn_id": unrelated, "kind": "message", "row_id": entry.id, "audience": GUILD})
     expected = sorted([source, again, more, *ours[:4]])
@@ -270,7 +270,7 @@ Reading = Callable[[Tx, list[Entry], Scope], list[Audience]]
 READINGS: dict[str, Reading] = {
     "read": lambda tx, stored, scope: _read_each(tx, stored, scope, lambda id_: entries.read(tx, STAR, id_, scope)),
     "delete": lambda tx, stored, scope: _read_each(
-        tx, stored, scope, lambda id_: archival.delete(tx, STAR, id_, scope)
+        tx, stored, scope, lambda id_: entry_changes.delete(tx, STAR, id_, scope)
     ),
     "latest": lambda tx, _, scope: [entry.audience for entry in entries.latest(tx, STAR, scope)][::-1],
     "categories": lambda tx, _, scope: [AUDIENCES[int(category)] for category in entries.categories(tx, STAR, scope)],
@@ -281,7 +281,7 @@ READINGS: dict[str, Reading] = {
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Reading, scope: Scope) -> None:
     entries = [
-        archival.insert(tx, STAR, NewEntry("x", at(audience), category=str(number)), NOON)
+        entry_changes.insert(tx, STAR, NewEntry("x", at(audience), category=str(number)), NOON)
         for number, audience in enumerate(AUDIENCES)
     ]
     assert reading(tx, entries, scope) == [audience for audience in AUDIENCES if scope.may_use(audience)]
@@ -289,12 +289,12 @@ def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Rea
 
 def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None:
     add_turn(tx, TurnId(7))
-    anns = archival.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"mood": "fine"}), NOON)
+    anns = entry_changes.insert(tx, STAR, replace(BOLT, tags=("pet",), metadata={"mood": "fine"}), NOON)
     moons = put(tx, "Ann likes tea", agent=MOON)
-    mixed = archival.insert(tx, STAR, NewEntry("a list", replace(HERE, person=BOB)), NOON)
-    archival.append(tx, STAR, mixed.id, "Ann's line", HERE, NOON)
-    nobodys = archival.insert(tx, STAR, NewEntry("from a direct message", Origin(Scope(ANNS), Trust.AGENT)), NOON)
-    bobs = archival.insert(tx, STAR, NewEntry("Bob's own", replace(HERE, person=BOB)), NOON)
+    mixed = entry_changes.insert(tx, STAR, NewEntry("a list", replace(HERE, person=BOB)), NOON)
+    entry_changes.append(tx, STAR, mixed.id, "Ann's line", HERE, NOON)
+    nobodys = entry_changes.insert(tx, STAR, NewEntry("from a direct message", Origin(Scope(ANNS), Trust.AGENT)), NOON)
+    bobs = entry_changes.insert(tx, STAR, NewEntry("Bob's own", replace(HERE, person=BOB)), NOON)
     for row in (anns, bobs):
         tx.insert("turn_uses", {"turn_id": 7, "kind": "entry", "row_id": row.id, "audience": GUILD})
 
@@ -340,17 +340,17 @@ def test_any_order_of_inserts_appends_and_deletions_equals_the_model(
         same = text in [content for (_, where), content in model.items() if where == audience]
         try:
             if what == "insert":
-                archival.insert(tx, STAR, NewEntry(text, here, label=label), NOON)
+                entry_changes.insert(tx, STAR, NewEntry(text, here, label=label), NOON)
                 assert text
                 assert same or known is None
                 if not same:
                     model[key] = text
             elif what == "append":
                 # From the guild a label that only the public has means the public's, which may not know the guild.
-                archival.append(tx, STAR, label, text, here, NOON)
+                entry_changes.append(tx, STAR, label, text, here, NOON)
                 model[key] = f"{model[key]}\n{text}"
             else:
-                deleted = archival.delete(tx, STAR, label, here.scope)
+                deleted = entry_changes.delete(tx, STAR, label, here.scope)
                 assert model.pop((label, deleted.audience)) == deleted.content
         except Refused:
             assert not text or known is not None or (what == "append" and (label, PUBLIC) in model)
@@ -378,7 +378,7 @@ def passages(tx: Tx) -> list[str]:
 
 
 def test_a_long_entry_is_found_by_passage_and_read_as_a_whole(tx: Tx) -> None:
-    entry = archival.insert(tx, STAR, replace(BOLT, content=LONG, label="book"), NOON)
+    entry = entry_changes.insert(tx, STAR, replace(BOLT, content=LONG, label="book"), NOON)
     assert entry.content == LONG.strip()
     assert " ".join(" ".join(passages(tx)).split()) == " ".join(LONG.split())
     assert all(0 < len(each) <= 2_000 for each in passages(tx))
@@ -391,20 +391,20 @@ def test_a_long_entry_is_found_by_passage_and_read_as_a_whole(tx: Tx) -> None:
 
 
 def test_a_long_entry_grows_shrinks_and_goes_with_all_its_passages(tx: Tx) -> None:
-    entry = archival.insert(tx, STAR, replace(BOLT, content=LONG), NOON)
-    longer = archival.append(tx, STAR, entry.id, "And a zebra.", HERE, NOON)
+    entry = entry_changes.insert(tx, STAR, replace(BOLT, content=LONG), NOON)
+    longer = entry_changes.append(tx, STAR, entry.id, "And a zebra.", HERE, NOON)
     assert passages(tx)[-1].endswith("And a zebra.")
-    archival.store(tx, replace(longer, content="short"), None)
+    entry_changes.store(tx, replace(longer, content="short"), None)
     assert passages(tx) == []
     assert [hit.id for hit in search(tx, Query("short", STAR, frozenset({"archival"})), HERE.scope).hits] == [entry.id]
-    archival.store(tx, longer, None)
+    entry_changes.store(tx, longer, None)
     hit = search(tx, Query("zebra", STAR, frozenset({"archival"})), HERE.scope).hits[0]
-    archival.delete(tx, STAR, hit.id, HERE.scope)
+    entry_changes.delete(tx, STAR, hit.id, HERE.scope)
     assert tx.all("SELECT 1 FROM archival_entries") == []
 
 
 def test_a_long_entry_keeps_its_audience_and_person_in_every_passage(tx: Tx) -> None:
-    entry = archival.insert(tx, STAR, replace(BOLT, content=LONG), NOON)
+    entry = entry_changes.insert(tx, STAR, replace(BOLT, content=LONG), NOON)
     rows = tx.all("SELECT DISTINCT audience, person_id, trust, message_id FROM archival_entries")
     assert [tuple(row) for row in rows] == [(entry.audience, entry.people[0], int(entry.trust), None)]
     held = 1 + len(passages(tx))
@@ -464,8 +464,8 @@ def test_what_says_it_again_is_found_exactly_when_one_begins_with_the_other(old:
     for new in (rest, old + rest, f"{old.rstrip(MARKS)}, {rest}", old.rstrip(MARKS) + MARKS):
         if new.strip():
             tx = store()
-            first = archival.insert(tx, STAR, NewEntry(old, HERE), NOON)
-            second = archival.insert(tx, STAR, NewEntry(new, HERE), NOON)
+            first = entry_changes.insert(tx, STAR, NewEntry(old, HERE), NOON)
+            second = entry_changes.insert(tx, STAR, NewEntry(new, HERE), NOON)
             assert (first.id == second.id) is begins(first.content, new.strip()), new
 
 
@@ -479,5 +479,5 @@ def test_of_an_earlier_row_only_columns_are_put_back(tx: Tx) -> None:
     """It comes from a file that may be somebody else's: a name in it must not become SQL."""
     kept = put(tx, "Bolt is a hamster")
     (row,) = tx.all("SELECT * FROM archival_entries WHERE id = ?", (kept.id,))
-    archival.put_back(tx, {**as_dict(row), "audience = 'public', trust": 4, "of a later version": 1})
+    entry_changes.put_back(tx, {**as_dict(row), "audience = 'public', trust": 4, "of a later version": 1})
     assert entries.read(tx, STAR, kept.id, Scope(GUILD)) == kept

@@ -7,7 +7,7 @@ import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed, owner_at_terminal
-from bot.services.memory.archive import Archive
+from bot.services.memory.archival import Archive
 from bot.services.memory.facts import Facts
 from bot.services.results import Plain
 from memory.agents import Agent, set_status

@@ -1,8 +1,6 @@
-"""Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
+"""Changes of archival entries: created, reinforced, extended, cut into passages, retired and forgotten.
 
-An entry records the people and messages that its words came from, so that it can be forgotten completely
-(`memory.erasure.edits_and_deletions`). Nothing is merged across audiences. Here entries are created, reinforced,
-extended, cut into passages, retired and forgotten; `memory.knowledge.entries` has their records and reads them.
+Nothing is merged across audiences. `memory.knowledge.entries` has the records of entries and reads them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
