@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces import control, socket
-from bot.interfaces.chat import chat_handlers
+from bot.interfaces.control import operations, server
+from bot.interfaces.control.chat import chat_handlers
 from bot.interfaces.telemetry import Telemetry
 from bot.interfaces.web.conversations import Talk
 from bot.interfaces.web.server import PageMarks, WebParts, WebServer
@@ -67,7 +67,7 @@ class App(Struct, frozen=True):
             await router.start(tasks, self._tell)
             for name, work in self.long_lived().items():
                 router.supervisor.keep(name, work)
-            async with control.serve(shared.folder, self.handlers()):
+            async with server.serve(shared.folder, self.handlers()):
                 await until()
             for front in self.fronts:
                 front.pause()
@@ -114,10 +114,10 @@ class App(Struct, frozen=True):
         await self.served.shared.models.load(named)
         give_back()  # the start is over
 
-    def handlers(self) -> dict[str, control.Handler]:
+    def handlers(self) -> dict[str, server.Handler]:
         """The handlers by their names on the control socket, which only the owner can reach."""
         return {
-            **socket.handlers(ServedRegistry(self.served, self.services.registry.operations)),
+            **operations.handlers(ServedRegistry(self.served, self.services.registry.operations)),
             **chat_handlers(self.served),
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }

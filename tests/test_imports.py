@@ -128,8 +128,11 @@ def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later
         {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"} - needed
     )
     assert found.isdisjoint({"cryptography", "feedparser", "libipld", "markdown_it", "mcp", "tomlkit"})
-    rare = ["bot.interfaces.cli.wizard", "bot.interfaces.diagnostics", "bot.interfaces.mcp", "bot.interfaces.web.site"]
-    rare += [
+    rare = [
+        "bot.interfaces.cli.wizard",
+        "bot.interfaces.cli.doctor",
+        "bot.interfaces.mcp_server",
+        "bot.interfaces.web.site",
         "memory.portability.exports",
         "memory.portability.imports",
         "sources.bluesky.lookups",

@@ -55,8 +55,8 @@ ONLY_IN = {
     "atproto_core": ("sources/bluesky/",),
     "atproto": ("sources/bluesky/",),
     "httpx": ("sources/bluesky/", "memory/search/embedding/", "bot/models/"),
-    "mcp": ("bot/agents/mcp/", "bot/interfaces/mcp/"),
-    "mcp_types": ("bot/agents/mcp/", "bot/interfaces/mcp/"),
+    "mcp": ("bot/agents/mcp/", "bot/interfaces/mcp_server.py"),
+    "mcp_types": ("bot/agents/mcp/", "bot/interfaces/mcp_server.py"),
     "jsonschema": ("bot/agents/mcp/",),
     "feedparser": ("sources/feeds/formats.py",),
     "icalendar": ("sources/feeds/formats.py",),
@@ -67,7 +67,7 @@ ONLY_IN = {
 READS_ENVIRONMENT = ("bot/config/", "bot/interfaces/cli/home.py")
 BEGIN_TASKS = {
     "bot/runtime/supervision.py": "everything that lives as long as the service",
-    "bot/interfaces/control.py": "a connection, which ends with its own request",
+    "bot/interfaces/control/server.py": "a connection, which ends with its own request",
     "bot/interfaces/cli/": "commands: they end with what they were asked",
     "bot/services/people/erasure.py": "one erasure, awaited by who asked for it",
     "bot/agents/tools/halt.py": "the same of a tool",

@@ -340,8 +340,8 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
 FOR_TERMINALS = (
     "bot/interfaces/cli",
     "bot/interfaces/web",
-    "bot/interfaces/mcp",
-    "bot/interfaces/chat.py",
+    "bot/interfaces/mcp_server.py",
+    "bot/interfaces/control/chat.py",
     "sources/terminal",
 )
 NOT_FOR_DISCORD = re.compile(r"\bcarina [a-z]|\(UTC\)|[}\d] UTC|\bdiscord:(?:\w+:)?\d|\d{4}-\d\d-\d\d")

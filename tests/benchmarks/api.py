@@ -5,7 +5,7 @@ from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 
-from bot.interfaces.service_client import Holder
+from bot.interfaces.control.async_client import Holder
 from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
 from sources.terminal import ONCE

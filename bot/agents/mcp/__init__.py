@@ -1,7 +1,7 @@
 """The Model Context Protocol: tools of external servers for our agents.
 
-Only this package and `bot.interfaces.mcp` import the protocol's library, when a server is configured or `carina mcp`
-runs.
+Only this package and `bot.interfaces.mcp_server` import the protocol's library, when a server is configured or
+`carina mcp` runs.
 """
 
 import asyncio

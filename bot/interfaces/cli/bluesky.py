@@ -9,7 +9,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.home import loaded
-from bot.interfaces.service_client import holder_of
+from bot.interfaces.control.async_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result

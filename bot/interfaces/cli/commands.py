@@ -14,7 +14,7 @@ import click
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
-from bot.interfaces.client import View
+from bot.interfaces.control.client import View
 from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence, slash_names
 

@@ -1,37 +1,48 @@
-"""`carina doctor` and `carina restart`: check and restart the service from outside."""
+"""`carina doctor`: the checks of the machine, the files, models, the embedder and front ends; and `carina restart`.
+
+For `/owner doctor`, the service runs `carina doctor` as another process (`bot/services/status.py`). Checks never change
+anything outside; asking a model costs about ten tokens.
+"""
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any
+import importlib
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from bot.agents.permissions.who_may import Action
-from bot.config import Config
+from bot.config import OFFLINE, Config
 from bot.errors import UserError
 from bot.interfaces.cli.database_files import File, examine
-from bot.interfaces.client import not_running
-from bot.interfaces.diagnostics import (
-    examine_approvals,
-    examine_backups,
-    examine_databases,
-    examine_directives,
-    examine_folder,
-    examine_outside,
-    examine_service,
-)
-from bot.interfaces.service_client import Holder, holder_of
+from bot.interfaces.control.async_client import Holder, holder_of
+from bot.interfaces.control.client import not_running
+from bot.models.base import Request, UserMessage
+from bot.models.catalog import ModelSelection, open_models
+from bot.models.health import State as ModelState
+from bot.secrets import Redactor
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
 from bot.services.results import ActionReport, report
-from bot.services.status_results import Findings
+from bot.services.status_results import Findings, ServiceStatus
+from bot.upkeep.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
 from memory.agents import models_named
-from memory.store.clock import from_text, utc_now
+from memory.search.embedding.base import EmbedderMissing, EmbeddingError, dimension_of
+from memory.search.embedding.choice import make_embedder, missing_words
+from memory.store import backups
+from memory.store.clock import Clock, from_text, utc_now
 from memory.store.errors import StoreError
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind
+from memory.store.records import replace
+from memory.store.sqlite import distances, driver
 from sources.diagnostics import Finding, State
-from texts import _, error_text
+from texts import _, error_text, gettext_lazy, ngettext
 
 _CHECKS = Options(via=TERMINAL_ONLY, seconds=300.0)
 _RESTARTS = Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=300.0)
@@ -105,3 +116,281 @@ async def _status(holder: Holder | None) -> tuple[dict[str, Any] | None, list[Fi
     except UserError as error:
         return None, [Finding("service", State.PROBLEM, error_text(error))]
     return status, examine_service(status)
+
+
+_FULL, _FILLING = 100_000_000, 1_000_000_000  # bytes that are left
+_OLD = timedelta(days=3)
+
+
+def examine_folder(folder: DataFolder) -> Iterator[Finding]:
+    if not folder.path.is_dir():
+        words = _("{path} does not exist yet: the first start creates it", path=folder.path)
+        yield Finding("data folder", State.GOOD, words)
+    elif folder.open_to_others():
+        words = _("other users of this machine can access {path}", path=folder.path)
+        yield Finding("data folder", State.DOUBT, words, f"chmod 700 {folder.path}")
+    else:
+        yield Finding("data folder", State.GOOD, _("{path}, accessible only to its owner", path=folder.path))
+    whole = folder.path.absolute()
+    free = shutil.disk_usage(next(each for each in (whole, *whole.parents) if each.exists())).free
+    state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
+    remedy = "" if state is State.GOOD else _("free up disk space: messages that cannot be stored are not answered")
+    yield Finding("disk", state, _("{free:,.1f} GB free", free=free / 1e9), remedy)
+
+
+def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
+    """`problems` has the reason and the remedy for each file that cannot be opened."""
+    for problem in problems:
+        yield Finding("database", State.PROBLEM, problem)
+    if not problems:
+        words = (
+            ngettext("{count} file, of this version", "{count} files, all of this version", count)
+            if count
+            else _("nothing has been stored yet")
+        )
+        yield Finding("database", State.GOOD, words)
+    version = f"SQLite {driver.sqlite_version}"
+    if distances.reason:
+        words = _(
+            "{version}; distances between vectors are computed in Python, ten times slower: {reason}",
+            version=version,
+            reason=distances.reason,
+        )
+        yield Finding("sqlite-vec", State.DOUBT, words, _("`make embedding` installs it where it is available"))
+    else:
+        yield Finding("sqlite-vec", State.GOOD, _("{version} with the extension", version=version))
+
+
+def examine_backups(folder: DataFolder, now: datetime) -> Finding:
+    damaged = backups.damaged(folder.path) if folder.path.is_dir() else {}
+    if damaged:
+        name, reason = next(iter(damaged.items()))
+        return Finding("backups", State.DOUBT, f"{name}: {reason}", _("create a new one with `carina backup create`"))
+    newest = max((from_text(each.at) for each in backups.listing(folder.path)), default=None)
+    if newest is None:
+        return Finding("backups", State.DOUBT, _("there is none yet"), _("create one with `carina backup create`"))
+    words = _("the newest is from {at}", at=newest)
+    if now - newest > _OLD:
+        return Finding("backups", State.DOUBT, words, _("see `carina jobs list` for why there is no newer one"))
+    return Finding("backups", State.GOOD, words)
+
+
+def examine_directives(folder: DataFolder) -> Iterator[Finding]:
+    """The files that replace built-in texts of upkeep, and those that cannot be used."""
+    where = folder.path / FOLDER
+    files = {path.name for path in where.iterdir()} if where.is_dir() else set[str]()
+    known = {f"{of}.md": of for of in DIRECTIVES}
+    doubts = {name: _doubt(where, of) for name, of in known.items() if name in files}
+    used = [name for name, of in known.items() if name in files and read_directive(where, of)[0]]
+    built_in = ", ".join(name for name in known if name not in used)
+    if used:
+        rest = _("; built in: {built_in}", built_in=built_in) if built_in else ""
+        yield Finding("directives", State.GOOD, f"of {where}: {', '.join(used)}{rest}")
+    for name, doubt in doubts.items():
+        if doubt:
+            yield Finding("directives", State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives"))
+    if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
+        remedy = _("only these are used: {known}", known=", ".join(known))
+        yield Finding(
+            "directives",
+            State.DOUBT,
+            _("{strange} in {where}: not used", strange=", ".join(strange), where=where),
+            remedy,
+        )
+
+
+def _doubt(where: Path, of: str) -> str:
+    """Why a file cannot be used; empty if it can."""
+    text, problem = read_directive(where, of)
+    if problem:
+        return _("cannot be read, so the built-in text is used: {problem}", problem=problem)
+    if not text:
+        return _("is empty, so the built-in text is used")
+    return (
+        _("has {count:,} characters, of which the first {longest:,} are used", count=len(text), longest=LONGEST)
+        if len(text) > LONGEST
+        else ""
+    )
+
+
+_SECONDS = 40.0
+_EMBEDDER_SECONDS = 10.0  # a search waits for it a few tenths, the background a minute
+_ASKED = Request("Answer with one word.", (UserMessage("Are you there?"),), max_tokens=64)
+
+
+async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) -> list[Finding]:
+    """Check each model of an agent or fallback separately; `used` has words for who uses it, if that is not obvious."""
+    names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
+    if not names:
+        words = _(
+            "without one, the offline model answers: it can remember and find things but not hold a free conversation"
+        )
+        return [
+            Finding("language model", State.UNSET, words, _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key"))
+        ]
+    async with open_models(config, clock) as thinking:
+        found = await asyncio.gather(*(_asked(thinking, name) for name in names))
+    return [
+        replace(each, words=_("{words} (used by {used})", words=each.words, used=used[name]))
+        if used.get(name)
+        else each
+        for name, each in zip(names, found, strict=True)
+    ]
+
+
+async def _asked(thinking: ModelSelection, name: str) -> Finding:
+    about, began = gettext_lazy("model {name}", name=name), time.perf_counter()
+    try:
+        async with asyncio.timeout(_SECONDS):
+            await thinking.catalog.try_out(name, _ASKED)
+    except TimeoutError:
+        words = _("no answer within {seconds:.0f} seconds", seconds=_SECONDS)
+        return Finding(about, State.PROBLEM, words, _("check the network and the provider's status page"))
+    (health, *_rest) = thinking.health([name])
+    if health.state is ModelState.WORKING:
+        words = _("answers, after {seconds:.1f} s", seconds=time.perf_counter() - began)
+        return Finding(about, State.GOOD, words)
+    return Finding(about, State.PROBLEM, f"{_(health.state)}: {health.why}", health.advice)
+
+
+async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:
+    choice = config.embedder()
+    if choice.model == "none":
+        return Finding("embedder", State.UNSET, _(missing_words(choice.model)))
+    began = time.perf_counter()
+    try:
+        embedder = make_embedder(choice)
+    except EmbedderMissing:
+        return Finding("embedder", State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it"))
+    if embedder is None:
+        return Finding("embedder", State.UNSET, _("switched off; search uses words only"))
+    try:
+        (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
+    except EmbeddingError as error:
+        remedy = _(
+            "check EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then, search uses words only"
+        )
+        return Finding("embedder", State.PROBLEM, redact(error_text(error)), remedy)
+    finally:
+        await embedder.aclose()
+    taken = time.perf_counter() - began
+    words = _(
+        "{model}: {dimension} dimensions, {taken:.1f} s for the first text",
+        model=choice.model,
+        dimension=dimension_of(made.vector),
+        taken=taken,
+    )
+    return Finding("embedder", State.GOOD, words)
+
+
+Ask: TypeAlias = Callable[[str], Awaitable[Any]]
+"""Asks the running service for an operation. Raises UserError."""
+Service: TypeAlias = Mapping[str, Any] | None
+"""What `carina status` reports of a running service; None if none runs."""
+
+
+def examine_outside(
+    config: Config, clock: Clock, ask: Ask | None, service: Service, stored: Iterable[tuple[str, str]]
+) -> list[Coroutine[Any, Any, list[Finding]]]:
+    """Checks over the network, to be run concurrently. `ask` asks the service, if one runs.
+
+    `stored` are models of agents in databases, each with words for who uses it.
+    """
+    known = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
+    used = {**{model or config.model.default: who for model, who in stored}, **dict.fromkeys(known, "")}
+    redactor = Redactor(config.secrets())
+    parts = (
+        examine_models(config, clock, used),
+        _alone(examine_embedder(config, redactor.text)),
+        examine_discord(config),
+        examine_bluesky(config, ask),
+        _clock(config),
+    )
+    return [_redacted(part, redactor) for part in parts]
+
+
+async def _redacted(part: Awaitable[list[Finding]], redactor: Redactor) -> list[Finding]:
+    """The findings without secrets, whatever a provider or a platform answered."""
+    found = await part
+    return [replace(each, words=redactor.text(each.words), remedy=redactor.text(each.remedy)) for each in found]
+
+
+async def _alone(part: Awaitable[Finding]) -> list[Finding]:
+    return [await part]
+
+
+async def examine_discord(config: Config) -> list[Finding]:
+    if config.discord_token is None:
+        remedy = _("set {setting} (README, Discord)", setting=_(config.unset()["discord"]))
+        return [Finding("Discord", State.UNSET, _("the bot is not on Discord"), remedy)]
+    examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
+    found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
+    return found
+
+
+async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
+    """Check the account through the service, which has the session; without one, with a session of its own."""
+    if not config.serves_bluesky:
+        remedy = _("set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        return [Finding("Bluesky", State.UNSET, _("there is no account"), remedy)]
+    try:
+        if ask is not None:
+            found = await ask("bluesky.status")
+        else:
+            found = await _bluesky_alone(config)
+    except UserError as error:
+        remedy = _("check the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
+    listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
+    if not found["labelled"]:
+        listed.append(
+            Finding("Bluesky", State.DOUBT, _("it is not labeled as a bot"), _("`carina bluesky setup` does that"))
+        )
+    return listed
+
+
+async def _bluesky_alone(config: Config) -> Any:
+    """Check the account with a session of its own, which is not stored before the first start. Raises UserError."""
+    module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
+    with tempfile.TemporaryDirectory(prefix="carina-") as elsewhere:
+        home = config.home if config.home.exists() else Path(elsewhere)
+        return await module.run_without_service(config.model_copy(update={"home": home}), "bluesky.status", {})
+
+
+async def _clock(config: Config) -> list[Finding]:
+    """Compare the clock with a front end's server, if there is one."""
+    if config.discord_token is not None:
+        url = importlib.import_module("sources.discord.diagnostics").gateway_url()
+    elif config.serves_bluesky:
+        url = f"{config.bluesky_service.rstrip('/')}/xrpc/_health"
+    else:
+        return []
+    return [await importlib.import_module("sources.clock_skew").examine_clock(url)]  # loads aiohttp
+
+
+def examine_approvals(config: Config) -> list[Finding]:
+    """Check whether enough people get a request to approve it."""
+    given, admins = config.approvals, config.discord.admins
+    connected = config.discord_token is not None
+    if given.quorum == 1 or (connected and given.channel):
+        return []
+    asked = 1 + (len(admins.persons - {config.discord_owner}) if connected else 0)
+    if asked >= given.quorum:
+        return []
+    words = _("{quorum} people must approve, but only {asked} can get the request", quorum=given.quorum, asked=asked)
+    remedy = _("set approvals.channel to a private channel on Discord that they can read, or approvals.quorum = 1")
+    return [Finding("approvals", State.DOUBT if connected else State.PROBLEM, words, remedy)]
+
+
+def examine_service(service: Service) -> list[Finding]:
+    """The problems that a running service reports."""
+    if service is None:
+        return [Finding("service", State.UNSET, _("not running"), _("start it with `carina run`"))]
+    status = ServiceStatus.model_validate(service)
+    found = list(status.problems())
+    found += [
+        Finding(gettext_lazy("service on {name}", name=name), State.DOUBT, words, _("check its log"))
+        for name, words in status.fronts.items()
+        if not status.ready.get(name, True)
+    ]
+    return found or [Finding("service", State.GOOD, _("running, with no failed messages"))]

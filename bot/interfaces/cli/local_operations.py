@@ -8,10 +8,10 @@ from typing import Any
 from bot.agents.permissions.who_may import People
 from bot.config import Config, load_here
 from bot.errors import ConfigError, UserError
-from bot.interfaces import socket
 from bot.interfaces.cli.database_files import require_data
 from bot.interfaces.cli.home import loaded
-from bot.interfaces.client import Reply, View
+from bot.interfaces.control import operations
+from bot.interfaces.control.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry
@@ -91,7 +91,7 @@ async def _replies(config: Config, name: str, arguments: Mapping[str, Any], view
             require_data(config)
             opening = loaded("bot.services.served_folder")  # loads every service
             registry = await stack.enter_async_context(opening.open_registry(config, view.constellation))
-        done = [each async for each in socket.replies(registry, name, arguments, view)]
+        done = [each async for each in operations.replies(registry, name, arguments, view)]
     if name in _LATER and not view.as_json and done[-1].text and not done[-1].aside:
         done[-1] = replace(done[-1], aside=_(NOT_RUNNING))
     return done

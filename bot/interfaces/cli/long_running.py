@@ -20,8 +20,8 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, loaded
 from bot.interfaces.cli.local_operations import load_settings, log_to
 from bot.interfaces.cli.main import CommandFailed
+from bot.interfaces.control.async_client import holder_of
 from bot.interfaces.exit_codes import EXPECTED, exit_code
-from bot.interfaces.service_client import holder_of
 from bot.interfaces.version import version
 from bot.secrets import Redactor
 from memory.store.folder import DataFolder
@@ -90,7 +90,7 @@ def serve_tools() -> None:
     if streams.typed():
         told = _("An MCP client, such as an editor, starts this command and talks to it (docs/mcp.md). Ctrl-C ends it.")
         click.echo(streams.wrapped(told), err=True)
-    serving_tools = loaded("bot.interfaces.mcp.server")  # only here: loading it takes a second
+    serving_tools = loaded("bot.interfaces.mcp_server")  # only here: loading it takes a second
     asyncio.run(serving_tools.serve_tools(folder, version()))
 
 

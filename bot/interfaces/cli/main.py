@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from bot.errors import CallError, UserError
-from bot.interfaces import client
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.home import data_folder, loaded, locale, source
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
-from bot.interfaces.client import View
+from bot.interfaces.control import client
+from bot.interfaces.control.client import View
 from bot.interfaces.version import version
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder

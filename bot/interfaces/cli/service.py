@@ -16,7 +16,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.config.service_manager import runs_for_account
 from bot.errors import UserError
-from bot.interfaces.service_client import hold
+from bot.interfaces.control.async_client import hold
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, operation
 from memory.store.folder import DataFolder

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bot.interfaces import socket
+from bot.interfaces.control import operations
 from bot.interfaces.group_requests import ask_group
 from bot.interfaces.version import version
 from bot.interfaces.web.context import Context
@@ -16,14 +16,14 @@ from bot.interfaces.web.context import Context
 async def serve(ctx: Context) -> Response:
     """The tools of `carina mcp`, over streamable HTTP."""
     # Only here: loading it takes a second.
-    tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp.server")
+    tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp_server")
 
     async def ask(operation: str, within: float, **arguments: Any) -> Any:
         async with asyncio.timeout(within):
             if operation == "group.ask":
                 return await ask_group(ctx.web.services, ctx.web.talk.router, **arguments)
             registry = ctx.web.services.registry
-            replies = socket.replies(registry, operation, arguments["arguments"], arguments["view"])
+            replies = operations.replies(registry, operation, arguments["arguments"], arguments["view"])
             return [each async for each in replies][-1]
 
     server = tools.tools_server(ask, version())

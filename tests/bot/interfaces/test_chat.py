@@ -15,14 +15,14 @@ from click import UsageError
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.chat import Chat
-from bot.interfaces.chat_events import ChatEvent, History, Idle, Listening
 from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
+from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.cli.connection import Connection
 from bot.interfaces.cli.manifest import manifest
-from bot.interfaces.control import replies_of
+from bot.interfaces.control.chat import Chat
+from bot.interfaces.control.chat_events import ChatEvent, History, Idle, Listening
+from bot.interfaces.control.server import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox
 from sources.terminal import ONCE, Message, Typed
@@ -115,7 +115,7 @@ async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -
 async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.interfaces.chat._STORED_SECONDS", 0.5)
+    monkeypatch.setattr("bot.interfaces.control.chat._STORED_SECONDS", 0.5)
     async with service(tmp_path) as app:
         await told(app, "remember that my cat is called Bolt")
         (file,) = (tmp_path / "data" / "constellations").glob("*/carina.db")

@@ -17,7 +17,7 @@ import pytest
 
 import carina as carina_program
 from bot.interfaces.cli import main
-from bot.interfaces.cli.connection import new_id
+from bot.interfaces.cli.chat.connection import new_id
 from bot.interfaces.cli.serve import show_demo
 from bot.interfaces.cli.wizard.init import Starter, starter_text
 from bot.services.caller import owner_at_terminal

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from bot.interfaces import control, service_client
 from bot.interfaces.cli import main
-from bot.interfaces.service_client import holder_of
+from bot.interfaces.control import async_client, server
+from bot.interfaces.control.async_client import holder_of
 from memory.store import migrations
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -272,12 +272,12 @@ async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(
         yield
 
     folder.prepare()
-    monkeypatch.setattr(service_client, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(async_client, "ANSWER_SECONDS", 0.05)
     with folder.lock():
         found = holder_of(folder)
         assert found is not None
         words = rf"Process {os.getpid()} is using .*\. The service did not answer within 0\.05 seconds: .*, or stop it"
-        async with control.serve(folder, {"status": hang, "chat": hang_chat}):
+        async with server.serve(folder, {"status": hang, "chat": hang_chat}):
             with pytest.raises(UserError, match=words):
                 await found.ask("status", 0.05)
             async with aclosing(found.call("chat")) as shown:

@@ -19,13 +19,13 @@ from mcp.server.mcpserver.exceptions import ToolError as MCPToolError
 from bot.agents.permissions.who_may import People
 from bot.config import load_config
 from bot.errors import ToolError, UserError
-from bot.interfaces import client, service_client
-from bot.interfaces.cli.connection import Connection
-from bot.interfaces.client import NoService, ServiceFailed
-from bot.interfaces.control import replies_of, serve
-from bot.interfaces.mcp.server import Tools, over_the_socket
-from bot.interfaces.service_client import Holder
-from bot.interfaces.socket import replies
+from bot.interfaces.cli.chat.connection import Connection
+from bot.interfaces.control import async_client, client
+from bot.interfaces.control.async_client import Holder
+from bot.interfaces.control.client import NoService, ServiceFailed
+from bot.interfaces.control.operations import replies
+from bot.interfaces.control.server import replies_of, serve
+from bot.interfaces.mcp_server import Tools, over_the_socket
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError
@@ -229,7 +229,7 @@ async def test_only_the_first_reply_of_many_has_to_come_soon(
             await asyncio.sleep(wait)
             yield number
 
-    monkeypatch.setattr(service_client, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(async_client, "ANSWER_SECONDS", 0.3)
     async with serve(folder, {"slower": slower}):
         assert await collected(folder, "slower", first=0) == [0, 1]
         with pytest.raises(UserError, match=r"did not answer within 0\.3 seconds"):
@@ -290,6 +290,6 @@ async def test_where_temporary_files_go_may_be_too_long_as_well(
     monkeypatch.setattr(tempfile, "tempdir", str(deep.path))
     async with serve(deep, {"add": add}):
         assert await Holder(deep).ask("add", a=4) == 4
-    monkeypatch.setattr("bot.interfaces.control._SHORT", str(deep.path / "gone"))
+    monkeypatch.setattr("bot.interfaces.control.server._SHORT", str(deep.path / "gone"))
     with pytest.raises(StoreError, match="too long for a socket; set CARINA_HOME to a shorter one"):
         await serve(deep, {}).__aenter__()

@@ -16,11 +16,11 @@ from pydantic import SecretStr
 
 from bot.agents.permissions.who_may import Action
 from bot.errors import CallError, UserError
-from bot.interfaces import socket
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import HEADINGS, Commands
 from bot.interfaces.cli.manifest import manifest
-from bot.interfaces.client import Reply, View
+from bot.interfaces.control import operations
+from bot.interfaces.control.client import Reply, View
 from bot.interfaces.discord import commands as slash
 from bot.services import services
 from bot.services.caller import Caller, Location, Via
@@ -109,7 +109,7 @@ def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
 
 
 async def test_the_socket_does_it_and_says_what_is_wrong(added: Registry) -> None:
-    handler = socket.handlers(added)["cards.greet"]
+    handler = operations.handlers(added)["cards.greet"]
 
     async def sent(arguments: Mapping[str, str], **view: bool) -> Any:
         return msgspec.to_builtins([each async for each in handler(arguments=arguments, view=view)])

@@ -8,8 +8,8 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.client import View
-from bot.interfaces.socket import printed
+from bot.interfaces.control.client import View
+from bot.interfaces.control.operations import printed
 from bot.services import services
 from bot.services.caller import Via, owner_at_terminal
 from bot.services.registry import operations_of

@@ -12,7 +12,7 @@ import pytest
 from bot.app import App, build
 from bot.config import Config, load_config
 from bot.errors import CallError, UserError
-from bot.interfaces.chat import Chat
+from bot.interfaces.control.chat import Chat
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Plain

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bot.app import build
 from bot.config import load_config
-from bot.interfaces.cli.connection import connect
+from bot.interfaces.cli.chat.connection import connect
 from bot.models.base import Trouble
 from bot.models.health import ModelHealth
 from bot.services.results import Markdown, Plain

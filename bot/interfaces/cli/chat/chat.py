@@ -18,14 +18,14 @@ from rich.console import Console
 from bot.config import Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
-from bot.interfaces.chat_events import ChatEvent, Idle
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.connection import Connection, connect, new_id
 from bot.interfaces.cli.commands import HEADINGS
-from bot.interfaces.cli.connection import Connection, connect, new_id
 from bot.interfaces.cli.home import loaded
 from bot.interfaces.cli.local_operations import NOT_RUNNING
-from bot.interfaces.client import NoService
-from bot.interfaces.service_client import ServiceEnded
+from bot.interfaces.control.async_client import ServiceEnded
+from bot.interfaces.control.chat_events import ChatEvent, Idle
+from bot.interfaces.control.client import NoService
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
 from sources.terminal import ONCE, Message
@@ -43,7 +43,7 @@ _OWN = (
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
 ALONE = ("help", "quit", "exit")
 SERVED = ("why", "approve", "deny")
-"""What the service understands (`bot.interfaces.chat.Chat.say`)."""
+"""What the service understands (`bot.interfaces.control.chat.Chat.say`)."""
 
 
 def own_help() -> str:

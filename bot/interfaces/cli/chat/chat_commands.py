@@ -14,10 +14,10 @@ from prompt_toolkit.document import Document
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat import ALONE, SERVED
+from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.cli.connection import Connection
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
-from bot.interfaces.client import View
+from bot.interfaces.control.client import View
 from memory.store.records import replace
 from texts import _, gettext_noop, slash_names
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.config import load_config
-from bot.interfaces.diagnostics import (
+from bot.interfaces.cli.doctor import (
     examine_approvals,
     examine_backups,
     examine_bluesky,
@@ -71,7 +71,7 @@ def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: 
 
 
 async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.interfaces.diagnostics._EMBEDDER_SECONDS", 1.0)
+    monkeypatch.setattr("bot.interfaces.cli.doctor._EMBEDDER_SECONDS", 1.0)
     async with serving() as embeddings:
         embeddings.usual = None
         own = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url, "EMBEDDING_API_KEY": "k"}
@@ -117,7 +117,7 @@ def test_files_that_cannot_be_opened_and_a_missing_extension(monkeypatch: pytest
     assert [first.words, second.words] == ["a is older", "b is damaged"]
     assert {first.state, second.state} == {PROBLEM}
     assert vectors.about == "sqlite-vec"
-    monkeypatch.setattr("bot.interfaces.diagnostics.distances", Distances("", "", "no wheel for this machine"))
+    monkeypatch.setattr("bot.interfaces.cli.doctor.distances", Distances("", "", "no wheel for this machine"))
     *_, vectors = examine_databases(0, [])
     assert (vectors.state, "no wheel for this machine" in vectors.words) == (DOUBT, True)
 

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from bot.errors import ToolError, UserError
-from bot.interfaces.client import LONGEST_REQUEST, other_version
+from bot.interfaces.control.client import LONGEST_REQUEST, other_version
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
 from memory.store.logs import Log

@@ -8,14 +8,14 @@ from typing import Any
 from msgspec import Struct
 
 from bot.config import Config
-from bot.interfaces import socket
-from bot.interfaces.chat_events import ChatEvent, LineResult
 from bot.interfaces.cli.home import loaded
 from bot.interfaces.cli.local_operations import in_constellation, local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
-from bot.interfaces.client import Reply, View, decoded
-from bot.interfaces.control import replies_of
-from bot.interfaces.service_client import holder_of
+from bot.interfaces.control import operations
+from bot.interfaces.control.async_client import holder_of
+from bot.interfaces.control.chat_events import ChatEvent, LineResult
+from bot.interfaces.control.client import Reply, View, decoded
+from bot.interfaces.control.server import replies_of
 from memory.store.folder import DataFolder
 from memory.store.ids import snowflakes
 from memory.store.records import replace
@@ -33,7 +33,7 @@ class Connection(Struct, frozen=True):
     """Returns a link to that service's dashboard if nobody has signed in yet."""
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[ChatEvent, None]:
-        """What the terminal shows, as `bot.interfaces.chat` yields it."""
+        """What the terminal shows, as `bot.interfaces.control.chat` yields it."""
         return self._events("chat", history=history, typed=typed)
 
     def once(self, text: str, external_id: str) -> AsyncGenerator[ChatEvent, None]:
@@ -61,7 +61,7 @@ class Connection(Struct, frozen=True):
         if entry.where == "alone":
             here = in_constellation(self.config, self.constellation) if self.constellation else self.config
             registry = local_registry(here, entry.by)
-            return [each async for each in socket.replies(registry, entry.name, arguments, view)]
+            return [each async for each in operations.replies(registry, entry.name, arguments, view)]
         async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
             return [decoded(each, Reply) async for each in replies]
 

@@ -1,6 +1,6 @@
 """The caller's side of the control socket, without an event loop, which takes a while to load.
 
-`service_client.py` calls with one.
+`async_client.py` calls with one.
 """
 
 import json

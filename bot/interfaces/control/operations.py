@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from bot.errors import CallError, UserError
-from bot.interfaces.client import Reply, View, decoded
+from bot.interfaces.control.client import Reply, View, decoded
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Registry

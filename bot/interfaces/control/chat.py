@@ -16,8 +16,8 @@ from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.who_may import Approver
 from bot.agents.turn_end import abandon
 from bot.errors import UserError
-from bot.interfaces.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
-from bot.interfaces.control import Handler
+from bot.interfaces.control.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
+from bot.interfaces.control.server import Handler
 from bot.interfaces.group_requests import GroupAnswer, answers_of, ask_group, delivered_row
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router

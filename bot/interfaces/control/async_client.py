@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.interfaces.client import (
+from bot.interfaces.control.client import (
     Reply,
     ServiceFailed,
     View,

@@ -1,1 +1,0 @@
-"""The MCP server that offers tools of our agents to other programs."""
