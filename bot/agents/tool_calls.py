@@ -102,14 +102,17 @@ class Caller:
     async def _permitted(self, tool: Tool, arguments: Arguments, use: CallTool, material: PromptInputs) -> bool:
         """Carry out a call; if it needs approval, ask for it, unless a grant covers it. False while it waits."""
         permit, question = use.permit, arguments.question()
-        meaning = await self._deps.meaning(question) if question else None
+        meaning, expected_meaning = [
+            await self._deps.meaning(text) if text else None for text in (question, arguments.question_with_expected())
+        ]
         apart: Mapping[str, Meaning] = {}
         if question and (path := arguments.searched_path()) is not None:
             apart = await self._deps.of_folders(question, material.agent.id, material.turn.scope, path)
         doubted = material.turn.trust < max(tool.caution.trusted, Trust.APPROVED)
         source = await self._db.read(functools.partial(_source, material)) if doubted else ""
         while True:
-            about = replace(self._about(material, permit, meaning), source=source, of_folders=apart)
+            about = self._about(material, permit, meaning)
+            about = replace(about, expected_meaning=expected_meaning, source=source, of_folders=apart)
             consent = material.agent.consent
             need = who_may.call_needs(material.turn, use.call.name, consent, tool.caution, source)
             try:

@@ -1,8 +1,9 @@
 """`search` and `searchable`: ask every domain, take the best of all, and complete them for display."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -15,6 +16,9 @@ from memory.store.clock import from_text
 from memory.store.database import Row, Rows
 from memory.store.records import replace
 
+_EXPECTED, _FLAT = 1.5, 5
+"""How much the search with the expected words counts beside the other, and how flat ranks count (docs/search.md)."""
+
 
 class _DomainHit(Struct, frozen=True):
     find: Lookup
@@ -26,14 +30,15 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
     """Search for `query` among the rows that the scope may use."""
     limit = min(max(query.limit, 1), MAX_HITS)
     lookups = _lookups(rows, query, scope)
-    found: list[_DomainHit] = []
     asks = bool(query.text.strip())
-    for find in lookups:
-        if asks:
-            found += _ranked(find, query, limit)
-        else:
-            found += [_found(find, row, ScoredRow(row["number"], 0.0)) for row in find.newest(limit)]
-    found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
+    if not asks:
+        listed = [_found(find, row, ScoredRow(row["number"], 0.0)) for find in lookups for row in find.newest(limit)]
+        found = sorted(listed, key=_by_score, reverse=True)
+    elif query.expected.strip():
+        answered = replace(query, text=f"{query.text} {query.expected}", meaning=query.expected_meaning)
+        found = _fused(*(_best(_lookups(rows, each, scope), each, limit * 2) for each in (query, answered)))
+    else:
+        found = _best(lookups, query, limit)
     return Results(
         hits=_completed(_with_few_guesses(found)[:limit]),
         searched=tuple(dict.fromkeys(find.table.domain for find in lookups)),
@@ -49,6 +54,32 @@ def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
     An entry or a file counts once, however many passages it has.
     """
     return _counted(_lookups(rows, query, scope))
+
+
+def _by_score(one: _DomainHit) -> tuple[float, datetime]:
+    return one.hit.score, one.hit.when
+
+
+def _best(lookups: list[Lookup], query: Query, limit: int) -> list[_DomainHit]:
+    """The best of each domain, in one order."""
+    found = [hit for find in lookups for hit in _ranked(find, query, limit)]
+    return sorted(found, key=_by_score, reverse=True)
+
+
+def _fused(asked: list[_DomainHit], answered: list[_DomainHit]) -> list[_DomainHit]:
+    """The rows of both searches by their ranks, those that either is sure of before the guesses.
+
+    What is expected in an answer finds more than the question, if it is right. If it is wrong, the best hits of the
+    question remain.
+    """
+    scores, hits = defaultdict[tuple[Domain, int], float](float), dict[tuple[Domain, int], _DomainHit]()
+    for found, weight in ((asked, 1.0), (answered, _EXPECTED)):
+        for rank, one in enumerate(found):
+            row = one.find.table.domain, one.number
+            scores[row] += weight / (_FLAT + rank)
+            if row not in hits or hits[row].hit.perhaps:
+                hits[row] = one
+    return sorted(hits.values(), key=lambda one: (one.hit.perhaps, -scores[one.find.table.domain, one.number]))
 
 
 def _with_few_guesses(found: list[_DomainHit]) -> list[_DomainHit]:

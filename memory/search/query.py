@@ -88,7 +88,8 @@ class Query(Struct, frozen=True):
     `limit` hits, 1 to 100. Without a `meaning` words alone decide; `of_folders` are those for folders with a model
     of their own, by its name. With `guesses` the nearest rows that do not stand out enough to be taken for an
     answer follow the others, as `Hit.perhaps`. A `question` is answered even if its text is only keywords: models write
-    them for a question, people for what they want to see.
+    them for a question, people for what they want to see. What is `expected` in the answer, in words, is searched for
+    together with the text (`expected_meaning` is that of both), and the results of both searches are joined.
     """
 
     text: str
@@ -108,6 +109,8 @@ class Query(Struct, frozen=True):
     beside: tuple[AgentId, ...] = ()
     limit: int = 8
     meaning: Meaning | None = None
+    expected: str = ""
+    expected_meaning: Meaning | None = None
     of_folders: Mapping[str, Meaning] = field(default_factory=dict)
     guesses: bool = False
     question: bool = False

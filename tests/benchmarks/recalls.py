@@ -1,6 +1,7 @@
 """Retrieval on LoCoMo: which share of the turns that hold an answer stands among the first 5, 10, 20 hits.
 
-Beside the product's own search, asked in full and in keywords, stand plain FTS5 over the same texts and, with an
+Beside the product's own search, asked in full, in keywords and with words that a chat model (scripted:
+`expected_words.tsv`) expects in the answer, stand plain FTS5 over the same texts and, with an
 embedder, vectors alone and both fused by reciprocal ranks. Each method answers every question of every conversation,
 which has a store of its own.
 """
@@ -27,7 +28,7 @@ from tests.benchmarks.options import Options
 from tests.benchmarks.report import Cell, Detail, Measure, Report, at_least, percentile
 
 CUTS = (5, 10, 20)
-METHODS = ("carina", "carina_keywords", "carina_no_embedder", "fts5", "dense", "rrf")
+METHODS = ("carina", "carina_expected", "carina_keywords", "carina_no_embedder", "fts5", "dense", "rrf")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,9 @@ async def _all(every: Sequence[Conversation], outcome: Outcome) -> None:
         for conversation in every:
             async with filled(partial(store, turns=conversation.turns), embedder) as database:
                 questions = conversation.questions
-                texts = [text for each in questions for text in (each.text, methods.keywords(each.text))]
+                asked = [each.text for each in questions]
+                expected = [f"{text} {methods.expected(text)}" for text in asked]
+                texts = [*asked, *map(methods.keywords, asked), *expected]
                 meanings = await meanings_of(embedder, texts) if embedder else None
                 with closing(connect(database.path)) as raw:
                     for name, ask in _ways(raw, conversation, meanings).items():
@@ -86,9 +89,10 @@ def _ways(raw: Connection, conversation: Conversation, meanings: Mapping[str, Me
     if meanings is None:
         return by_words
     product, dense = methods.product(raw, meanings), methods.dense(raw, meanings)
+    expecting = {"carina_expected": methods.product(raw, meanings, expects=True)}
     in_keywords = {"carina_keywords": lambda text: product(methods.keywords(text))}
     both = {"dense": dense, "rrf": methods.fused(plain, dense)}
-    return {"carina": product, **in_keywords, **by_words, **both}
+    return {"carina": product, **expecting, **in_keywords, **by_words, **both}
 
 
 def _answer(ask: Ask, question: Question) -> Answered:

@@ -58,6 +58,10 @@ class Arguments(BaseModel):
         """What the call looks for by meaning too; empty when it looks for nothing."""
         return ""
 
+    def question_with_expected(self) -> str:
+        """The question with words expected in the answer; empty if none are."""
+        return ""
+
     def searched_path(self) -> str | None:
         """The folder, or what is in one, where it looks for that; empty for all folders, None for none."""
         return None
@@ -96,6 +100,8 @@ class ToolContext(Struct, frozen=True):
     """The versions of blocks that the model had been shown when it made the call."""
     of_folders: Mapping[str, Meaning] = field(default_factory=dict)
     """That of the call's question for folders with an embedding model of their own, by its name."""
+    expected_meaning: Meaning | None = None
+    """That of the call's question with words expected in the answer."""
     source: str = ""
     """What takes trust from the turn, in words."""
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from bot.agents.context.quotes import display_name, joined, say
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
-from bot.agents.tools.search import entry_row, lines_of, search_outcome
+from bot.agents.tools.search import EXPECTED, entry_row, lines_of, search_outcome, with_expected
 from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
@@ -48,6 +48,7 @@ class RecallArguments(Arguments):
         default_factory=dict, description="insert: what else is known of it"
     )
     query: str = Field(default="", description="query: a whole question with names")
+    expected: str = Field(default="", description=f"query: {EXPECTED}")
     limit: int = Field(default=_LISTED, ge=1, le=50, description="query, read: how many")
     importance: float = Field(default=0.5, ge=0, le=1, description="insert: 1 must never be lost, 0 may fade")
     forget_words: bool = Field(
@@ -77,6 +78,9 @@ class RecallArguments(Arguments):
     def question(self) -> str:
         return self.query if self.operation == "query" else ""
 
+    def question_with_expected(self) -> str:
+        return with_expected(self.question(), self.expected)
+
 
 def _flat(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
@@ -103,6 +107,7 @@ class RecallTool(StoreTool[RecallArguments]):
             "label": "a name of your own for an entry (insert), or the name or id of one (append, read, delete)",
             "category": "insert: where it belongs, such as people/health",
             "query": "",
+            "expected": "",
             "importance": "",
             "forget_words": "",
         },
@@ -233,6 +238,8 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         beside=entries.holders(rows, turn),
         limit=arguments.limit,
         meaning=context.meaning,
+        expected=arguments.expected,
+        expected_meaning=context.expected_meaning,
         guesses=True,
         question=True,
     )

@@ -309,10 +309,20 @@ def _unknown(said: str, known: Sequence[str]) -> str:
     return f"{said} that you may know here; there are: {', '.join(known[:_NAMED]) or 'none'}{more}."
 
 
+EXPECTED = "words that you would expect in what answers it, such as likely answers ('hiking, pottery' for a hobby)"
+"""How the tools that search describe `expected`."""
+
+
+def with_expected(question: str, expected: str) -> str:
+    """The text whose meaning a search compares with rows, if words are expected in the answer; otherwise empty."""
+    return f"{question} {expected}" if question and expected.strip() else ""
+
+
 class SearchArguments(Arguments):
     query: str = Field(
         default="", description="what you want to know, as a whole question with names; empty lists the newest"
     )
+    expected: str = Field(default="", description=EXPECTED)
     domain: Where | None = Field(
         default=None,
         description="where to look; without it in entries, messages of all agents, blocks, facts and tasks; "
@@ -340,6 +350,9 @@ class SearchArguments(Arguments):
     def question(self) -> str:
         return self.query
 
+    def question_with_expected(self) -> str:
+        return with_expected(self.query, self.expected)
+
     def searched_path(self) -> str | None:
         return "" if "files" in domains_of(self.domain) else None
 
@@ -357,6 +370,7 @@ class SearchTool(ReadTool[SearchArguments]):
         description,
         {
             "query": "",
+            "expected": "",
             "domain": "where to look, if not in entries, messages, blocks, facts and tasks; activity: what agents did; "
             "summaries: earlier talk, days and weeks in short; files: your folders",
             **dict.fromkeys(("since", "until", "author"), ""),
@@ -424,6 +438,8 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         asker=turn.person,
         beside=entries.holders(rows, turn),
         meaning=context.meaning,
+        expected=arguments.expected,
+        expected_meaning=context.expected_meaning,
         of_folders=context.of_folders,
         guesses=True,
         question=True,

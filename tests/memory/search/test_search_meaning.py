@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec import field
@@ -163,3 +164,27 @@ def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world:
         ).hits
         == []
     )
+
+
+def test_words_expected_in_the_answer_find_it_and_wrong_ones_leave_what_the_question_finds(world: World) -> None:
+    said = world.hear("I went to the pottery class again")
+    hobby = world.keep("My favorite hobby is chess")
+    for number in range(5):
+        world.hear(f"it rains on day {number}", at=NOON + timedelta(days=number + 1))
+    assert ids(look(world, "which hobbies do I have?")) == [hobby]
+    assert set(ids(look(world, "which hobbies do I have?", expected="hiking, pottery"))) == {said, hobby}
+    wrong = look(world, "which hobbies do I have?", expected="day of rains", limit=4).hits
+    assert hobby in [hit.id for hit in wrong]
+    (found,) = (hit for hit in look(world, "chess", expected="pottery").hits if hit.id == said)
+    assert found.matched == ("pottery",)
+    assert look(world, "chess", Scope(ABROAD), expected="pottery").hits == []
+
+
+def test_a_row_that_either_search_is_sure_of_is_no_guess(world: World) -> None:
+    cat, sun = world.keep("the cat purrs"), world.keep("the sun shines")
+    embed(world.tx, {"cat": (0.25, 0.968), "sun": (0.0, 1.0)})
+    asked: dict[str, Any] = {"meaning": ABOUT_DOGS, "expected_meaning": ABOUT_DOGS, "guesses": True}
+    assert [hit.perhaps for hit in look(world, "hounds", **asked, expected="wolves").hits if hit.id == cat] == [True]
+    found = look(world, "hounds", **asked, expected="purrs").hits
+    assert [(hit.id, hit.perhaps) for hit in found if hit.id != sun] == [(cat, False)]
+    assert found[0].id == cat

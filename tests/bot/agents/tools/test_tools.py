@@ -161,10 +161,13 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
             *("description", "new_label", "limit", "block_type", "made_of"),
         ],
         "recall": [
-            *("operation", "content", "label", "category", "tags", "metadata", "query", "limit"),
-            *("importance", "forget_words"),
+            *("operation", "content", "label", "category", "tags", "metadata", "query", "expected"),
+            *("limit", "importance", "forget_words"),
         ],
-        "search": [*("query", "domain", "since", "until", "author", "role", "place", "category", "tags", "limit")],
+        "search": [
+            *("query", "expected", "domain", "since", "until", "author", "role", "place", "category", "tags"),
+            "limit",
+        ],
         "send_message": ["target_type", "target", "content", "file_name"],
     }
 
