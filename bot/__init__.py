@@ -1,5 +1,5 @@
-"""Thinks: agents and their turns, the operations people call, and the front ends that call them.
+"""Agents and their turns, the operations people call, and the front ends that call them.
 
-One subject runs through the layers: `interfaces` takes a command, `services` is what it does, `agents` and `upkeep` are
-what a model does about it, `runtime` runs them, and `memory` keeps it.
+`interfaces` takes a command, `services` does what it asks, `agents` and `upkeep` do what needs a model, `runtime` runs
+them, and `memory` stores the result.
 """

@@ -1,1 +1,1 @@
-"""Keeps: everything that is stored, with who may read it. Nothing here knows of models, agents' turns or platforms."""
+"""Everything that is stored, and who may read it. Nothing here depends on models, agents or platforms."""

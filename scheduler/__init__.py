@@ -1,1 +1,1 @@
-"""When jobs are due, and running them. The tables of `memory.jobs` hold all state; nothing is kept only here."""
+"""Calculates when jobs are due, and runs them. All state is in the tables of `memory.jobs`."""

@@ -1,1 +1,1 @@
-"""Listen and speak: each platform's messages become notifications, and outbox rows become messages there."""
+"""Platforms: their messages become notifications, and outbox rows become messages there."""

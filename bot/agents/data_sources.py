@@ -1,7 +1,7 @@
 """Checks data sources on schedule, takes deliveries to webhooks, and queues an event for every subscribed agent.
 
 A source's text is quoted and trusted like a web page: the turn that it starts has no more rights than that. It has a
-place of its own, as a patrol does, so that the agent does not see it when people talk to it.
+place of its own, as a patrol does, so the agent does not see it in conversations with people.
 """
 
 import asyncio

@@ -5,7 +5,7 @@ A failed call is retried by the model itself (`bot.models.retry_and_fallback`).
 Most people write a thought in several messages. Waiting for the next one would delay every answer, so a turn begins
 with the first message, and the others join it as long as nothing was done or shown: the model is asked again.
 
-`TurnControl` is shared by everything that works on one turn, so that all of it stops or looks again.
+Everything that works on one turn shares its `TurnControl`, so that all of it stops or starts over together.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The exit codes of commands.
 
-0 it did what was asked; 1 it could not, and said why; 2 the configuration or the call is wrong; 3 a database
-has to be migrated first (`carina db migrate`).
+0: success; 1: failure, with the reason; 2: an error in the configuration or the command line; 3: a database has to
+be migrated first (`carina db migrate`).
 """
 
 from bot.errors import CallError, ConfigError, UserError

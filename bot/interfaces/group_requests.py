@@ -1,7 +1,7 @@
 """Asks a group on behalf of the owner's programs, and waits for the answer.
 
-A question is a message of the owner at the terminal, for the owner alone, and part of that conversation. The program
-that waited has the answer, so the terminal does not show it again.
+A question is a message from the owner at the terminal and part of that conversation. The program gets the answer, so
+the terminal does not show it again.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Traces for OpenTelemetry: each turn as a tree of spans, in the JSON form of OTLP over HTTP.
 
-They are made of what is stored for the page of a message, so that watching costs a turn nothing. They have names of
-agents, models, tools and sources, with times and tokens, and no words of anybody.
+They are made from the rows that the page of a message shows, so tracing costs a turn nothing. They contain names of
+agents, models, tools and sources, times and tokens, but nobody's words.
 """
 
 import asyncio

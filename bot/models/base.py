@@ -1,6 +1,6 @@
-"""The seam to language models: our own message types, one protocol, typed failures.
+"""The interface of language models: message types, one protocol, typed failures.
 
-The types are ours because they are stored (turn steps) and must outlive any provider library. A model gets a
+The types are our own because they are stored (turn steps) and must outlive any provider library. A model gets a
 `Request` and streams `Event`s that end with exactly one `Answer`.
 """
 

@@ -1,7 +1,7 @@
-"""Every model that is configured, each made once and loaded when it is first asked.
+"""All configured models, each created once and loaded at its first call.
 
-What a turn gets is a chain: the model, its fallbacks, and at the end the offline model, which always answers.
-Each link leaves a failing provider alone for a while, asks for less where it must, and tries again.
+A turn gets a chain: the model, its fallbacks, and at the end the offline model, which always answers. Each link
+retries, asks for less where it must, and pauses a provider that keeps failing.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Servers that speak Chat Completions; they differ in everything that the protocol leaves open."""
+"""Models behind Chat Completions servers, which differ wherever the protocol leaves something open."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

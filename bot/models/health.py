@@ -1,4 +1,4 @@
-"""How a model stands, for people who look after it: what is wrong with it, since when, and what to do."""
+"""The health of a model: what is wrong with it, since when, and what to do."""
 
 from datetime import datetime
 from enum import StrEnum

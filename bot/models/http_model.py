@@ -1,6 +1,6 @@
-"""A model asked over HTTP without its provider's library: that costs seconds at the start and most of every turn.
+"""A model called over HTTP without its provider's library, which would take seconds at the start and most of each turn.
 
-What differs between protocols is a `Dialect`: what is sent, and how an answer is put together from its events.
+A `Dialect` is what differs between protocols: the request, and how an answer is assembled from events.
 """
 
 import asyncio

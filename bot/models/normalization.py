@@ -1,7 +1,7 @@
-"""A conversation in a form that every provider takes. Pure.
+"""Puts a conversation into a form that every provider accepts. Pure.
 
-Providers refuse a whole conversation for one odd character, id or unanswered call, and would go on refusing it
-at every later turn.
+Providers refuse a whole conversation because of one odd character, id or unanswered call, and would do so at every
+later turn.
 """
 
 import hashlib

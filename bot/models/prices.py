@@ -1,4 +1,4 @@
-"""What is known of models by name: what a call costs, and how much a model takes."""
+"""Prices and context sizes of models, by name."""
 
 import dataclasses
 import importlib

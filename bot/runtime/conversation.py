@@ -1,4 +1,4 @@
-"""Answers what one group is told in one place, in order, one turn at a time.
+"""Answers the messages to one group in one place, in order, one turn at a time.
 
 This is one of the three places where any exception is caught: a failed turn's error is written to its inbox rows, which
 are retried later and finally given up with a notice to the owner.

@@ -1,6 +1,6 @@
-"""Where an arriving message is taken or not, and stored in the inbox of its constellation.
+"""Decides whether an arriving message is accepted, and stores it in the inbox of its constellation.
 
-The guards in front each protect somebody, so none has a default.
+Each check protects somebody, so none has a default.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""What people see of an answer before it is complete: a typing indicator, and a message that grows with the answer or
-shows a group's progress, edited as there is more; for the terminal and the dashboard, the events of the turn.
+"""Previews of an answer before it is complete: a typing indicator, and a message that grows with the answer or shows a
+group's progress; for the terminal and the dashboard, the events of the turn.
 
-They make long waits bearable: at most one edit a second, never the same text twice. Their outbox row is a preview's,
-created before its first send: after a crash every message is removed or taken over by the resumed turn. An answer
+At most one edit is made a second, never with the same text twice. A preview has an outbox row before it is first sent,
+so that after a crash every message is removed or taken over by the resumed turn. An answer
 replaces its preview. Progress messages are deleted after the answer, and so are previews of answers sent under a
 member's own name. Of members' texts, only those for people are shown.
 """

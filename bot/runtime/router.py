@@ -1,4 +1,4 @@
-"""From a notification to its constellation: messages are stored in the constellation of their place and answered there.
+"""Passes each notification to the constellation of its place, where it is stored and answered.
 
 `receive` accepts a notification at once and in order. Batches of them are passed to the intakes of their constellations
 (`bot.runtime.intake`), which are opened if necessary.

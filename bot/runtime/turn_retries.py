@@ -1,4 +1,4 @@
-"""What becomes of a turn that failed: it is tried again later, its messages are tried apart, or they are given up."""
+"""Failed turns: tried again later, split into their messages, or given up."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Names of operations on Discord: members see few, people in charge find theirs under `/admin` and `/owner`.
+"""Names of operations on Discord: members see few; those for admins and the owner are under `/admin` and `/owner`.
 
 Who may call an operation decides where it is. Discord allows 25 commands within one, two levels of groups, and 8,000
 characters for all of a command, so the owner's are not under `/admin` too.

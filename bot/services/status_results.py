@@ -1,4 +1,4 @@
-"""How a service is doing, as it is shown: nothing is loaded but what that takes."""
+"""The status of a service as results; loads only what showing it takes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Grades talks half an hour after the last turn, each once: by a model within the budgets, else by rules.
+"""Rates each conversation once, half an hour after its last turn: by a model within the budgets, else by rules.
 
 A model only names a grade, tools, and messages with corrections that no rule had noticed: these become corrections like
 any other, from which upkeep learns.

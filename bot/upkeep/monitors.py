@@ -1,4 +1,4 @@
-"""Monitors: one for damage in memory, one for idle agents, idle sessions and old activity."""
+"""Monitors for damaged memory, and for idle agents, idle sessions and old activity."""
 
 import functools
 from collections.abc import Callable

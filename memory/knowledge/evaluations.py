@@ -1,4 +1,4 @@
-"""Evaluations of talks: each finished talk is graded once. Only grades and names of tools are stored, never words."""
+"""Ratings of conversations that are over, one each. Only ratings and names of tools are stored, never words."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How a person says that they are, in one word of their own: groups choose by it who answers.
+"""People's states: one word of their own for how they are, by which groups decide who answers.
 
 A state that was given in a place is visible to whoever may know that place's messages.
 """

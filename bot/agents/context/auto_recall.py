@@ -1,4 +1,4 @@
-"""Entries of the long-term memory that are found for a person's message and shown with it.
+"""Automatic recall: archival entries that match a person's message and are shown with it.
 
 Nothing records what was shown. An entry is shown whenever it fits and the message that it was learned from is not in
 view, so it returns once that has left the window. Only entries from before the turn are shown: all steps of the turn

@@ -1,9 +1,9 @@
-"""Memory blocks in a prompt: where each stands, and as what text.
+"""Memory blocks in a prompt: where each appears, and with which text.
 
-Blocks stand above the conversation, where any change makes the provider read the conversation anew. So what the agent
-appends is not added there while its call is in view; what it has written anew lately stands in its call alone; and what
-changes otherwise stands below for an hour. A text that stands above is always the current one, less the newest appended
-lines in view.
+Blocks come before the conversation, where any change makes the provider reread it. So what the agent appends is not
+added there while its call is in view, and a block that it rewrote lately appears only in its call. A block that changed
+in another way comes after the conversation for an hour. The text before the conversation is always current, except for
+the newest appended lines in view.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Text by others inside a prompt: the only way to put it there, with its limits.
+"""Quotes text by others in a prompt; there is no other way to put it there.
 
 A prompt has marks of its own: lines in brackets that name the speaker, `<quoted …>` and `<block:…>`. Text that people,
 pages, files or other programs wrote becomes a `PromptText` here first, so that nothing in it can pass for such a mark:

@@ -1,7 +1,7 @@
 """The situation of a turn: other agents, recent events, open work, and what its agent missed.
 
-Everything is read through the turn's scope and as of its beginning, so that all steps of a turn see the same; it stands
-above the newest message, so that the text before stays the same from turn to turn.
+Everything is read through the turn's scope and as of its beginning, so that all steps of a turn see the same. It
+comes right before the newest message, so that the earlier text stays the same from turn to turn.
 """
 
 from collections.abc import Iterator, Sequence

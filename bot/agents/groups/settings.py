@@ -1,6 +1,6 @@
-"""What a group's pattern is told: the tables `[groups.<pattern>]`, in the file and, as JSON, in the group's row.
+"""Settings of a group's pattern: the tables `[groups.<pattern>]` of the file and, as JSON, of the group's row.
 
-Agents stand here by name in the file and by id in the database (`with_agents`), so that a renamed agent stays.
+Agents are named in the file and have ids in the database (`with_agents`), so that a renamed agent stays.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`tasks`, `reminders` and `events`: what the person wants to do, to be told of at a time, and has in the calendar."""
+"""`tasks`, `reminders` and `events`: the person's to-do list, reminders and calendar."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,11 +1,11 @@
-"""`bluesky`: posting, liking, reposting, quoting and answering, following, and taking any of that back. The answer to
-whoever speaks to the agent needs no tool: it is the final text. `bluesky_read`: searching posts, and reading profiles,
-threads, feeds and lists. What strangers wrote there is trusted as little as the web; what is searched for leaves this
-machine, so calls ask first where not everybody may know what is said.
+"""`bluesky`: posts, likes, reposts, quotes, replies and follows, and undoes them. The answer to whoever speaks to the
+agent needs no tool: it is the final text. `bluesky_read`: searches posts and reads profiles, threads, feeds and lists.
+What strangers wrote there is trusted as little as the web. A query leaves this machine, so a call needs approval where
+not everybody may know what is said.
 
-Each act is an outbox row, like everything that is said: it happens once, over crashes and bad connections, within the
-account's limits, under a record key made from the row. A like, repost or follow that is asked for again is a row of its
-own, which knows those before it: it comes to something only where none of their records stands any more.
+Each action is an outbox row, like everything that is sent: it happens once, despite crashes and broken connections,
+under a record key made from the row. A repeated like, repost or follow is a row of its own that refers to the earlier
+ones: it has an effect only if none of their records exists anymore.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""`calculate`: arithmetic that is right, which models' own often is not."""
+"""`calculate`: correct arithmetic, which models often get wrong."""
 
 import ast
 import math

@@ -1,4 +1,4 @@
-"""`context`: the blocks that are always, or for the moment, before the model's eyes."""
+"""`context`: edits memory blocks, and chooses which working blocks the prompt shows."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, TypeAlias

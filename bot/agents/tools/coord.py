@@ -1,4 +1,4 @@
-"""`coord`: what agents arrange among themselves, known to those who hear the turn in which they do."""
+"""`coord`: tasks, handoffs and notes among agents, with the audience of the turn."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""`facts` and `projects`: short statements that agents write down or all know, and what they learn from projects."""
+"""`facts` and `projects`: learned facts, and lessons from projects."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""`emergency_halt`: an agent stops everything, itself included, when a person says yes to that."""
+"""`emergency_halt`: stops everything, this agent included, once a person approves."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What members of groups do by tools: give a task to another one, cast a ballot, choose who answers."""
+"""Tools of group members: delegate a task, cast a ballot, choose who answers."""
 
 from pydantic import Field
 

@@ -1,10 +1,10 @@
-"""`more_tools`: tools that a prompt only names, and how the model gets their schemas; and other names of tools.
+"""`more_tools`: gives the model the schemas of tools that a prompt only names; and other names of tools.
 
 Every request pays for its schemas, used or not, and small models lose sight of the right tool among many words.
-Everyday tools are always shown, some of them in brief. Others are shown once the model asks for them, and for as long
-as the conversation in view shows that they were used; what is left out of a tool, for the turn that asks. Names of
-memory tools that models know from elsewhere are shown to none and understood whenever one is used: the call is
-translated before it is stored, so that permissions, grants and the record know one name for each thing.
+Everyday tools are always shown, some of them in brief. Others are shown once the model asks for them, and as long as
+the conversation in view shows that they were used; the rest of a brief tool, for the turn that asks. Names of memory
+tools that models know from elsewhere are never shown but always understood: the call is translated before it is
+stored, so that permissions, grants and the record know one name for each thing.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""`recall`: stores and finds long-term entries, which search finds and no prompt holds by itself."""
+"""`recall`: stores and finds archival entries."""
 
 import json
 from collections.abc import Callable

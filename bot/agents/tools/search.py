@@ -1,7 +1,7 @@
-"""`search`: finding again what was stored or said, as far as those who hear the turn may know it.
+"""`search`: finds what was stored or said, as far as everybody who hears the turn may know it.
 
-Rows that were found are plain data (`FoundRow`) and lines for the model (`lines_of`); `recall`, `file` and the commands
-of people show theirs alike.
+Hits are plain data (`FoundRow`) and lines for the model (`lines_of`); `recall`, `file` and people's commands show
+theirs in the same way.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`send_message`: saying something elsewhere than where the turn's answer goes."""
+"""`send_message`: sends a message to a place other than the one where the turn's answer goes."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""`sources` and `source_subscribe`: the feeds, calendars, folders and webhooks of which an agent is told."""
+"""`sources` and `source_subscribe`: lists feeds, calendars, folders and webhooks, and subscribes the agent to them."""
 
 from typing import Literal
 

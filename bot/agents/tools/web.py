@@ -1,4 +1,4 @@
-"""`web_fetch` and `web_search`: the web, where the owner switched it on.
+"""`web_fetch` and `web_search`: read and search the web, if the owner turned that on.
 
 What comes from the web is the least trusted there is: from then on the turn has that trust, and what it stores too.
 An address or a query carries words out of this machine, so calls ask first unless the settings say otherwise.

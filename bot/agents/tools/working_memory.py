@@ -1,4 +1,4 @@
-"""`working_memory`: what an agent keeps for a while, between calls and turns, and hands to others."""
+"""`working_memory`: stores what an agent needs for a while, between calls and turns, or passes to others."""
 
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal

@@ -1,4 +1,4 @@
-"""What a chat at the terminal is told; over the control socket as JSON with the name of the class as "kind"."""
+"""Events of a chat at the terminal; over the control socket as JSON with the name of the class as "kind"."""
 
 from typing import TypeAlias
 

@@ -1,7 +1,4 @@
-"""The caller's side of the control socket, without an event loop, which takes a while to load.
-
-`async_client.py` calls with one.
-"""
+"""Client of the control socket without an event loop, which takes a while to load; `async_client.py` uses one."""
 
 import json
 import socket

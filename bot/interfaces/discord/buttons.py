@@ -1,6 +1,6 @@
-"""What a press does under what the bot sent: Allow, Deny and Details of a request, Done and Snooze of a reminder, …
+"""Buttons under the bot's messages: Allow, Deny and Details of a request, Done and Snooze of a reminder, and others.
 
-Buttons are heard by their ids (`components.py`), also after a restart. Yes and No are in `questions.py`, what stands
+They are recognized by their ids (`components.py`), even after a restart. Yes and No are in `questions.py`, buttons
 under lists in `row_actions.py`.
 """
 

@@ -1,4 +1,4 @@
-"""Who gives a command or presses a button, as operations know them."""
+"""Makes the `Caller` of an operation from whoever gives a command or presses a button."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,6 @@
-"""`/chat agent|group`: talking to one by name.
+"""`/chat agent|group`: talking to an agent or a group by name.
 
-What is said by `/chat` stands in the place for everybody there, as a message would, and is answered there.
+Everybody in the place sees the message and the answer, as if the message had been sent without a command.
 """
 
 from typing import Any, TypeAlias

@@ -1,5 +1,5 @@
-"""A slash command for every operation that Discord offers; `sources.discord.client` registers them there. All answers
-are seen by who asked alone."""
+"""A slash command for every operation that Discord offers; `sources.discord.client` registers them there. Only
+whoever asked sees the answers."""
 
 import asyncio
 import inspect

@@ -1,6 +1,6 @@
-"""Discord's components: forms, and hearing buttons, menus and forms by their ids, also after a restart.
+"""Discord's components: buttons, menus and forms, recognized by their ids, even after a restart.
 
-They serve whom a command would. What a press or a form does is written where it belongs: in `buttons.py`,
+They serve the same people as commands. What each of them does is in `buttons.py`,
 `commands.py`, `help.py`, `memory_forms.py`, `questions.py`, `row_actions.py`, `settings_pages.py` and `why.py`.
 """
 

@@ -1,4 +1,4 @@
-"""Making the Discord front end from configuration and front_ends."""
+"""Builds the Discord front end from configuration and services."""
 
 import functools
 from collections.abc import Mapping, Sequence

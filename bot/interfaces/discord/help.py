@@ -1,6 +1,6 @@
 """`/help`: what people can do with the bot, page by page.
 
-The help of a single command is written where the command is: the text of its `@operation`, in bot/services.
+The help of a single command is the text of its `@operation`, in bot/services.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The forms in which a person rewrites a block, or a field of one, or writes an entry for the long term.
+"""Forms for rewriting a block or one of its fields, and for writing an archival entry.
 
-The id of a block's form carries the block's id, since another of its name may come while somebody writes, and what was
-shown; so it works after a restart, and what others wrote in the meantime stays.
+The id of a block's form contains the block's id, since another block may get its name, and the version that was shown.
+So the form works after a restart, and what others wrote in the meantime stays.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The question before what cannot be undone: what Yes and No do. Only who asked answers it, once."""
+"""Yes and No under the question that a command asks first. Only whoever gave the command can answer, once."""
 
 import re
 import secrets

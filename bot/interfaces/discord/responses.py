@@ -1,4 +1,4 @@
-"""Answering interactions: promised within Discord's three seconds, seen by who asked alone, long texts as a file."""
+"""Answers to interactions: acknowledged within Discord's three seconds, private, and as a file if they are long."""
 
 import gzip
 import io

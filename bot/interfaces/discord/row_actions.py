@@ -1,7 +1,6 @@
-"""What can be done next with what a list shows, and its pages: made from the registry, heard by ids.
+"""Pages of a list, a menu to choose one of its items, and a button for each operation that takes that item.
 
-A list offers the choice of one of its things, where operations beside it take one. What is chosen is shown with a
-button for each of them. Ids hold the operation and its arguments, so they work after a restart.
+They are made from the registry. Their ids contain the operation and its arguments, so they work after a restart.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""`/settings`: pages on which people see what is set for them, and those in charge what is set for a channel.
+"""`/settings`: pages for people's own settings and, for the owner and admins, those of channels and agents.
 
-Each page shows operations as they answer without arguments, and a menu for what can be set of each. Whatever is chosen
-calls the operation; menus are heard by their ids, also after a restart.
+Each page shows what operations answer without arguments, and a menu for each; choosing a value calls the operation.
+Menus are recognized by their ids, even after a restart.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The menu "Why did you say this?", and what can be done to a memory that an answer used.
+"""The menu "Why did you say this?", and what can be done with a memory that an answer used.
 
-Buttons, the choice among memories and the form hold ids alone and are heard by their ids, so they work for as long
-as they are to be seen, restarts or not; whether somebody may do it is decided when they do it.
+Buttons, menus and the form contain only ids, so they work as long as they are visible, even after a restart. Rights
+are checked when they are used.
 """
 
 import re

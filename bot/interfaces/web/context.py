@@ -1,4 +1,4 @@
-"""One request of the dashboard: who asks, the services behind it, and how an answer is made."""
+"""One request to the dashboard: its caller, the services it can call, and how a response is made."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Talking to agents over HTTP: what is said goes through inbox, router, turn and outbox as everything else."""
+"""Talking to agents over HTTP: messages go through inbox, router, turn and outbox like all others."""
 
 import asyncio
 import re

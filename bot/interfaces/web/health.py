@@ -1,4 +1,4 @@
-"""Whether the service lives and is ready, and its numbers for Prometheus; no words of anybody."""
+"""`/healthz`, `/readyz` and the metrics for Prometheus, without anybody's words."""
 
 import math
 from collections import Counter, defaultdict

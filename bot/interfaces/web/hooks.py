@@ -1,4 +1,4 @@
-"""Deliveries of other programs to webhooks: signed, and taken once."""
+"""Webhook deliveries from other programs: the signature is checked, and each is accepted once."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The newest lines of the log, as they were written: without secrets, one line each."""
+"""The newest log lines, without secrets."""
 
 import logging
 from collections import deque

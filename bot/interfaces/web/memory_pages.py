@@ -1,4 +1,4 @@
-"""Memory: blocks with their past as a slider, stored entries, facts, and a journal of what changed."""
+"""Pages for memory: blocks with a slider over their versions, stored entries, facts, and a journal of changes."""
 
 import difflib
 import re

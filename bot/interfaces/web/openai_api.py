@@ -1,7 +1,7 @@
-"""The API that OpenAI's clients speak: each agent and group is a model, and answers with its memory.
+"""The API for OpenAI clients: each agent and each group is a model.
 
-Only what is asked last is said; what was said before is remembered by the agent itself. What would be ignored is
-refused instead.
+Only the last message of a request counts, because the agent remembers the earlier ones. Settings that would have no
+effect are refused.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The pages that show one thing each: overview, approvals, search, agents, people, costs and the like."""
+"""The simple pages: overview, approvals, search, agents, people, costs and others."""
 
 import asyncio
 import json

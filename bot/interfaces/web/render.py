@@ -1,4 +1,4 @@
-"""Pages from templates: what people wrote is text wherever it stands, and times are told on the viewer's clocks."""
+"""Renders templates: people's words are always escaped, and times are in the viewer's time zone."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""Who may ask what over HTTP: hosts and origins, bodies, sessions and tokens, and the headers of every answer."""
+"""Checks every HTTP request (host, origin, body size, session, token) and sets the security headers of the response."""
 
 import asyncio
 import hashlib

@@ -1,7 +1,7 @@
-"""The server: one socket, one application, run under the supervisor like everything that lives as long as the service.
+"""The HTTP server, run under the supervisor like everything that lasts as long as the service.
 
-Nothing of HTTP is loaded before somebody connects. What cannot be served (a port in use) is said in the log and the
-status, and tried again; it never ends the service.
+No HTTP library is loaded before somebody connects. If the server cannot start (the port is in use), the log and the
+status say so and it tries again; the service goes on.
 """
 
 import asyncio

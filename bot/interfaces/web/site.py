@@ -1,4 +1,4 @@
-"""The application: every route, behind the guard."""
+"""The web application: all routes, behind the checks of `security.py`."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The offline model: answers by rules and from memory, with no key, no network and no pretence."""
+"""The offline model: answers by rules and from memory, without a key or a network."""
 
 import asyncio
 import importlib

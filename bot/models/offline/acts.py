@@ -1,4 +1,4 @@
-"""What a person may want, act by act: the calls it needs, and what is said of what came of them."""
+"""What a person may want, act by act: the tool calls it needs, and the answer to their results."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta

@@ -1,6 +1,6 @@
 """What a question asks about, what a statement states, and whether one answers the other.
 
-Content words, associations and whose something is decide, and what sort of answer is wanted.
+Content words, associations, possessives and the expected kind of answer decide.
 """
 
 import re

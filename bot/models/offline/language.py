@@ -1,4 +1,4 @@
-"""A language of the offline model: its data file, loaded when it is first spoken, and what its texts are about.
+"""A language of the offline model: its data file, loaded when somebody first speaks it.
 
 A new language is a new TOML file and its frequent words in `languages.toml`. Patterns look at one cleaned sentence of
 bounded length; they must be free of nested repetition, because anybody may send anything.

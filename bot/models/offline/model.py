@@ -1,7 +1,7 @@
 """The rules of the offline model: a pure function from a request and the time to the next step of a turn.
 
-It holds nothing. Where a turn stands it reads from the request: the messages since the last answer, and the results
-of the calls it made for them, which it knows by their ids.
+It has no state. The request says how far the turn is: the messages since the last answer, and the results of the
+calls made for them, which it recognizes by their ids.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""A turn so far, and what one intent works with in it: its calls, their results, its language."""
+"""The turn so far, as one intent sees it: its calls, their results, its language."""
 
 import json
 from contextlib import suppress

@@ -1,7 +1,8 @@
-"""What agents know of each other: activity, tasks and notes. Scoped like messages in the place.
+"""Activity, tasks and notes of agents. Scoped like messages in the place.
 
-People in charge assign, hand over and note as agents do with `coord`, and change tasks by `tasks` (task_lists.py). What
-they write is known to the hearers of the place where they call; at the terminal, to the audience that they name.
+The owner and admins assign, hand over and note as agents do with `coord`, and change tasks with `tasks`
+(task_lists.py). What they write is known to the hearers of the place where they call; at the terminal, to the audience
+that they name.
 """
 
 from datetime import datetime, timedelta

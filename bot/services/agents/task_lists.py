@@ -1,6 +1,6 @@
 """Tasks: everybody's own to-do list, with steps, and templates.
 
-People in charge also change the tasks that agents share, with the same commands.
+The owner and admins also change the tasks that agents share, with the same commands.
 """
 
 from collections.abc import Mapping, Sequence

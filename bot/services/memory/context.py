@@ -1,4 +1,4 @@
-"""What agents are shown in a place: blocks, and the prompt of an answer now, from the same rows, sent to no model."""
+"""What an agent would be shown in a place now: its blocks, and the prompt, which is sent to no model."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Received messages and their results: shown to people in charge, and retried by command."""
+"""Received messages and their results: shown to the owner and admins, and retried by command."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
