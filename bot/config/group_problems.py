@@ -92,4 +92,4 @@ def _votes(key: str, group: Group) -> Iterator[str]:
                 voters=voters,
                 key=f"{key}.members",
             )
-            yield unmet(f"{key}.voting", found, _("a quorum of at most as many as vote"))
+            yield unmet(f"{key}.voting", found, _("a quorum no larger than the number of voters"))

@@ -61,7 +61,7 @@ def shown(value: object) -> str:
     """A found value in a form that may be shown: short, and nothing that looks like a secret."""
     match value:
         case str() if len(value) > _LONGEST_SHOWN or _LOOKS_SECRET.search(value):
-            return ngettext("a text of {count} character", "a text of {count} characters", len(value))
+            return ngettext("{count} character of text", "{count} characters of text", len(value))
         case str() | bool() | int() | float():
             return json.dumps(value, ensure_ascii=False)
         case dict():

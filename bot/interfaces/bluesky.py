@@ -229,7 +229,7 @@ class Account(Struct, frozen=True):
         lines = [
             _("{handle} ({did}) on {service}: {words}", **found, words=self.words()),
             _("labeled as a bot") if labelled else _("not labeled as a bot; `carina bluesky setup` fixes that"),
-            *(_("skipped in the last 24 hours: {why}: {count}", why=why, count=count) for why, count in passed.items()),
+            *(_("skipped in the past day ({why}): {count}", why=why, count=count) for why, count in passed.items()),
             *self.more(),
         ]
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}

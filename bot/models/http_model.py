@@ -91,7 +91,7 @@ def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
 
 
 def late(model: str) -> ModelError:
-    return ModelBusy(gettext_lazy("{model} did not answer in time", model=model), trouble=Trouble.UNREACHABLE)
+    return ModelBusy(gettext_lazy("{name} did not answer in time", name=model), trouble=Trouble.UNREACHABLE)
 
 
 def cut_off(reason: str, retry_after: float | None = None) -> ModelError:

@@ -210,7 +210,7 @@ def checked(field: Field, value: Any) -> Any:
 def require_storable(text: str, name: str = gettext_lazy("the text")) -> str:
     """The text unchanged; raises Refused if it cannot be stored."""
     if storable(text) != text:
-        raise Refused("{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name)
+        raise Refused("{what} contains a NUL character or half of a surrogate pair: leave it out", what=name)
     return text
 
 

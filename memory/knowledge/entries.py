@@ -144,10 +144,7 @@ def checked_content(text: str) -> str:
 def _written(text: str, what: str) -> str:
     """The text; raises `Refused` if it cannot be stored unchanged, so that nothing is dropped silently."""
     if storable(text) != text:
-        raise Refused(
-            "{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it without",
-            what=what,
-        )
+        raise Refused("{what} contains a NUL character or half of a surrogate pair: leave it out", what=what)
     return text
 
 

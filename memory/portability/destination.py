@@ -40,7 +40,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
             raise NameTaken(
-                "There is already a constellation “{name}”; `--rename NAME` imports the file as another one",
+                "There is already a constellation {name}; `--rename NAME` imports the file as another one",
                 name=row["name"],
             )
 
@@ -113,7 +113,7 @@ def join_constellation(taken: Import, target: Path, rename: str) -> None:
                         _move(tx, table)
         except driver.IntegrityError as error:
             raise CarError(
-                "the rows of the file do not fit the constellation: {error}; nothing was imported", error=error
+                "the records in the file do not fit the constellation: {error}; nothing was imported", error=error
             ) from error
     discard(taken)
 
@@ -168,7 +168,7 @@ def _require_names(tx: Tx) -> list[str]:
     group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same.format(gone=gone)}", known)
     if group is not None:
         raise NameTaken(
-            "there is already a group “{name}” or one with the same ID; nothing was imported", name=group["name"]
+            "there is already a group {name} or one with the same ID; nothing was imported", name=group["name"]
         )
     return returning
 
@@ -208,7 +208,7 @@ def _move(tx: Tx, table: Table) -> None:
     both = f"staged.{table.name} s JOIN main.{table.name} m ON {same}"
     if tx.one(f"SELECT 1 FROM {both} WHERE {differs} LIMIT 1") is not None:
         raise CarError(
-            "{name} has other rows with the same IDs in this constellation; nothing was imported", name=table.name
+            "{name} has other records with the same IDs in this constellation; nothing was imported", name=table.name
         )
     tx.run(
         f"""INSERT INTO main.{table.name} ({columns}) SELECT {columns} FROM staged.{table.name} s

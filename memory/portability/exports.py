@@ -124,7 +124,7 @@ def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[fl
                     sealed.close()
             unfinished.rename(target)
         except OSError as error:
-            raise CarError("{target} cannot be written: {reason}", target=target, reason=error.strerror) from error
+            raise CarError("{path} cannot be written: {reason}", path=target, reason=error.strerror) from error
         finally:
             unfinished.unlink(missing_ok=True)
         return ExportedFile(names.last, manifest, target.stat().st_size)

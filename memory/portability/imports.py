@@ -161,11 +161,11 @@ def _note(block: Block, sequence: _Sequence) -> None:
 def _agree(manifest: Manifest, sequence: _Sequence) -> None:
     """Raise CarError if the manifest and the blocks in the file differ."""
     if stray := sorted(set(sequence.links) - set(manifest.tables)):
-        raise CarError("the file has rows of {name!r}, which its manifest does not mention", name=stray[0][:80])
+        raise CarError("the file has records of {name!r}, which its manifest does not mention", name=stray[0][:80])
     for name, held in manifest.tables.items():
         named = [link for each in held.lists for link in sequence.lists.get(each, ())]
         if named != sequence.links.get(name, []) or held.rows != sequence.rows.get(name, 0):
-            raise CarError("the file lacks some of the rows of {name!r} that its manifest lists", name=name[:80])
+            raise CarError("the file lacks some of the records of {name!r} that its manifest lists", name=name[:80])
 
 
 def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
@@ -244,7 +244,7 @@ def stage(taken: Import) -> None:
         shutil.rmtree(taken.staging, ignore_errors=True)
         if isinstance(error, CarError):
             raise
-        raise CarError("the file contains rows that are not valid: {error}", error=error) from error
+        raise CarError("the file contains records that are not valid: {error}", error=error) from error
 
 
 def _fill(taken: Import, path: Path) -> None:
@@ -262,7 +262,7 @@ def _fill(taken: Import, path: Path) -> None:
             taken.progress(count / max(taken.verified.chunks, 1))
         if (broken := Rows(raw).one("PRAGMA foreign_key_check")) is not None:
             raise CarError(
-                "the file lacks rows of {parent} to which its rows of {table} belong",
+                "the file lacks records of {parent} to which its records of {table} belong",
                 table=broken["table"],
                 parent=broken["parent"],
             )
@@ -274,7 +274,7 @@ def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> Se
     fits = table is not None and set(columns) <= set(table.columns)
     if not fits or any(len(row) != len(columns) for row in chunk.rows):
         raise CarError(
-            "the rows at byte {offset} do not fit a table of this schema: {table!r}",
+            "the records at byte {offset} do not fit any table of this schema: {table!r}",
             offset=chunk.offset,
             table=chunk.table[:80],
         )
@@ -291,7 +291,7 @@ def _insert(raw: Connection, chunk: Chunk, columns: Sequence[str], count: int) -
             tx.insert("import_state", {"chunks": count})
     except driver.IntegrityError as error:
         raise CarError(
-            "the rows at byte {offset} are not valid rows of {table}: {error}",
+            "the records at byte {offset} are not valid records of {table}: {error}",
             offset=chunk.offset,
             table=chunk.table,
             error=error,
@@ -344,7 +344,7 @@ def _opted_out(folder: Path) -> set[PersonId]:
 def note_import(tx: Tx, taken: Import) -> None:
     """Record the outcome of each table."""
     outcomes = [
-        Outcome(f"table {name}", "carried", ngettext("{count} row", "{count} rows", held.rows))
+        Outcome(f"table {name}", "carried", ngettext("{count} record", "{count} records", held.rows))
         for name, held in taken.manifest.tables.items()
     ]
     for each in (*outcomes, *(Outcome("permissions and people", "changed", note) for note in taken.notes)):

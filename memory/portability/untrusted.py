@@ -12,7 +12,7 @@ TRUSTED_ALONE = frozenset({"users", "user_identities"})
 """Tables of global.db that only a trusted file gives: links give one account the rights of another."""
 _UNTRUSTED = (
     (
-        ngettext_noop("{count} grant of a permission is not active", "{count} grants of permissions are not active"),
+        ngettext_noop("{count} lasting permission is not active", "{count} lasting permissions are not active"),
         "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL",
     ),
     (
@@ -59,7 +59,7 @@ _UNTRUSTED = (
 )
 """What is not taken over from an untrusted file; each with its note and its statement."""
 _STRANGERS = ngettext_noop(
-    "{count} row is treated as written by a stranger", "{count} rows are treated as written by strangers"
+    "{count} record is treated as written by a stranger", "{count} records are treated as written by strangers"
 )
 _UNLINKED = ngettext_noop("{count} account has to be linked again", "{count} accounts have to be linked again")
 

@@ -138,7 +138,7 @@ class DirectMessages:
     @property
     def words(self) -> str:
         if not self._settings.direct_messages:
-            return _("direct messages are switched off (`direct_messages` in [bluesky])")
+            return _("direct messages are turned off (`direct_messages` in [bluesky])")
         if self.served:
             return _("direct messages are available")
         if not self.trouble:

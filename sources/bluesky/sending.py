@@ -112,7 +112,7 @@ class BlueskyEndpoint(Endpoint):
 
     async def _say(self, delivery: Delivery, did: str) -> str:
         if not self._settings.direct_messages:
-            raise DeliveryFailed(gettext_lazy("direct messages on Bluesky are switched off"))
+            raise DeliveryFailed(gettext_lazy("direct messages on Bluesky are turned off"))
         self._check_person(Account(did))
         try:
             return await self._direct.send(delivery, did)

@@ -280,7 +280,7 @@ def translated(why: Exception) -> CallFailed:
     response = why.response if isinstance(why, RequestErrorBase) else None
     if response is None:
         if isinstance(why, TimeoutError):
-            return NoAnswer(gettext_lazy("Bluesky did not answer in time"))
+            return NoAnswer(gettext_lazy("{name} did not answer in time", name="Bluesky"))
         return NoAnswer(gettext_lazy("Bluesky gave no valid answer ({error})", error=type(why).__name__))
     error, message = _named(response)
     if 400 <= response.status_code < 500:

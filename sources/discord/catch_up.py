@@ -288,7 +288,9 @@ async def _asked(asking: Awaitable[Any]) -> Any:
     except REFUSED as why:
         if isinstance(why, discord.HTTPException) and why.code in GONE:
             raise PlaceUnreadable(WORDS[why.code], for_good=True) from why
-        raise PlaceUnreadable(str(why) or "Discord did not answer in time", for_good=False) from why
+        raise PlaceUnreadable(
+            str(why) or gettext_lazy("{name} did not answer in time", name="Discord"), for_good=False
+        ) from why
     except Exception as why:
         log.exception("discord_answer_not_understood")
         raise PlaceUnreadable(

@@ -138,7 +138,7 @@ def reason_of(why: BaseException | None, client: discord.Client) -> str:
     if why is None or isinstance(why, ReconnectWebSocket):
         return gettext_lazy("the connection broke")
     if isinstance(why, TimeoutError):
-        return gettext_lazy("Discord did not answer in time")
+        return gettext_lazy("{name} did not answer in time", name="Discord")
     return str(why) or type(why).__name__
 
 

@@ -55,7 +55,7 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
         case RuntimeError():
             return DiscordUnreachable(gettext_lazy("the connection to Discord is being closed"))
         case TimeoutError():
-            return DeliveryUnclear(gettext_lazy("Discord did not answer in time"))
+            return DeliveryUnclear(gettext_lazy("{name} did not answer in time", name="Discord"))
         case _:
             return DeliveryUnclear(gettext_lazy("the connection broke before Discord answered"))
 

@@ -202,6 +202,6 @@ async def test_where_there_are_none_it_is_said_and_nothing_else_suffers(here: Ha
 async def test_they_can_be_switched_off(here: Harness) -> None:
     source = await begun(here, direct_messages=False)
     assert here.server.count("chat.bsky.convo.listConvos") == 0
-    assert "switched off" in source.direct.words
-    with pytest.raises(DeliveryFailed, match="switched off"):
+    assert "turned off" in source.direct.words
+    with pytest.raises(DeliveryFailed, match="turned off"):
         await source.endpoint.send(delivery(place(here.ana), "psst"))

@@ -49,7 +49,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     fresh = groups.part(tx, part.turn)
     status: Status = "done"
     if part.kind in _NEEDS_DETAIL and (fresh is None or fresh.detail == PartDetail()):
-        status, text = "failed", _("gave no valid vote")
+        status, text = "failed", _("cast no valid vote")
     elif part.kind in REQUIRED_PARTS and not text.strip():
         models = [step.body.model for step in material.steps if isinstance(step.body, ModelAnswer)]
         unasked = models[-1:] == [OFFLINE]

@@ -146,7 +146,7 @@ class Orchestrator:
 
             await self._db.write(_AGAIN, forget)
             name, why = now.team.group.name, str(error)
-            raise GroupFailed("nobody in the group “{group}” answered: {why}", group=name, why=why) from None
+            raise GroupFailed("nobody in the group {group} answered: {why}", group=name, why=why) from None
 
     async def _ask(self, wanted: Sequence[MemberRequest], turn: Turn) -> None:
         now = self._deps.clock()

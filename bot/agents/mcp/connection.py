@@ -349,7 +349,7 @@ def why_failed(error: BaseException) -> tuple[str, str]:
         case OSError():
             return gettext_lazy("cannot be started: {error}", error=error.strerror or type(error).__name__), ""
         case TooLarge():
-            return gettext_lazy("gave an answer of more than {most:,} bytes", most=LONGEST_MESSAGE), ""
+            return gettext_lazy("sent an answer of more than {most:,} bytes", most=LONGEST_MESSAGE), ""
         case httpx2.TransportError():
             return gettext_lazy("cannot be reached"), ""
         case MCPError(code=code) if code == CONNECTION_CLOSED:

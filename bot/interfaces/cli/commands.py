@@ -198,7 +198,7 @@ class _Command(click.Command):
             raise click.UsageError(f"{flag}{error.message}", ctx) from None
         if ctx.args and not ctx.resilient_parsing:
             more = " ".join(ctx.args)
-            ctx.fail(_("This command does not take {words}. Put a text of several words in quotes.", words=repr(more)))
+            ctx.fail(_("This command does not take {words}. Put several words in quotes.", words=repr(more)))
         return ctx.args
 
     def _missing(self, missing: click.Parameter | None) -> str:

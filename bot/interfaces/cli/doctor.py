@@ -263,7 +263,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     except EmbedderMissing:
         return Finding("embedder", State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it"))
     if embedder is None:
-        return Finding("embedder", State.UNSET, _("switched off; search uses words only"))
+        return Finding("embedder", State.UNSET, _("turned off; search uses words only"))
     try:
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:

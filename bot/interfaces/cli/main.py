@@ -198,4 +198,4 @@ def _print(text: str) -> None:
         raise
     except OSError as error:
         streams.drop_output()
-        raise UserError("Standard output could not be written to: {error}.", error=error.strerror) from error
+        raise UserError("Writing to standard output failed: {error}.", error=error.strerror) from error

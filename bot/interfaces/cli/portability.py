@@ -104,7 +104,7 @@ class Contents(Result):
         thin = gettext_noop("{done}: the {kind} {name}, without messages")
         notes = (_("Note: {note}.", note=each) for each in self.notes)
         head = self.told(markup, thin if self.thin else whole, kind=_(self.kind))
-        return [head, self.told(markup, gettext_noop("Fingerprint: {root}")), _("Rows: {rows}", rows=held), *notes]
+        return [head, self.told(markup, gettext_noop("Fingerprint: {root}")), _("Records: {rows}", rows=held), *notes]
 
 
 class CarFiles(Struct, frozen=True):
@@ -252,8 +252,10 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
     if file is not None:
         try:
             said = file.read_text("utf-8").strip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UserError("{path} cannot be read: {error}.", path=file, error=error) from error
+        except OSError as error:
+            raise UserError("{path} cannot be read: {error}.", path=file, error=error.strerror) from error
+        except UnicodeDecodeError as error:
+            raise UserError("{value}: not UTF-8 text", value=file) from error
     elif streams.is_interactive():
         said = str(click.prompt(_("Passphrase"), hide_input=True, confirmation_prompt=twice))
     else:

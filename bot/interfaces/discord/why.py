@@ -40,7 +40,7 @@ _FORM = re.compile(rf"carina:why:correct:(?P<id>{_ID}):(?P<seen>[0-9a-f]{{12}})"
 _LOOKS = {
     Change.FORGET: ("Forget", discord.ButtonStyle.danger),
     Change.CORRECT: ("Correct", discord.ButtonStyle.primary),
-    Change.NARROW: (gettext_noop("Only in DMs"), discord.ButtonStyle.secondary),
+    Change.NARROW: (gettext_noop("Only in direct messages"), discord.ButtonStyle.secondary),
 }
 
 

@@ -35,11 +35,13 @@ _HEADINGS = {
     "every_minutes": "minutes between checks",
     "heard": "received",
     "heard_in": "received in",
+    "id": "ID",
     "perhaps": "guess",
     "says": "statement",
     "tech": "technology",
     "usd": "limit in dollars",
     "usd_left": "dollars left",
+    "writer_id": "writer ID",
 }
 
 

@@ -103,7 +103,7 @@ class ExportedTables(TomlFile):
         except FileExistsError:
             raise UserError("{path} already exists, so nothing was written.", path=path) from None
         except OSError as error:
-            raise UserError("{path} cannot be written: {strerror}.", path=path, strerror=error.strerror) from error
+            raise UserError("{path} could not be written: {error}.", path=path, error=error.strerror) from error
         return self.model_copy(update={"file": str(path)})
 
 

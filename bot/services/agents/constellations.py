@@ -98,7 +98,7 @@ class ConstellationCommands(Struct, frozen=True):
             raise UserError("This name cannot be used: {why}.", why=wrong)
         require_name(name)
         if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
-            raise UserError("There is already a constellation “{name}”.", name=name)
+            raise UserError("There is already a constellation {name}.", name=name)
         made = await self.registry.ensure(name, PERSON)
         async with self.registry.use(made.id) as database:
             await seed_routing(self.config, database, self.clock)

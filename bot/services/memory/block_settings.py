@@ -36,7 +36,7 @@ WritableBlock = Annotated[
 _SharedWith = Annotated[
     str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
-_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")]
+_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do with it")]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
 _To = Annotated[
     str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True)

@@ -202,7 +202,7 @@ def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
     for each in material.recalled:
         name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)
         newest = _("one of the newest, because nothing matches what was said")
-        by = _("the graph leads to it from what was said") if each.linked else newest
+        by = _("linked in the graph to what was said") if each.linked else newest
         yield Reason(memory=name, why=_("found: {why}", why=why_words(Why.of(each.hit))) if each.hit else by)
     for fact in (*material.known.own, *material.known.shared):
         if fact_line(fact) in written:

@@ -61,7 +61,7 @@ class OneImport(Arguments):
     as_owner: Annotated[str, Param("Author in the file whose messages are your own", metavar="NAME")] = ""
 
 
-_Origin = Annotated[str, Field(min_length=6), Param("Name of the import, as listed", example="export.zip")]
+_Origin = Annotated[str, Field(min_length=6), Param("Name of the import, as listed", example="chatgpt:5f2ab1")]
 
 
 class OutcomeRow(Row):

@@ -110,7 +110,7 @@ class Upkeep(MemoryService, frozen=True):
     def undo(self, tx: Tx, _caller: Caller) -> ActionReport:
         undone = undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
-        missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
+        missing = _(" Since then, entries from {gone} of its changes have been removed.", gone=gone) if gone else ""
         stays = (
             ngettext(
                 " {count} inference stays, because the person approved it.",

@@ -162,7 +162,7 @@ def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path
         "Bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: turned off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers without a language model",
     ]
     found = carina(tmp_path, "status", "--json").data()
@@ -187,7 +187,7 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
         "model openai:gpt-5-mini: configured",
-        "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: turned off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr
@@ -254,7 +254,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
 def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> None:
     done = shell(tmp_path, f"$carina {command} >/dev/full")
     assert done.returncode == 1
-    assert done.stderr == "carina: Standard output could not be written to: No space left on device.\n"
+    assert done.stderr == "carina: Writing to standard output failed: No space left on device.\n"
 
 
 def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:

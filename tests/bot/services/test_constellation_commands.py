@@ -136,7 +136,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
         ("group remove member Night Moon", 1, "Moon is the only member of Night"),
         ("group show Day", 1, "There is no group 'Day'. Choose from: Main, Night"),
         ("constellation status garden", 1, "There is no constellation 'garden'. Choose from: home"),
-        ("constellation create Home", 1, "There is already a constellation “Home”"),
+        ("constellation create Home", 1, "There is already a constellation Home"),
     ],
 )
 def test_what_cannot_be_done_is_said(here: Here, command: str, code: int, words: str) -> None:

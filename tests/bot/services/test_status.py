@@ -39,7 +39,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "searching the web: not configured (set [web] search)",
         "model openai:a: not used yet",
         "model openai:b: not used yet",
-        "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: turned off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]

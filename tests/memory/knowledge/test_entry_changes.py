@@ -143,12 +143,12 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
     ("change", "reason"),
     [
         ({"content": " \n"}, "needs content"),
-        ({"content": "a\x00b"}, "the text has a NUL character or half of a surrogate pair in it.*write it without"),
-        ({"content": "a\ud800b"}, "the text has a NUL character or half"),
-        ({"label": "a\x00b"}, "the label has a NUL character"),
-        ({"tags": ("fine", "a\udfff")}, "a tag has a NUL character"),
-        ({"metadata": {"from": "a\x00"}}, "metadata has a NUL character"),
-        ({"metadata": {"fr\x00om": "a"}}, "metadata has a NUL character"),
+        ({"content": "a\x00b"}, "the text contains a NUL character or half of a surrogate pair: leave it out"),
+        ({"content": "a\ud800b"}, "the text contains a NUL character or half"),
+        ({"label": "a\x00b"}, "the label contains a NUL character"),
+        ({"tags": ("fine", "a\udfff")}, "a tag contains a NUL character"),
+        ({"metadata": {"from": "a\x00"}}, "metadata contains a NUL character"),
+        ({"metadata": {"fr\x00om": "a"}}, "metadata contains a NUL character"),
         ({"content": "x" * (entries.MAX_CONTENT + 1)}, "30000 characters, and this has 30001"),
         ({"label": " "}, "label"),
         ({"label": "x" * 201}, "label"),
@@ -189,7 +189,7 @@ def test_an_appended_line_is_stored_found_and_trusted_no_more_than_its_source(tx
 
 def test_an_append_is_refused_when_it_cannot_be_stored_is_empty_or_too_long(tx: Tx) -> None:
     entry = put(tx, "x" * (entries.MAX_CONTENT - 2))
-    unfit, empty, long = "write it without", "there is nothing to append", "split it"
+    unfit, empty, long = "leave it out", "there is nothing to append", "split it"
     for text, why in (("a\x00b", unfit), ("a\ud800b", unfit), (" ", empty), ("xx", long)):
         with pytest.raises(Refused, match=why):
             entry_changes.append(tx, STAR, entry.id, text, HERE, NOON)

@@ -339,7 +339,7 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
     (first, *rest) = found
     stray = encoded({"table": "no", "rows": []})
     for wrong, why in (
-        ([first, *rest[1:]], "lacks some of the rows"),
+        ([first, *rest[1:]], "lacks some of the records"),
         ([first, rest[0], *rest], "in the file twice"),
         (found[:-1], "its last block"),
         ([*found, first], "continues after its end"),
@@ -398,13 +398,13 @@ def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: 
 @pytest.mark.parametrize(
     ("table", "columns", "row", "why"),
     [
-        ("sqlite_schema", ["name"], ["x"], "do not fit a table"),
-        ("vectors", ["id"], [1], "do not fit a table"),
-        ("budgets; DROP TABLE agents", ["id"], [1], "do not fit a table"),
-        ("budgets", ["subject", "nothing"], ["a", "b"], "do not fit a table"),
-        ("budgets", ["subject", "period"], ["a"], "do not fit a table"),
-        ("budgets", ["subject", "period"], ["a", "year"], "are not valid rows"),
-        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "lacks rows"),
+        ("sqlite_schema", ["name"], ["x"], "do not fit any table"),
+        ("vectors", ["id"], [1], "do not fit any table"),
+        ("budgets; DROP TABLE agents", ["id"], [1], "do not fit any table"),
+        ("budgets", ["subject", "nothing"], ["a", "b"], "do not fit any table"),
+        ("budgets", ["subject", "period"], ["a"], "do not fit any table"),
+        ("budgets", ["subject", "period"], ["a", "year"], "are not valid records"),
+        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "lacks records"),
     ],
 )
 def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
@@ -500,7 +500,7 @@ def test_what_was_taken_in_with_trust_is_not_taken_without(home: Path, tmp_path:
 
 def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car: Path, tmp_path: Path) -> None:
     import_whole(take(car, tmp_path / "data"))
-    with pytest.raises(NameTaken, match="already a constellation “home”"):
+    with pytest.raises(NameTaken, match="already a constellation home"):
         import_whole(take(car, tmp_path / "data"))
     import_whole(take(car, tmp_path / "data"), "second")
     assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 2

@@ -53,7 +53,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     assert f"https://discord.com/channels/{t.guild.id}/{channel.id}/{told.id}" in shown.text
     assert "by you in \\#quagga in Home; everyone on that server can read it" in shown.text
     assert "Tools used: search." in shown.text
-    assert [button["label"] for button in shown.buttons] == ["Forget", "Correct", "Only in DMs"]
+    assert [button["label"] for button in shown.buttons] == ["Forget", "Correct", "Only in direct messages"]
     assert (await t.ana.command("why", channel=channel)).text == shown.text
     link = f"https://discord.com/channels/{t.guild.id}/{channel.id}/{answer.id}"
     assert (await t.ana.command("why", {"message": link}, channel)).text == shown.text
@@ -66,7 +66,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
     late = await t.ana.submit_modal(form, {"text": "Ana keeps nothing."})
     assert "It was changed after you opened the form, so I left it." in late.text
     entry = entry_with(t, "Ana keeps a quagga in the shed.")
-    assert "only in our direct messages" in (await t.ana.press(shown, "Only in DMs")).text
+    assert "only in our direct messages" in (await t.ana.press(shown, "Only in direct messages")).text
     assert t.rows("SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
     for_olga = await t.olga.menu(MENU, answer)
     assert "Ana keeps" not in for_olga.text
@@ -96,7 +96,7 @@ async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(
     refused = await t.ana.press((await t.ana.select(shown, PICK, f"entry:{long}")).shown, "Correct")
     assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
     chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, kept[0])}")
-    assert "only in our direct messages" in (await t.ana.press(chosen.shown, "Only in DMs")).text
+    assert "only in our direct messages" in (await t.ana.press(chosen.shown, "Only in direct messages")).text
     assert kept[0] not in (await t.olga.menu(MENU, answer)).text
 
 
