@@ -14,6 +14,7 @@ from texts import _, ngettext, reason_of
 
 T = TypeVar("T")
 
+_LOGGED_EVERY = 60  # attempts
 RETRY_SECONDS = 1.0
 
 _log = Log("bot.storage_retry")
@@ -67,17 +68,19 @@ async def until_stored(
     unstored: StorageRetry | None = None,
     arrivals: Callable[[], int] = lambda: 0,
 ) -> T:
-    """Do the work; while the database refuses, log and note that `what` waits, and retry. Other errors are raised.
+    """Do the work; while the database refuses, note that `what` waits, log it now and then, and retry. Other errors are raised.
 
     For work that may be repeated. `arrivals` says how many received messages wait for it.
     """
-    noted = unstored or StorageRetry()
+    noted, attempts = unstored or StorageRetry(), 0
     try:
         while True:
             try:
                 return await work()
             except DatabaseRefused as error:
-                _log.error("waiting_for_database", what=what, reason=str(error))
+                if attempts % _LOGGED_EVERY == 0:
+                    _log.error("waiting_for_database", what=what, attempts=attempts + 1, reason=str(error))
+                attempts += 1
                 noted.note(what, error, arrivals())
                 await asyncio.sleep(RETRY_SECONDS)
     finally:

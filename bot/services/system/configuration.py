@@ -11,7 +11,7 @@ from msgspec import Struct
 from pydantic import BaseModel, SecretStr
 
 from bot.agents.permissions.who_may import Action
-from bot.config import Config
+from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError
 from bot.services.agents.agent_tables import Changes, Difference, TableChange
@@ -79,11 +79,17 @@ class ConfigurationFile(Struct, frozen=True):
 
 
 def _only_stored(rows: Rows, file: Exchange) -> list[Difference]:
-    """The agents and groups of which the file says nothing."""
-    stored = [("agent", each.name) for each in agents.every_agent(rows)]
-    stored += [("group", each.name) for each in agents.groups(rows)]
-    known = {("agent", each.name) for each in file.agents} | {("group", each.name) for each in file.groups}
-    return [Difference(kind=kind, name=name, only="database") for kind, name in stored if (kind, name) not in known]
+    """The agents and groups that the file does not have, or would not have as the ones made without any table."""
+    kinds = (
+        ("agent", agents.every_agent(rows), file.agents or (Agent(),)),
+        ("group", agents.groups(rows), file.groups or (Group(),)),
+    )
+    return [
+        Difference(kind=kind, name=each.name, only="database")
+        for kind, stored, tables in kinds
+        for each in stored
+        if each.name not in {table.name for table in tables}
+    ]
 
 
 _LONG = 200

@@ -161,6 +161,15 @@ def test_what_is_only_in_the_database_is_listed(here: Here, tmp_path: Path) -> N
     assert here("config diff").stdout == "There is no carina.toml.\n"
 
 
+@pytest.mark.parametrize("file", ["[model]\ndefault = 'offline'\n", "[[agents]]\nname = 'Carina'\n"])
+def test_the_agent_and_the_group_that_are_made_without_a_table_are_no_difference(tmp_path: Path, file: str) -> None:
+    (tmp_path / "carina.toml").write_text(file, "utf-8")
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    assert carina(tmp_path, "config", "diff").stdout == "Agents and groups match carina.toml.\n"
+    assert carina(tmp_path, "group", "create", "Late", "--member", "Carina").returncode == 0
+    assert carina(tmp_path, "config", "diff").stdout == "group Late: only in the database\n"
+
+
 def test_who_archives_the_last_agent_that_answers_is_warned(here: Here) -> None:
     assert here("group add member Night Star").returncode == 0
     assert "Nobody answers" not in here("agent archive Moon").stdout
