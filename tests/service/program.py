@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -140,6 +141,11 @@ class Service:
         ended, out, error = await self.run(*arguments)
         assert (ended, out) == (code, "")
         return error
+
+    def limit_files(self, size: int) -> None:
+        """The system lets no file of the process become larger, as on a full disk; -1: any size."""
+        _now, most = resource.prlimit(self._running.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self._running.pid, resource.RLIMIT_FSIZE, (size, most))
 
     @property
     def is_running(self) -> bool:

@@ -77,7 +77,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
         said = await t.ana.say(t.general, "<@bot> where is my dentist?")
-        await t.service.logged("waiting_for_database")
+        await t.service.logged("waiting_for_database", what="arrivals")
         out = await t.service.said("status")
         assert "The database has not accepted writes since" in out
         assert "another program holds the database" in out
@@ -90,6 +90,22 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder.close()
         answer = await t.general.wait_for_bot(after=said)
         assert "Elm Street" in answer.text
+        assert "has not accepted writes" not in await t.service.said("status")
+
+
+async def test_a_disk_that_takes_no_more_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        t.service.expected_errors |= {"waiting_for_database", "jobs_not_served"}
+        await t.service.start()
+        await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
+        t.service.limit_files(20_000)
+        said = await t.ana.say(t.general, "<@bot> where is my dentist?")
+        await t.service.logged("waiting_for_database", what="arrivals")
+        assert "the disk did not accept the write" in await t.service.said("status")
+        t.service.limit_files(-1)
+        answer = await t.general.wait_for_bot(after=said)
+        assert "Elm Street" in answer.text
+        assert len(t.general.from_bot) == 2
         assert "has not accepted writes" not in await t.service.said("status")
 
 
