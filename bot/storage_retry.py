@@ -68,7 +68,7 @@ async def until_stored(
     unstored: StorageRetry | None = None,
     arrivals: Callable[[], int] = lambda: 0,
 ) -> T:
-    """Do the work; while the database refuses, note that `what` waits, log it at times, and retry. Other errors are raised.
+    """Do the work; while the database refuses, note and log that `what` waits, and retry. Other errors are raised.
 
     For work that may be repeated. `arrivals` says how many received messages wait for it.
     """
