@@ -4,14 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.bluesky import skies
 from tests.service.conftest import IMPATIENT
 from tests.service.live_service import Live, live_service, one_day, started
 from tests.wire.discord import Channel
 from tests.wire.model import (
     UNAUTHORIZED,
     Answer,
-    Broken,
     Disconnect,
     Garbage,
     Hang,
@@ -51,14 +49,6 @@ async def test_a_model_that_fails_twice_is_replaced_by_memory_and_says_so(
     assert len(impatient.model.requests) == before + times
     assert state in await status(impatient)
     await recovers(impatient, channel)
-
-
-@shared
-async def test_a_model_that_fails_once_is_asked_again(impatient: Live) -> None:
-    channel = impatient.guild.text_channel("stumbling")
-    impatient.model.script(Broken(after_chunks=2), Answer("Lima"))
-    answer = await impatient.ask(impatient.ana, channel, "<@bot> what is the capital of Peru?")
-    assert answer.text == "Lima"
 
 
 async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_every_message(tmp_path: Path) -> None:
@@ -132,14 +122,3 @@ async def test_on_discord_no_line_of_the_prompt_is_seen_not_even_while_it_is_wri
     shown = "\n".join(each.content for each in channel.log if each.from_bot)
     assert channel.log
     assert not [mark for mark in ("heard by", "UTC", "[now", "block:", "Tea") if mark in shown]
-
-
-async def test_on_bluesky_neither(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.default = lambda request: Answer(
-            f"{repeated(request)}\nHello Ana.\n\n[now in x; your answer is heard by: y]"
-        )
-        await sky.service.start()
-        sky.mention("hello")
-        answer = await sky.server.wait_for_post(sky.bot)
-    assert answer.text == "Hello Ana."

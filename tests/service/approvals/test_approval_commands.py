@@ -9,6 +9,7 @@ from tests.service.live_service import (
     LABELS,
     WAITS,
     Live,
+    answer,
     as_seen,
     carry,
     decided,
@@ -52,9 +53,9 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     t, content = asking, "The tern is on the pier."
     channel = t.guild.text_channel("grants")
     card = await t.waiting(t.ana, channel, content, DONE)
-    request = str(t.request_of(content))
     assert "- recall: " in (await t.olga.command("permits list")).text
-    await t.olga.command("permits approve", {"request": request, "length": "hour"})
+    pressed = await answer(t.olga, card, "For 1 hour")
+    assert decided(t.olga, "Allowed for 1 hour").fullmatch(pressed.text.rstrip("."))
     await t.finished(card, channel)
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")

@@ -6,21 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.service.live_service import Live, live_service, started, until
-from tests.wire.discord import GuildChannel, Message, Person
+from tests.wire.discord import Message, Person
 from tests.wire.model import Answer, Request, Slow, text_of
-
-ELM_STREET = "remember that my dentist is on Elm Street"
-
-
-async def test_a_fact_told_before_a_kill_is_known_after_the_restart(tmp_path: Path) -> None:
-    async with started(tmp_path, scripted=False) as t:
-        stored = await t.ask(t.ana, t.general, f"<@bot> {ELM_STREET}")
-        assert "Elm Street" in stored.text
-        await t.service.kill()
-
-        await t.service.start()
-        answer = await t.ask(t.ana, t.general, "<@bot> where is my dentist?")
-        assert "Elm Street" in answer.text
 
 
 async def test_nothing_is_shown_for_a_moment_while_the_person_is_typing(tmp_path: Path) -> None:
@@ -38,7 +25,7 @@ async def test_what_was_said_while_it_was_down_is_answered_once_after_the_restar
     async with started(tmp_path, scripted=False) as t:
         await t.ask(t.ana, t.general, "<@bot> remember that my cat is called Minka")
         told = await t.ask(t.ana, t.ana.direct, "hello there")
-        await t.service.stop()
+        await t.service.kill()
 
         in_general = await t.ana.say(t.general, "<@bot> what is my cat called?")
         in_direct = await t.ana.dm("remember that my shoe size is 41")
@@ -74,17 +61,6 @@ async def test_a_message_during_the_shutdown_is_answered_once_after_the_restart(
 LATER = 60.0  # a gap is tried again 15 s after it was noted, on a machine that others use too
 
 
-def history(of: GuildChannel) -> str:
-    return f"/channels/{of.id}/messages"
-
-
-async def answered(t: Live, missed: Message) -> None:
-    await t.general.wait_for_bot(lambda message: "Elm Street" in message.text, after=missed, timeout=LATER)
-    assert len([message for message in t.general.from_bot if message.id > missed.id]) == 2, (
-        "and the live one has its own"
-    )
-
-
 async def miss(t: Live) -> Message:
     """The service heard something in the channel, ended, and somebody asked something meanwhile."""
     await t.service.start()
@@ -93,10 +69,10 @@ async def miss(t: Live) -> Message:
     return await t.ana.say(t.general, "<@bot> where is my dentist?")
 
 
-async def test_a_mention_is_answered_although_its_place_was_not_readable_at_the_start(tmp_path: Path) -> None:
+async def test_a_gap_outlives_the_death_of_the_service(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
         missed = await miss(t)
-        fault = t.server.faults.fail("GET", history(t.general), 503)
+        fault = t.server.faults.fail("GET", f"/channels/{t.general.id}/messages", 503, times=1_000)
         await t.service.start()
         await until(lambda: fault.hits == 1)
         await t.ask(t.olga, t.general, "<@bot> hello")
@@ -104,21 +80,13 @@ async def test_a_mention_is_answered_although_its_place_was_not_readable_at_the_
             "SELECT place_id, reason, tries FROM gaps WHERE closed_at IS NULL AND place_id NOT LIKE '%user%'"
         )
         assert (gap[0], "503" in gap[1], gap[2]) == (f"discord:{t.general.id}", True, 0)
-        await answered(t, missed)
-        await until(lambda: not t.rows("SELECT 1 FROM gaps"), what="the gap to be read")
-
-
-async def test_a_gap_outlives_the_death_of_the_service(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        missed = await miss(t)
-        fault = t.server.faults.fail("GET", history(t.general), 503, times=1_000)
-        await t.service.start()
-        await until(lambda: fault.hits == 1)
-        await t.ask(t.olga, t.general, "<@bot> hello")
         await t.service.kill()
         t.server.faults.clear()
         await t.service.start()
-        await answered(t, missed)
+        await t.general.wait_for_bot(lambda message: "Elm Street" in message.text, after=missed, timeout=LATER)
+        later = [message for message in t.general.from_bot if message.id > missed.id]
+        assert len(later) == 2, "and the live one has its own"
+        await until(lambda: not t.rows("SELECT 1 FROM gaps"), what="the gap to be read")
 
 
 def spoken_in(request: Request, lines: list[str]) -> list[str]:

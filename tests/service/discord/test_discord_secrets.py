@@ -80,12 +80,6 @@ async def test_a_command_in_a_guild_without_the_bot_shows_nothing_of_elsewhere(o
     assert "shy" not in answered.shown.text
 
 
-async def test_a_bare_mention_is_asked_what_it_is_about(offline_service: Live) -> None:
-    channel = offline_service.guild.text_channel("called")
-    answer = await offline_service.ask(offline_service.ana, channel, "<@bot>")
-    assert answer.text.startswith("I'm here. What can I do for you?")
-
-
 async def test_a_mention_after_the_words_is_no_part_of_them(offline_service: Live) -> None:
     t = offline_service
     channel, person = t.guild.text_channel("after"), t.member("Trailing")
