@@ -24,7 +24,7 @@ from sources.base import (
     Speaker,
     deletion,
 )
-from sources.clean_text import seen
+from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
 
 SOURCE = "api"

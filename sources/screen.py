@@ -14,7 +14,7 @@ from rich.markdown import Markdown, MarkdownContext, MarkdownElement, Paragraph
 from rich.segment import Segment, SegmentLines
 from rich.text import Text, TextType
 
-from sources.clean_text import seen
+from sources.outgoing_text import seen
 from sources.terminal import Busy, Deletion, Edit, Message, Shown, Typed
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")

@@ -40,7 +40,7 @@ from sources.base import (
     PlaceKind,
     Speaker,
 )
-from sources.clean_text import seen
+from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy
 

@@ -38,7 +38,7 @@ def loaded(module: str) -> set[str]:
         ("memory.search", ()),
         ("memory.blocks", ("loro",)),
         ("memory.search.embedding.choice", ()),
-        ("memory.people.privacy", ("loro",)),
+        ("memory.people.privacy_choices", ("loro",)),
         ("sources.base", ()),
         ("sources.terminal", ()),
         ("bot.agents.context.quotes", ()),

@@ -17,7 +17,7 @@ from bot.services.composition import ServedConstellations, Services
 from memory import activity
 from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust
-from memory.people.privacy import PrivacyChoice
+from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import messages, outbox, skipped, turns
 from memory.requests import Verdict
 from memory.store.clock import Clock

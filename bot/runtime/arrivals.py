@@ -2,19 +2,15 @@
 
 import dataclasses
 from collections.abc import Callable
-from datetime import datetime
 
-from memory.people.audience import Scope, Trust
-from memory.queue import inbox, messages, outbox
-from memory.queue.follow_ups import FollowUp
+from memory.people.audience import Trust
+from memory.queue import outbox
 from memory.queue.inbox import Arrival
 from memory.queue.message_files import MessageFile
-from memory.queue.payloads import Attachment, EditEvent, Extras
-from memory.store.database import Rows, Tx
-from memory.store.errors import RowUnreadable
+from memory.queue.payloads import Attachment, Extras
+from memory.store.database import Rows
 from memory.store.ids import GroupId
 from memory.store.records import replace
-from memory.store.row_mapper import UnreadableRow
 from sources.base import Kind, Notification
 from sources.text import one_line
 
@@ -73,30 +69,6 @@ def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
     row = outbox.said_by_us(rows, arrival.source, arrival.subject)
     about = f': "{one_line(row.content, _EXCERPT)}"' if row is not None and row.place == arrival.place.id else ""
     return replace(arrival, text=f"(reacted with {arrival.text} to a message of yours{about})")
-
-
-def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
-    """Ask an agent to store again what an edit removed; returns whether it was asked.
-
-    The text is read from the message when the agent is asked, so that later edits and deletions count, too.
-    """
-    edited, ask = messages.of_id(tx, follow_up.message), follow_up.ask
-    if isinstance(ask, UnreadableRow):
-        raise RowUnreadable(ask.why)
-    if ask is None or edited is None or edited.deleted_at is not None:
-        return False
-    event = inbox.Event(
-        source="edit",
-        external_id=ask.event,
-        place=edited.place,
-        person=edited.person,
-        group=ask.group,
-        text=f"{edited.speaker} edited a message. What you had stored from its old words was removed.",
-        hearers=Scope(edited.audience, frozenset(ask.within)),
-        trust=edited.trust,
-        payload=EditEvent(edited.id, edited.id, edited.external_id),
-    )
-    return inbox.add_event(tx, event, now) is not None
 
 
 def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:

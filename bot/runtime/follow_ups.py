@@ -1,17 +1,20 @@
 """Runs `memory.erasure.edits_and_deletions`, follow-up by follow-up; failures are retried and finally reported."""
 
 from collections.abc import Callable
+from datetime import datetime
 
 from bot.agents.notices import Notices
-from bot.runtime.arrivals import ask_again
 from memory.erasure import edits_and_deletions
-from memory.queue import follow_ups
+from memory.people.audience import Scope
+from memory.queue import follow_ups, inbox, messages
 from memory.queue.follow_ups import FollowUp
+from memory.queue.payloads import EditEvent
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
-from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.errors import DatabaseBusy, DatabaseFull, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.logs import Log
+from memory.store.row_mapper import UnreadableRow
 from texts import _, gettext_noop
 
 _DO = commit_point("follow_up.do")
@@ -47,9 +50,33 @@ async def follow(
 async def _do(database: Database, each: FollowUp, clock: Clock) -> None:
     def work(tx: Tx) -> None:
         if edits_and_deletions.follow(tx, each):
-            ask_again(tx, each, clock())
+            _ask_again(tx, each, clock())
 
     await database.write(_DO, work, durable=True)
+
+
+def _ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
+    """Ask an agent to store again what an edit removed; returns whether it was asked.
+
+    The text is read from the message when the agent is asked, so that later edits and deletions count, too.
+    """
+    edited, ask = messages.of_id(tx, follow_up.message), follow_up.ask
+    if isinstance(ask, UnreadableRow):
+        raise RowUnreadable(ask.why)
+    if ask is None or edited is None or edited.deleted_at is not None:
+        return False
+    event = inbox.Event(
+        source="edit",
+        external_id=ask.event,
+        place=edited.place,
+        person=edited.person,
+        group=ask.group,
+        text=f"{edited.speaker} edited a message. What you had stored from its old words was removed.",
+        hearers=Scope(edited.audience, frozenset(ask.within)),
+        trust=edited.trust,
+        payload=EditEvent(edited.id, edited.id, edited.external_id),
+    )
+    return inbox.add_event(tx, event, now) is not None
 
 
 async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, notices: Notices) -> None:

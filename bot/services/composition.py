@@ -46,16 +46,18 @@ from bot.services.agents.budgets import Spending, configured_budgets
 from bot.services.agents.constellations import ConstellationCommands
 from bot.services.agents.coordination import Coordination
 from bot.services.agents.groups import Groups
-from bot.services.agents.task_lists import TaskLists
+from bot.services.agents.tasks import TaskLists
 from bot.services.memory.archival import Archive
 from bot.services.memory.block_settings import BlockSettings
 from bot.services.memory.blocks import Blocks
 from bot.services.memory.context import ContextViews
-from bot.services.memory.facts import Facts, Projects
+from bot.services.memory.facts import Facts
 from bot.services.memory.folders import Folders
 from bot.services.memory.foreign_imports import Imports
+from bot.services.memory.projects import Projects
 from bot.services.memory.search import Search
-from bot.services.memory.summaries import ChangeReport, Summaries
+from bot.services.memory.summaries import Summaries
+from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.memory.upkeep import Upkeep
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
@@ -89,7 +91,7 @@ from bot.upkeep.prompts import FOLDER
 from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
 from memory import jobs
-from memory.people import quiet_hours
+from memory.people import person_times
 from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
@@ -320,13 +322,13 @@ class _Maker:
             *(
                 Blocks(*base, zone, checkpoints),
                 BlockSettings(*base, checkpoints),
-                ChangeReport(*base, zone, checkpoints),
+                UnattendedTurns(*base, zone, checkpoints),
             ),
             *(ContextViews(database, clock), Coordination(database, clock), KnownPeople(database, clock)),
         )
 
         async def zone_of(person: PersonId) -> str:
-            return await database.read(lambda rows: quiet_hours.zone_for(rows, people.selves(person), zone))
+            return await database.read(lambda rows: person_times.zone_for(rows, people.selves(person), zone))
 
         guard = Guard(people, shared.choices.ignored, Redactor(config.secrets()).clean)
         return Registry(services, guard, Clocks(clock, zone_of, shared.accounts.language))

@@ -2,11 +2,12 @@
 
 Rows show which summaries are missing, so after an interrupted or skipped run, the next one makes them, once. Each is
 made from messages of one audience. Models are asked first; one short transaction then stores the summary, unless its
-messages changed meanwhile. If no model answers, the old one stays.
+messages changed meanwhile. If no model answers, the old one stays. Without a language model, rules count and quote.
 """
 
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, time, timedelta
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, time, timedelta
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -38,7 +39,8 @@ from memory.store.logs import Log
 from memory.store.records import replace
 from scheduler.jobs import JobKinds, WorkJob
 from scheduler.zones import instant, zone_of
-from texts import gettext_lazy, gettext_noop, join_lazy
+from sources.text import one_line
+from texts import gettext_lazy, gettext_noop, join_lazy, many
 
 F = TypeVar("F", AgentDigest, DayDigest)
 
@@ -51,28 +53,6 @@ class Period(Struct, frozen=True):
     start: datetime
     end: datetime
     name: str
-
-
-def night(date: datetime, zone: str) -> Period:
-    """The night that begins on the local date of a time: from noon to noon."""
-    day = date.astimezone(zone_of(zone)).date()
-    start, end = (datetime.combine(each, time(12)) for each in (day, day + timedelta(days=1)))
-    return Period(instant(start, zone_of(zone)), instant(end, zone_of(zone)), f"{day:%Y-%m-%d}")
-
-
-def night_of(moment: datetime, zone: str) -> Period:
-    found = night(moment, zone)
-    return found if found.start <= moment else night(moment - timedelta(days=1), zone)
-
-
-def last_night(now: datetime, zone: str) -> Period:
-    return night(now - timedelta(days=1), zone)
-
-
-def night_named(text: str, zone: str) -> Period:
-    """The night that begins on a date such as 2026-11-22. Raises ValueError."""
-    day = datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC)
-    return night(instant(day.replace(hour=12, tzinfo=None), zone_of(zone)), zone)
 
 
 def _periods(now: datetime, zone: str, count: int, span: timedelta) -> list[Period]:
@@ -271,7 +251,7 @@ class SummaryJob(Struct, frozen=True):
             texts = [prompts.agent_text(due.sources)]
             did, model = await self._told(database, agent, due.audience, system, texts, AgentDigest)
         else:
-            did, model = prompts.agent_extract(due.sources), OFFLINE
+            did, model = _agent_extract(due.sources), OFFLINE
         trust = min(message.trust for message in due.sources)
         words = self.background.redact(did.summary)
         told = AgentSummary(agent.id, agent.name, words, len(due.sources), due.audience, trust, now, model)
@@ -299,7 +279,7 @@ class SummaryJob(Struct, frozen=True):
             texts = prompts.day_texts(sources, places, _DAY_PARTS)
             told, model = await self._told(database, agent, due.audience, prompts.DAY, texts, DayDigest)
         else:
-            told, model = prompts.day_extract(sources, places), OFFLINE
+            told, model = _day_extract(sources, places), OFFLINE
         made = self._summary(due, told, model)
         made = replace(made, messages=len(sources), trust=min(message.trust for message in sources))
 
@@ -320,7 +300,7 @@ class SummaryJob(Struct, frozen=True):
             texts = [prompts.week_text(days)]
             told, model = await self._told(database, agent, due.audience, prompts.WEEK, texts, DayDigest)
         else:
-            told, model = prompts.week_extract(days), OFFLINE
+            told, model = _week_extract(days), OFFLINE
         made = replace(self._summary(due, told, model), span="week", trust=min(day.trust for day in days))
         made = replace(made, messages=sum(day.messages for day in days))
 
@@ -378,3 +358,61 @@ class SummaryJob(Struct, frozen=True):
         if told is None:
             raise NoAnswer("failed", gettext_lazy("there was nothing to report"))
         return told, model
+
+
+# ------------------------------------------------------------------- without a language model: counted and quoted
+
+_QUOTED = 140  # characters of one message in an extract
+_NAMED = 5  # people and places in an extract
+
+
+def _agent_extract(sources: Sequence[Message]) -> AgentDigest:
+    heard = [message for message in sources if message.role == "user"]
+    said = [message for message in sources if message.role == "assistant" and message.text]
+    tools = Counter(message.tool_name for message in sources if message.role == "assistant" and message.tool_name)
+    parts = [f"Gave {many(len(said), 'answer')} to {many(len(heard), 'message')}{_of(_names(heard))}."]
+    if tools:
+        parts.append(f"Used {', '.join(f'{name} ({count})' for name, count in sorted(tools.items()))}.")
+    if heard:
+        parts.append(f"Newest: {_quote(heard[-1])}.")
+    return AgentDigest(summary=" ".join(parts)[:800])
+
+
+def _day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> DayDigest:
+    """A day, counted and quoted by rules; rules cannot tell decisions or open questions."""
+    heard = [message for message in sources if message.role == "user"]
+    agents = Counter(message.speaker for message in sources if message.role == "assistant")
+    where = [places[place] for place in dict.fromkeys(message.place for message in sources) if place in places]
+    parts = [f"{many(len(heard), 'message')}{_of(_names(heard))}{_in(where)}."]
+    parts += [f"{one_line(name, 40)} gave {many(count, 'answer')}." for name, count in sorted(agents.items())]
+    ends = heard[:1] + heard[-1:] if len(heard) > 1 else heard
+    parts += [f"{word}: {_quote(message)}." for word, message in zip(("First", "Last"), ends, strict=False)]
+    return DayDigest(summary=" ".join(parts)[:2_000])
+
+
+def _week_extract(days: Sequence[ConstellationSummary]) -> DayDigest:
+    """A week, assembled from its days by rules."""
+    lines = [f"{day.start:%A}: {day.summary}" for day in days]
+    decisions = tuple(dict.fromkeys(line for day in days for line in day.decisions))
+    threads = tuple(dict.fromkeys(line for day in reversed(days) for line in day.threads))
+    return DayDigest(summary=one_line(" ".join(lines), 2_000), key_decisions=decisions[-12:], open_threads=threads[:12])
+
+
+def _names(heard: Sequence[Message]) -> list[str]:
+    """Everybody under the name that they used last."""
+    names = {message.person or message.speaker: message.speaker for message in heard}
+    return [one_line(name, 40) for name in dict.fromkeys(names.values()) if name]
+
+
+def _of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f" of {', '.join(names[:_NAMED])}{more}" if names else ""
+
+
+def _in(places: Sequence[str]) -> str:
+    more = f" and {many(len(places) - _NAMED, 'more place')}" if len(places) > _NAMED else ""
+    return f" in {', '.join(one_line(place, 40) for place in places[:_NAMED])}{more}" if places else ""
+
+
+def _quote(message: Message) -> str:
+    return f"“{one_line(message.text, _QUOTED)}”"

@@ -12,17 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from loro import (
-    ContainerID,
-    Diff,
-    DiffBatch,
-    ListDiffItem,
-    LoroDoc,
-    LoroMap,
-    LoroText,
-    TextDelta,
-    ValueOrContainer,
-)
+from loro import ContainerID, Diff, DiffBatch, ListDiffItem, LoroDoc, LoroMap, LoroText, TextDelta, ValueOrContainer
 
 from memory.blocks.changes import Content, Splice, by_words, differing
 from memory.blocks.replay import BlockValues, Plan

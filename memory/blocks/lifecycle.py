@@ -8,11 +8,13 @@ from functools import partial, reduce
 import regex
 from msgspec import Struct
 
+from memory import activity
+from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import containers
 from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
-from memory.blocks.limits import require_fits
-from memory.blocks.lookup import block_by_id, own_block, own_blocks, tell_changed
+from memory.blocks.limits import MOST_LABEL, require_fits
+from memory.blocks.lookup import block_by_id, own_block, own_blocks
 from memory.blocks.records import (
     CONSTELLATION_OWNER,
     LOGS,
@@ -26,15 +28,7 @@ from memory.blocks.records import (
 )
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
-from memory.blocks.schemas import (
-    TEXT,
-    Schema,
-    TextSchema,
-    Viewport,
-    dump_schema,
-    outline,
-    require_storable,
-)
+from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import save_change
 from memory.blocks.targets import PLAIN
 from memory.people.audience import Audience, Scope
@@ -46,9 +40,8 @@ from memory.store.ids import AgentId, BlockId, TurnId, new_id
 from memory.store.records import replace
 from texts import gettext_lazy, ngettext_lazy
 
-_MOST_LABEL = 100
 # The label is part of a tag in the prompt: <block:label ...>.
-_LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}}(?<=\S)")
+_LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{MOST_LABEL}}}(?<=\S)")
 
 
 def require_allowed_label(label: str) -> None:
@@ -120,8 +113,8 @@ def _require_sound(new: NewBlock) -> None:
         raise Refused(
             'a block needs a label of 1 to {most_label} characters on one line, without < > " or spaces around '
             "it, not {label!r}",
-            most_label=_MOST_LABEL,
-            label=new.label[:_MOST_LABEL],
+            most_label=MOST_LABEL,
+            label=new.label[:MOST_LABEL],
         )
     if not new.description.strip():
         raise Refused("block {label} needs a description: it tells the model what belongs in it", label=new.label)
@@ -134,6 +127,15 @@ def _require_sound(new: NewBlock) -> None:
         raise Refused(
             "block {label} has {outline}: give their values, not a text", label=new.label, outline=outline(new.schema)
         )
+
+
+def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
+    """Record a change that an agent made, such as an `Operation`; the system's own upkeep is not recorded."""
+    if author.writer == SYSTEM or block.type is BlockType.LOG:
+        return
+    did, by = BlockUpdated(block.label, change, block.id), (block.audience, author.trust, author.agent)
+    words = gettext_lazy("changed the block {label} ({change})", label=block.label, change=gettext_lazy(change))
+    activity.note(tx, NewEvent(did, words, *by, person=block.about, turn=author.turn), author.now)
 
 
 def archive_block(tx: Tx, author: Author, label: str) -> Block:
@@ -250,7 +252,7 @@ def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: 
     sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:
-        raise BlockNotFound("there is no deleted block {label!r} here", label=label[:_MOST_LABEL])
+        raise BlockNotFound("there is no deleted block {label!r} here", label=label[:MOST_LABEL])
     if own_block(tx, owner, label, audience) is not None:
         raise BlockExists("there is a block {label!r} again; rename it, then restore the deleted one", label=label)
     search = index_text(f"{label} {row['description']} {row['content']}")

@@ -3,6 +3,8 @@
 from memory.store.errors import BlockTooLong
 
 MOST_CHARACTERS = 100_000
+MOST_LABEL = 100
+"""Characters of a block's label."""
 _USUAL = {"core": 2_000, "log": 40_000}  # a log shows only its newest entries in context
 _OTHERS = 5_000
 

@@ -6,14 +6,11 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from memory import activity
-from memory.activity import BlockUpdated, NewEvent
-from memory.blocks.changes import SYSTEM
-from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Author, Block, BlockType, Permission, access_at
+from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockType, Permission, access_at
 from memory.blocks.schemas import TEXT, dump_schema, parse_schema, require_storable
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text
-from memory.store.database import Rows, Tx
+from memory.store.database import Rows
 from memory.store.errors import BlockNotFound
 from memory.store.ids import AgentId, BlockId
 from texts import gettext_lazy
@@ -196,12 +193,3 @@ def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
         schema=TEXT if schema == _PLAIN else parse_schema(schema),
         version=version,
     )
-
-
-def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
-    """Record a change that an agent made, such as an `Operation`; the system's own upkeep is not recorded."""
-    if author.writer == SYSTEM or block.type is BlockType.LOG:
-        return
-    did, by = BlockUpdated(block.label, change, block.id), (block.audience, author.trust, author.agent)
-    words = gettext_lazy("changed the block {label} ({change})", label=block.label, change=gettext_lazy(change))
-    activity.note(tx, NewEvent(did, words, *by, person=block.about, turn=author.turn), author.now)

@@ -12,17 +12,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from memory.blocks.changes import Change, played
-from memory.blocks.document import (
-    Base,
-    Blob,
-    BlobKind,
-    BlockDocument,
-    UnsoundBlob,
-    Writer,
-    blob_digest,
-    pack,
-    seal,
-)
+from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, blob_digest, pack, seal
 from memory.blocks.history import ChangeLog, archived, history_of, own_history
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value

@@ -29,7 +29,7 @@ from sources.bluesky.keys import LONG_AGO, NAME, direct_place, moment, person_id
 from sources.bluesky.server_answers import Account, account, items, mapping
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Wiring
-from sources.clean_text import outgoing, without_markup
+from sources.outgoing_text import outgoing, without_markup
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy
 

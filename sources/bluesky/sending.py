@@ -41,7 +41,7 @@ from sources.bluesky.keys import (
 from sources.bluesky.lookups import BlueskyReader
 from sources.bluesky.server_answers import Account, Post, Reference, account, post
 from sources.bluesky.session import SharedState
-from sources.clean_text import outgoing, without_markup
+from sources.outgoing_text import outgoing, without_markup
 from sources.text import visible
 from texts import gettext_lazy
 

@@ -14,10 +14,7 @@ from typing import Any
 
 import httpx
 from atproto_client import AsyncClient, Session, SessionEvent
-from atproto_client.exceptions import (
-    RateLimitExceededError,
-    RequestErrorBase,
-)
+from atproto_client.exceptions import RateLimitExceededError, RequestErrorBase
 from atproto_client.models.common import XrpcError
 from atproto_client.models.dot_dict import DotDict
 from atproto_client.request import AsyncRequest, Response

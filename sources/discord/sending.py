@@ -16,7 +16,6 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.recent import RecentValues, Throttle
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
-from sources.clean_text import outgoing, seen
 from sources.discord import outcomes
 from sources.discord.cards import card, words_of
 from sources.discord.markup import tables_as_code, units
@@ -24,6 +23,7 @@ from sources.discord.outcomes import REFUSED
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.shared_state import SharedState
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
+from sources.outgoing_text import outgoing, seen
 from sources.splitting import split_text
 from sources.text import flatten, visible
 from texts import gettext_lazy

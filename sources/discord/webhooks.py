@@ -20,10 +20,10 @@ from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import DeliveryFailed, DeliveryUnclear
-from sources.clean_text import seen
 from sources.discord import outcomes
 from sources.discord.outcomes import REFUSED
 from sources.discord.shared_state import SharedState
+from sources.outgoing_text import seen
 from sources.text import flatten
 from texts import gettext_lazy
 

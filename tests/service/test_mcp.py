@@ -8,16 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.stage import KEY, Small
-from tests.service.live_service import (
-    LABELS,
-    NO_MERGING,
-    WAITS,
-    Live,
-    first_of,
-    labels,
-    live_service,
-    until,
-)
+from tests.service.live_service import LABELS, NO_MERGING, WAITS, Live, first_of, labels, live_service, until
 from tests.wire.discord import Message
 from tests.wire.model import Answer, Call, Calls
 

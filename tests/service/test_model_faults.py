@@ -7,15 +7,7 @@ import pytest
 from tests.service.conftest import IMPATIENT
 from tests.service.live_service import Live, live_service, one_day, started
 from tests.wire.discord import Channel
-from tests.wire.model import (
-    UNAUTHORIZED,
-    Answer,
-    Disconnect,
-    Garbage,
-    Hang,
-    Reply,
-    Request,
-)
+from tests.wire.model import UNAUTHORIZED, Answer, Disconnect, Garbage, Hang, Reply, Request
 
 shared = pytest.mark.asyncio(loop_scope="module")
 

@@ -17,18 +17,7 @@ from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, ServerUnreachable
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import PollPace
-from tests.sources.bluesky_stage import (
-    AWAY,
-    Away,
-    Harness,
-    delivery,
-    denies,
-    excludes,
-    hides,
-    mutes,
-    opts_out,
-    pauses,
-)
+from tests.sources.bluesky_stage import AWAY, Away, Harness, delivery, denies, excludes, hides, mutes, opts_out, pauses
 from tests.wire.bluesky import User
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"

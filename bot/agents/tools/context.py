@@ -14,9 +14,8 @@ from memory import blocks
 from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, lifecycle, revert
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
-from memory.blocks.lifecycle import require_allowed_label, shares_of
+from memory.blocks.lifecycle import require_allowed_label, shares_of, tell_changed
 from memory.blocks.limits import MOST_CHARACTERS
-from memory.blocks.lookup import tell_changed
 from memory.blocks.replay import not_back
 from memory.blocks.rights import decision_for, require_yes
 from memory.blocks.schemas import PlainContent, outline, plain_schema

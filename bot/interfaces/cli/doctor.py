@@ -5,12 +5,12 @@ anything outside; asking a model costs about ten tokens.
 """
 
 import asyncio
-import importlib
 import shutil
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config import OFFLINE, Config
 from bot.errors import UserError
 from bot.interfaces.cli.database_files import File, examine
+from bot.interfaces.cli.home import loaded
 from bot.interfaces.control.async_client import Holder, holder_of
 from bot.interfaces.control.client import not_running
 from bot.models.base import Request, UserMessage
@@ -70,8 +71,7 @@ class Installation(Struct, frozen=True):
         holder = holder_of(folder)
         status, told = await _status(holder)
         ask = holder.data if holder is not None and status is not None else None
-        parts = await asyncio.gather(*examine_outside(self.config, utc_now, ask, status, stored))
-        return Findings.of_checks([*found, *told, *(each for part in parts for each in part)])
+        return Findings.of_checks([*found, *told, *await _examine_outside(self.config, ask, status, stored)])
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
     async def restart(self, _caller: Caller) -> ActionReport:
@@ -289,41 +289,32 @@ Service: TypeAlias = Mapping[str, Any] | None
 """What `carina status` reports of a running service; None if none runs."""
 
 
-def examine_outside(
-    config: Config, clock: Clock, ask: Ask | None, service: Service, stored: Iterable[tuple[str, str]]
-) -> list[Coroutine[Any, Any, list[Finding]]]:
-    """Checks over the network, to be run concurrently. `ask` asks the service, if one runs.
+async def _examine_outside(
+    config: Config, ask: Ask | None, service: Service, stored: Iterable[tuple[str, str]]
+) -> list[Finding]:
+    """Concurrent checks over the network, without secrets, whatever a provider or a platform answers.
 
-    `stored` are models of agents in databases, each with words for who uses it.
+    `ask` asks the service, if one runs; `stored` are models of agents in databases, each with words for who uses it.
     """
     known = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
     used = {**{model or config.model.default: who for model, who in stored}, **dict.fromkeys(known, "")}
-    redactor = Redactor(config.secrets())
-    parts = (
-        examine_models(config, clock, used),
-        _alone(examine_embedder(config, redactor.text)),
+    redact = Redactor(config.secrets()).text
+    models, embedder, *platforms = await asyncio.gather(
+        examine_models(config, utc_now, used),
+        examine_embedder(config, redact),
         examine_discord(config),
         examine_bluesky(config, ask),
         _clock(config),
     )
-    return [_redacted(part, redactor) for part in parts]
-
-
-async def _redacted(part: Awaitable[list[Finding]], redactor: Redactor) -> list[Finding]:
-    """The findings without secrets, whatever a provider or a platform answered."""
-    found = await part
-    return [replace(each, words=redactor.text(each.words), remedy=redactor.text(each.remedy)) for each in found]
-
-
-async def _alone(part: Awaitable[Finding]) -> list[Finding]:
-    return [await part]
+    found = [*models, embedder, *chain(*platforms)]
+    return [replace(each, words=redact(each.words), remedy=redact(each.remedy)) for each in found]
 
 
 async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
         remedy = _("set {setting} (README, Discord)", setting=_(config.unset()["discord"]))
         return [Finding("Discord", State.UNSET, _("the bot is not on Discord"), remedy)]
-    examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
+    examining = loaded("sources.discord.diagnostics")  # loads the library
     found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
     return found
 
@@ -351,7 +342,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
 
 async def _bluesky_alone(config: Config) -> Any:
     """Check the account with a session of its own, which is not stored before the first start. Raises UserError."""
-    module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
+    module = loaded("bot.interfaces.bluesky")  # loads the library
     with tempfile.TemporaryDirectory(prefix="carina-") as elsewhere:
         home = config.home if config.home.exists() else Path(elsewhere)
         return await module.run_without_service(config.model_copy(update={"home": home}), "bluesky.status", {})
@@ -360,12 +351,12 @@ async def _bluesky_alone(config: Config) -> Any:
 async def _clock(config: Config) -> list[Finding]:
     """Compare the clock with a front end's server, if there is one."""
     if config.discord_token is not None:
-        url = importlib.import_module("sources.discord.diagnostics").gateway_url()
+        url = loaded("sources.discord.diagnostics").gateway_url()
     elif config.serves_bluesky:
         url = f"{config.bluesky_service.rstrip('/')}/xrpc/_health"
     else:
         return []
-    return [await importlib.import_module("sources.clock_skew").examine_clock(url)]  # loads aiohttp
+    return [await loaded("sources.clock_skew").examine_clock(url)]  # loads aiohttp
 
 
 def examine_approvals(config: Config) -> list[Finding]:

@@ -10,9 +10,9 @@ from discord import app_commands
 
 from bot.errors import UserError
 from memory.store.logs import Log
-from sources.clean_text import outgoing
 from sources.discord.cards import LONGEST, PLAIN, CardStyle, container
 from sources.discord.outcomes import REFUSED
+from sources.outgoing_text import outgoing
 from texts import _
 
 Interaction: TypeAlias = discord.Interaction[Any]

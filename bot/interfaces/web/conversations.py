@@ -29,7 +29,7 @@ from memory.store.records import replace
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.attachments import PICTURES
 from sources.base import Attachment, Notification, Place
-from sources.clean_text import seen
+from sources.outgoing_text import seen
 from sources.terminal import PERSON
 from texts import _
 

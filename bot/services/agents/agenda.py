@@ -19,8 +19,8 @@ from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import NewEvent
 from memory.agenda.reminders import ListedReminder, NewReminder, Reminder
-from memory.people import quiet_hours
-from memory.people.quiet_hours import Times
+from memory.people import person_times
+from memory.people.person_times import Times
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import ReminderId
@@ -141,7 +141,7 @@ class Agenda(ZonedService, frozen=True):
     @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
     @writes
     def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = None) -> ReminderSet:
-        chosen = where or quiet_hours.of(tx, self.people.selves(caller.person)).reminders
+        chosen = where or person_times.of(tx, self.people.selves(caller.person)).reminders
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.split_request(text, self.clock(), self.zone_of(tx, caller))
@@ -233,18 +233,18 @@ class Agenda(ZonedService, frozen=True):
         if arguments == SetClocks():
             return self._clocks(tx, caller)
         selves = self.people.selves(caller.person)
-        before = quiet_hours.of(tx, selves)
-        quiet = quiet_hours.changed(before, arguments.begin, arguments.end)
+        before = person_times.of(tx, selves)
+        quiet = person_times.changed(before, arguments.begin, arguments.end)
         kept = before.zone if arguments.zone is None else arguments.zone
         zone_of(kept or "UTC")
-        quiet_hours.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
+        person_times.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
         return self._clocks(tx, caller) + (note if kept != before.zone else "")
 
     # ------------------------------------------------------------------ inside
 
     def _clocks(self, rows: Rows, caller: Caller) -> str:
-        found = quiet_hours.of(rows, self.people.selves(caller.person))
+        found = person_times.of(rows, self.people.selves(caller.person))
         quiet = _("none")
         if found.quiet_from:
             quiet = _("from {quiet_from} to {quiet_until}", quiet_from=found.quiet_from, quiet_until=found.quiet_until)

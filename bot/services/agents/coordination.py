@@ -1,7 +1,7 @@
 """Activity, tasks and notes of agents. Scoped like messages in the place.
 
 The owner and admins assign, hand over and note as agents do with `coord`, and change tasks with `tasks`
-(task_lists.py). What they write is known to the hearers of the place where they call; at the terminal, to the audience
+(tasks.py). What they write is known to the hearers of the place where they call; at the terminal, to the audience
 that they name.
 """
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from pydantic import Field, InstanceOf
 
 from bot.agents.permissions.who_may import Action
-from bot.services.agents.task_lists import TaskRow, tree_lines
+from bot.services.agents.tasks import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.registry import KEEPS, Arguments, Param, operation

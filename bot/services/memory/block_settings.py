@@ -18,7 +18,7 @@ from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.history import ChangeLog
-from memory.blocks.limits import MOST_CHARACTERS
+from memory.blocks.limits import MOST_CHARACTERS, MOST_LABEL
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
@@ -74,7 +74,7 @@ _BY_HAND = {
 }
 
 _Label = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Name of the block", example="recipes", metavar="BLOCK")
+    str, Field(min_length=1, max_length=MOST_LABEL), Param("Name of the block", example="recipes", metavar="BLOCK")
 ]
 _Description = Annotated[
     str, Field(max_length=500), Param("What belongs in the block, for the agent", example="What we cook")
@@ -101,7 +101,7 @@ class CreateBlock(Arguments):
 
 class ChangeBlock(Arguments):
     label: BlockName
-    rename: Annotated[str, Field(max_length=100), Param("New name of the block", metavar="NAME")] = ""
+    rename: Annotated[str, Field(max_length=MOST_LABEL), Param("New name of the block", metavar="NAME")] = ""
     description: _Description = ""
     limit: _Limit = None
     type: _Type = None

@@ -25,9 +25,9 @@ from memory import agents
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Audience, Scope, Trust
-from memory.portability import import_outcomes, records
+from memory.portability import foreign_exports, import_outcomes
+from memory.portability.foreign_exports import Note, OldAgent, Record, SkippedRecord, Talk
 from memory.portability.import_outcomes import Outcome
-from memory.portability.records import Note, OldAgent, Record, SkippedRecord, Talk
 from memory.queue import messages
 from memory.queue.messages import NewMessage
 from memory.store.constellation import Constellations
@@ -142,25 +142,27 @@ class Imports(MemoryService, frozen=True):
 
     @operation("import.chatgpt", "Import the conversations of a ChatGPT export", Action.AGENTS, _IMPORTS)
     async def chatgpt(self, _caller: Caller, arguments: OneImport) -> Report:
-        return await self._take("chatgpt", arguments, lambda path: records.chatgpt(records.read_json(path)))
+        return await self._take(
+            "chatgpt", arguments, lambda path: foreign_exports.chatgpt(foreign_exports.read_json(path))
+        )
 
     @operation("import.discord", "Import your own messages from a Discord data package", Action.AGENTS, _IMPORTS)
     async def discord(self, _caller: Caller, arguments: OneImport) -> Report:
-        return await self._take("discord", arguments, records.discord)
+        return await self._take("discord", arguments, foreign_exports.discord)
 
     @operation("import.letta", "Import the agents of a Letta agent file", Action.AGENTS, _IMPORTS)
     async def letta(self, _caller: Caller, arguments: OneImport) -> Report:
-        return await self._take("letta", arguments, lambda path: records.letta(records.read_json(path)))
+        return await self._take("letta", arguments, lambda path: foreign_exports.letta(foreign_exports.read_json(path)))
 
     @operation("import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _IMPORTS)
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
         if not arguments.file.is_dir():
             raise UserError("{path} is not a folder.", path=arguments.file)
-        return await self._take("markdown", arguments, records.markdown)
+        return await self._take("markdown", arguments, foreign_exports.markdown)
 
     @operation("import.v1", "Import a CAR file of the program Pattern, version 1", Action.AGENTS, _IMPORTS)
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
-        return await self._take("v1", arguments, records.version_1)
+        return await self._take("v1", arguments, foreign_exports.version_1)
 
     @operation("import.report", "List imports and what happened to their records", Action.AGENTS, AT_TERMINAL)
     async def report(self, _caller: Caller) -> Listing[ImportRow]:
@@ -206,11 +208,11 @@ class Imports(MemoryService, frozen=True):
             raise UserError("There is no {file}.", file=arguments.file)
         agent = (await self.database.read(lambda rows: find_living(rows, arguments.agent))).id
         file = arguments.file
-        origin = file.name if file.is_dir() else await asyncio.to_thread(records.digest, file)
+        origin = file.name if file.is_dir() else await asyncio.to_thread(foreign_exports.digest, file)
         owner = frozenset({*self.people.selves(PERSON), arguments.as_owner.casefold()} - {""})
         target = _Target(source, f"{source}:{origin}", agent, audience, self.clock(), owner)
         counts, listed = Counter[str](), list[Outcome]()
-        found = await asyncio.to_thread(records.whole, partial(reader, file), file)
+        found = await asyncio.to_thread(foreign_exports.whole, partial(reader, file), file)
         said = [each for each in found if isinstance(each, Talk) and each.role == "user"]
         strangers = {each.speaker for each in said if not target.is_owner(each)}
         if arguments.as_owner and arguments.as_owner.casefold() not in {each.speaker.casefold() for each in said}:

@@ -23,7 +23,7 @@ from bot.agents.tools.search import (
 )
 from bot.agents.turn_deps import OfFolders, QueryMeaning
 from bot.errors import UserError
-from bot.services.agents.task_lists import STATES
+from bot.services.agents.tasks import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
 from bot.services.names import MOMENTS, is_shared, moment_said, where

@@ -17,7 +17,7 @@ from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Plain
 from memory.erasure import records
 from memory.erasure import stores as persons
-from memory.people.privacy import PrivacyChoice
+from memory.people.privacy_choices import PrivacyChoice
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Rows

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from bot.agents.permissions.who_may import Selves
 from bot.services.transactions import commit
-from memory.people import hidden_people, privacy
-from memory.people.privacy import PrivacyChoice
+from memory.people import hidden_people, privacy_choices
+from memory.people.privacy_choices import PrivacyChoice
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
@@ -22,7 +22,7 @@ _Stored: TypeAlias = tuple[dict[PersonId, tuple[PrivacyChoice, str]], dict[Perso
 
 def _stored(rows: Rows) -> _Stored:
     """People's choices, and the times of those that they ended."""
-    return privacy.choices(rows), privacy.ended(rows)
+    return privacy_choices.choices(rows), privacy_choices.ended(rows)
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Choices:
 
         def work(tx: Tx) -> _Stored:
             for each in people:
-                privacy.choose(tx, each, choice, now)
+                privacy_choices.choose(tx, each, choice, now)
             return _stored(tx)
 
         self._held, self._ended = await commit(self.constellations.registry, work)

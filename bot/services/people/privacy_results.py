@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bot.services.results import Markup, Result
 from memory.erasure.records import Erasure
-from memory.people.privacy import PrivacyChoice
+from memory.people.privacy_choices import PrivacyChoice
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext
 

@@ -25,7 +25,7 @@ from memory import folders
 from memory.erasure import records, stores
 from memory.folders import NewFolder
 from memory.people.audience import OWNER
-from memory.people.privacy import PrivacyChoice
+from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.constellation import Constellations

@@ -6,7 +6,7 @@ import pytest
 
 from bot.agents.context.known_facts import PROJECTS_HEAD
 from bot.errors import UserError
-from bot.services.memory.facts import Projects
+from bot.services.memory.projects import Projects
 from bot.services.registry import Registry
 from bot.services.results import Plain
 from memory.people.audience import Trust

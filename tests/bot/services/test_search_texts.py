@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from bot.services.agents.task_lists import TaskLists
+from bot.services.agents.tasks import TaskLists
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archival import Archive
 from bot.services.memory.search import SearchResults

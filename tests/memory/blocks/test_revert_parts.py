@@ -7,15 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.blocks import (
-    add_item,
-    append_block,
-    containers,
-    remove_item,
-    replace_in_block,
-    set_field,
-    set_item,
-)
+from memory.blocks import add_item, append_block, containers, remove_item, replace_in_block, set_field, set_item
 from memory.blocks.changes import SYSTEM, Change, Splice, Writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import history_of

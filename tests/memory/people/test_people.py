@@ -36,7 +36,7 @@ from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSu
 from memory.knowledge.upkeep.apply import apply
 from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.working_memory import NewEntry as NewKept
-from memory.people import access, hidden_people, quiet_hours, states
+from memory.people import access, hidden_people, person_times, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
@@ -265,7 +265,7 @@ def lived(tx: Tx) -> None:
     calendar.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     states.put(tx, ANN, own, SECRET, NOON)
-    quiet_hours.put(tx, (ANN,), quiet_hours.Times("UTC"), NOON)
+    person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
     by = working_memory.By.in_turn(tx, running, None, NOON)
     working_memory.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     access.request_pairing(tx, ANN, SECRET, "ABCDEFGH", NOON)

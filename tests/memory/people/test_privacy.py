@@ -8,15 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory import jobs
-from memory.blocks import (
-    CONSTELLATION_OWNER,
-    Author,
-    NewBlock,
-    add_item,
-    append_block,
-    create_block,
-    find_block,
-)
+from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, add_item, append_block, create_block, find_block
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
 from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.schemas import Field, FieldType, MapSchema

@@ -4,8 +4,8 @@ import json
 import zipfile
 from pathlib import Path
 
-from memory.portability import records
-from memory.portability.records import Note, OldAgent, SkippedRecord, Talk
+from memory.portability import foreign_exports
+from memory.portability.foreign_exports import Note, OldAgent, SkippedRecord, Talk
 from texts import speaking
 
 AT = "2026-11-20T08:00:00Z"
@@ -15,7 +15,7 @@ def test_a_note_in_deep_folders_names_the_tags_that_it_loses(tmp_path: Path) -> 
     folder = tmp_path.joinpath(*"abcdefghij")
     folder.mkdir(parents=True)
     (folder / "note.md").write_text("Feed the cat.", "utf-8")
-    (note,) = records.markdown(tmp_path)
+    (note,) = foreign_exports.markdown(tmp_path)
     assert isinstance(note, Note)
     assert note.tags == tuple("abcdefgh")
     assert note.changes == tuple(f"left out the tag {tag}: a note has at most 8 tags" for tag in "ij")
@@ -24,10 +24,10 @@ def test_a_note_in_deep_folders_names_the_tags_that_it_loses(tmp_path: Path) -> 
 def test_what_is_lost_is_said_in_the_readers_language(tmp_path: Path) -> None:
     (tmp_path / "blank.md").write_text(" ", "utf-8")
     with speaking("de"):
-        (left,) = records.markdown(tmp_path)
+        (left,) = foreign_exports.markdown(tmp_path)
         assert left == SkippedRecord("blank.md", "ist leer")
         block = {"label": "x", "description": "d"}
-        (came,) = records.letta({"agents": [{"name": "Ann", "core_memory": [block, block]}]})
+        (came,) = foreign_exports.letta({"agents": [{"name": "Ann", "core_memory": [block, block]}]})
     assert isinstance(came, OldAgent)
     assert [each.changes for each in came.blocks] == [(), ("es gibt schon x, daher wurde es zu x_2",)]
 
@@ -37,7 +37,7 @@ def test_a_message_of_discord_counts_its_attachments(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "package.zip", "w") as package:
         package.writestr("Account/user.json", json.dumps({"id": "5", "username": "olga"}))
         package.writestr("Messages/c55/messages.json", json.dumps([message]))
-    (talk,) = records.discord(tmp_path / "package.zip")
+    (talk,) = foreign_exports.discord(tmp_path / "package.zip")
     assert isinstance(talk, Talk)
     assert talk.changes == ("left out 2 parts without text",)
 
@@ -47,7 +47,7 @@ def test_an_agent_of_letta_says_what_its_messages_and_blocks_lose() -> None:
     message = {"id": "m", "role": "user", "content": parts, "created_at": AT}
     block = {"id": "b", "label": "x" * 70, "value": "y" * 100_001, "description": "Notes"}
     agent = {"id": "a", "name": "Sam", "system": "", "block_ids": ["b"], "messages": [message]}
-    found = list(records.letta({"agents": [agent], "blocks": [block]}))
+    found = list(foreign_exports.letta({"agents": [agent], "blocks": [block]}))
     (talk,) = (each for each in found if isinstance(each, Talk))
     assert talk.changes == ("left out 1 part without text",)
     (came,) = (each for each in found if isinstance(each, OldAgent))

@@ -9,16 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory.store.database import Tx
-from memory.store.fulltext import (
-    MAX_INDEXED,
-    Mode,
-    content_words,
-    date_words,
-    index_text,
-    match_query,
-    storable,
-    terms,
-)
+from memory.store.fulltext import MAX_INDEXED, Mode, content_words, date_words, index_text, match_query, storable, terms
 from memory.store.sqlite import connect
 
 FTS = "porter unicode61 remove_diacritics 2"

@@ -12,8 +12,8 @@ import pytest
 
 from memory.erasure import records
 from memory.erasure.records import Erasure
-from memory.people import privacy
-from memory.people.privacy import PrivacyChoice
+from memory.people import privacy_choices
+from memory.people.privacy_choices import PrivacyChoice
 from memory.store import backups, erasure_ledger
 from memory.store.backups import BackupFailed
 from memory.store.constellation import Constellations
@@ -171,15 +171,15 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
     erasure_ledger.note(tmp_path, begun.entry)
     assert backups.restore(tmp_path, made) == (1, [])
     assert [(each.id, each.person) for each in read(tmp_path, records.open_erasures)] == [(begun.id, ANN)]
-    assert read(tmp_path, privacy.choices)[ANN][0] is PrivacyChoice.OPTED_OUT
+    assert read(tmp_path, privacy_choices.choices)[ANN][0] is PrivacyChoice.OPTED_OUT
 
 
 async def choose(folder: Path, choice: PrivacyChoice | None) -> None:
-    await write(folder, lambda tx: privacy.choose(tx, ANN, choice, NOW))
+    await write(folder, lambda tx: privacy_choices.choose(tx, ANN, choice, NOW))
 
 
 def chosen(folder: Path) -> list[PersonId]:
-    return list(read(folder, privacy.choices))
+    return list(read(folder, privacy_choices.choices))
 
 
 async def test_who_resumed_since_is_not_opted_out_again(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.clean_text import outgoing, seen, without_markup
 from sources.discord.markup import units
+from sources.outgoing_text import outgoing, seen, without_markup
 
 EVIL = "https://evil.example/x"
 
