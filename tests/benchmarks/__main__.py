@@ -39,6 +39,8 @@ class Benchmark(Protocol):
 
 def main() -> None:
     chosen = _parse()
+    if chosen.plots:
+        chosen.plots.mkdir(parents=True, exist_ok=True)
     options = Options(rounds=chosen.rounds, quick=chosen.quick, locomo=chosen.locomo, model=chosen.model)
     console = Console(stderr=chosen.json, width=None if sys.stdout.isatty() else 130)
     shape = machine()
