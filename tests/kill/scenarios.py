@@ -114,11 +114,7 @@ MAIN = (
         whole=True,
     ),
     _make(
-        "webhook",
-        points=SPINE | {"discord.webhooks", "discord.webhook_send"},
-        toml=NAMED,
-        whole=True,
-        speaker="Carina",
+        "webhook", points=SPINE | {"discord.webhooks", "discord.webhook_send"}, toml=NAMED, whole=True, speaker="Carina"
     ),
     _make(
         "webhook_streamed",
@@ -184,26 +180,16 @@ CHANGES = (
 )
 
 AGAIN = (
+    _again("taken_up_again", points=frozenset({"turn.attempt", "turn.ran"}), earlier=(("turn.answer:before", SOON),)),
     _again(
-        "taken_up_again",
-        points=frozenset({"turn.attempt", "turn.ran"}),
-        earlier=(("turn.answer:before", SOON),),
-    ),
-    _again(
-        "read_back",
-        points=frozenset({"discord.history", "inbox.accept"}),
-        earlier=(("inbox.accept:before", SOON),),
+        "read_back", points=frozenset({"discord.history", "inbox.accept"}), earlier=(("inbox.accept:before", SOON),)
     ),
     _again(
         "said_by_nonce",
         points=frozenset({"outbox.sending", "outbox.sent", "discord.send"}),
         earlier=(("discord.send:after:2", SOON),),
     ),
-    _late(
-        "found_there",
-        points=frozenset({"discord.find", "outbox.sent"}),
-        earlier=(("discord.send:after:2", LATE),),
-    ),
+    _late("found_there", points=frozenset({"discord.find", "outbox.sent"}), earlier=(("discord.send:after:2", LATE),)),
     _late(
         "not_found_there",
         points=frozenset({"discord.find", "outbox.again", "discord.send"}),
@@ -219,11 +205,7 @@ AGAIN = (
 )
 
 TROUBLE = (
-    _soon(
-        "stumbles_once",
-        points=frozenset({"turn.postpone"}),
-        variables={"KILL_TEST_STUMBLE": "1"},
-    ),
+    _soon("stumbles_once", points=frozenset({"turn.postpone"}), variables={"KILL_TEST_STUMBLE": "1"}),
     _soon(
         "given_up",
         points=frozenset({"turn.bury"}),
@@ -233,13 +215,7 @@ TROUBLE = (
         inbox="dead",
         notices=1,
     ),
-    _make(
-        "asked_to_wait",
-        act=ask_a_slow_webhook,
-        points=frozenset({"outbox.retry"}),
-        toml=NAMED,
-        speaker="Carina",
-    ),
+    _make("asked_to_wait", act=ask_a_slow_webhook, points=frozenset({"outbox.retry"}), toml=NAMED, speaker="Carina"),
     _make(
         "not_allowed",
         act=ask_where_it_may_not_speak,
@@ -286,11 +262,7 @@ PLACES = (
         toml=TOML + '[[groups]]\nname = "Main"\nplaces = ["terminal:local"]\n',
         fresh=True,
     ),
-    _soon(
-        "first_words",
-        points=frozenset({"discord.lines", "inbox.accept"}),
-        fresh=True,
-    ),
+    _soon("first_words", points=frozenset({"discord.lines", "inbox.accept"}), fresh=True),
 )
 
 ASKING = '[[agents]]\nrules = [{ rule = "requires_consent", tool = "recall" }]\n'
@@ -312,9 +284,7 @@ _allowed = partial(
 
 APPROVALS = (
     _allowed(
-        "allowed",
-        points=STEPS | DELIVERING | {"turn.ask", "approval.answer", "turn.tool"},
-        each=STEPS | DELIVERING,
+        "allowed", points=STEPS | DELIVERING | {"turn.ask", "approval.answer", "turn.tool"}, each=STEPS | DELIVERING
     ),
     _allowed("allowed_late", points=DELIVERING, each=DELIVERING, restarts=(LATE,)),
     _put(

@@ -11,7 +11,7 @@ from bot.services.caller import owner_at_terminal
 from bot.services.people.approvals import GrantPermit, Permits
 from memory.queue.outbox import CardDetail
 from memory.requests import Verdict
-from sources.base import Place
+from sources.base import Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, channel, direct, person, said, says, thread_in_public
 from tests.bot.requests import answer, waiting
 from tests.mcp.stage import FORECAST, SCHEMA, Small, Stage, forecast, weather
@@ -103,28 +103,21 @@ async def test_one_that_is_gone_when_the_yes_comes_is_not_run_and_that_is_told(t
 
 
 @pytest.mark.parametrize(
-    ("more", "place", "runs"),
+    ("more", "place", "speaker", "runs"),
     [
-        ('ask = "private"', thread_in_public("ann"), True),
-        ('ask = "private"', HALL, False),
-        ('ask = "private"', direct(ANN), False),
-        ('ask = "never"', direct(ANN), True),
+        ('ask = "private"', thread_in_public("ann"), ANN, True),
+        ('ask = "private"', HALL, ANN, False),
+        ('ask = "private"', direct(ANN), ANN, False),
+        ('ask = "never"', direct(ANN), ANN, True),
+        ('ask = "never"', HALL, GUEST, False),
+        ('ask = "never"\nread_only = ["forecast"]', HALL, GUEST, True),
     ],
 )
-async def test_what_it_is_told_is_asked_for_where_not_everybody_may_know_it(
-    tmp_path: Path, small: Small, more: str, place: Place, runs: bool
+async def test_it_is_asked_for_where_not_everybody_may_know_what_it_is_told_and_for_strangers_unless_it_only_reads(
+    tmp_path: Path, small: Small, more: str, place: Place, speaker: Speaker, runs: bool
 ) -> None:
     async with weather(tmp_path, small.stdio(more)) as stage:
-        await stage.asked(forecast(), place=place, speaker=ANN)
-        assert bool(small.called) is runs
-
-
-@pytest.mark.parametrize(("more", "runs"), [("", False), ('read_only = ["forecast"]', True)])
-async def test_for_strangers_it_is_asked_for_unless_it_changes_nothing(
-    tmp_path: Path, small: Small, more: str, runs: bool
-) -> None:
-    async with weather(tmp_path, small.stdio(f'ask = "never"\n{more}')) as stage:
-        await stage.asked(forecast(), speaker=GUEST)
+        await stage.asked(forecast(), place=place, speaker=speaker)
         assert bool(small.called) is runs
 
 

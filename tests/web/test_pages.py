@@ -66,15 +66,6 @@ async def demo(tmp_path: Path) -> AsyncIterator[Site]:
         yield made
 
 
-async def test_every_page_stands_empty(s: Site) -> None:
-    for path in PAGES:
-        answer = await s.get(path)
-        assert answer.status_code == 200, f"{path}: {answer.text[-500:]}"
-        assert "<h1>" in answer.text
-    assert (await s.get("/nowhere")).status_code == 404
-    assert (await s.get("/memory/block?label=nothing")).status_code == 400
-
-
 async def test_every_command_has_a_form(s: Site) -> None:
     offered = [each.name for each in s.app.services.registry.operations.values() if each.offered]
     await s.call("tasks.add", title="buy tea")
@@ -643,7 +634,7 @@ async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
     assert "<b>0</b><span>jobs due within an hour</span>" in (await s.get("/")).text
 
 
-async def test_pages_speak_the_language_of_the_browser(s: Site) -> None:
+async def test_every_page_stands_empty_and_in_the_language_of_the_browser(s: Site) -> None:
     for wanted, code, words in (
         ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht deine Aufmerksamkeit"),
         ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
@@ -655,11 +646,15 @@ async def test_pages_speak_the_language_of_the_browser(s: Site) -> None:
         assert words in page
     s.browser.headers["Accept-Language"] = "de"
     for path in PAGES:
-        assert (await s.get(path)).status_code == 200, path
+        answer = await s.get(path)
+        assert answer.status_code == 200, f"{path}: {answer.text[-500:]}"
+        assert "<h1>" in answer.text
+    assert (await s.get("/memory/block?label=nothing")).status_code == 400
     assert "Ruhezeit: keine." in (await s.post("/commands/quiet")).text
     refused = await s.browser.post("/", data={"csrf": "wrong"})
     assert refused.text.startswith("Dieses Formular ist zu alt")
     refused = await s.browser.get("/nowhere")
+    assert refused.status_code == 404
     assert "Unter dieser Adresse gibt es nichts." in refused.text
     await s.call("memory.edit", label="persona", text=EVIL)
     shown = (await s.get("/memory/block?label=persona")).text

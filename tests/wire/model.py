@@ -71,12 +71,7 @@ class Answer:
 
 class Calls(Answer):
     def __init__(
-        self,
-        *calls: Call,
-        text: str = "",
-        chunks: int = 1,
-        pace: float = 0,
-        tokens: Tokens | None = None,
+        self, *calls: Call, text: str = "", chunks: int = 1, pace: float = 0, tokens: Tokens | None = None
     ) -> None:
         super().__init__(text, calls, chunks, pace, tokens=tokens)
 

@@ -162,23 +162,6 @@ def test_a_bad_checkpoint_is_quarantined_and_rebuilt_without_loss(tx: Tx) -> Non
     assert writers == ["agent:agt_ada"] * 8
 
 
-def test_text_of_a_lost_update_comes_back_from_the_row_as_a_change_by_the_system(tx: Tx) -> None:
-    block = filled(tx, 5)
-    assert tx.run(SET_UPDATE, (b"noise", 4))
-    repairs = repair_block(tx, block.id, NOW)
-    assert repairs == (
-        "update 4 does not match its checksum",
-        "update 5 builds on update 4, which is lost",
-        "changes 4 to 5 are lost",
-    )
-    assert [row["seq"] for row in tx.all("SELECT seq FROM memory_block_quarantine ORDER BY seq")] == [4, 5]
-    assert append_block(tx, author(), "notes", "on").content == "0\n1\n2\n3\n4\non"
-    changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
-    assert [(change.writer, change.seq) for change in changes][3:] == [("system", 6), ("agent:agt_ada", 7)]
-    assert verify_block(tx, block.id) == []
-    assert repair_block(tx, block.id, NOW) == ()
-
-
 def test_an_update_row_that_vanished_is_noticed(tx: Tx) -> None:
     block = filled(tx, 5)
     tx.run("DELETE FROM memory_block_updates WHERE seq = 5")

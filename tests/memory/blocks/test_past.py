@@ -253,24 +253,6 @@ def test_a_document_whose_changes_do_not_give_its_text_is_corrupt_and_not_misrea
         history_of(document)
 
 
-def test_what_came_back_after_damage_is_in_the_past() -> None:
-    with blocks_store() as tx:
-        kept = Kept(tx, made(tx, new(schema=BOOK)).id)
-        large = CheckpointPolicy(updates=50, keep=2)
-        for word in ("one", "two", "three"):
-            set_field(tx, author(policy=large), "notes", "state.mood", word)
-            kept.take(AGENT)
-        tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 3")
-        set_field(tx, author(policy=large), "notes", "state.energy", 9)
-        found = block_history(tx, kept.block)
-        assert found.text_at(2) == kept.texts[2]
-        assert "recovered" in found.text_at(5)
-        assert found.change(5).writer == SYSTEM
-        assert found.text_at(6) == row(tx).content
-        with pytest.raises(Refused, match="version 3 is no longer stored"):
-            found.text_at(3)
-
-
 # ---------------------------------------------------------------- going back
 
 

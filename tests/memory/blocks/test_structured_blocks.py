@@ -375,6 +375,8 @@ def test_what_a_damaged_structured_block_said_is_kept_until_it_is_taken_away(tx:
     block = made(tx, new(schema=MOOD))
     set_field(tx, author(), "notes", "mood", "cheerful")
     tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 2")
+    open_block(tx, block.id, SYSTEM, NOW)
+    assert "mood: cheerful\n" in content(tx), "also in the row"
     changed = set_field(tx, author(), "notes", "energy", 9)
     assert changed.content.startswith("mood: calm\nenergy: 9\n")
     assert "recovered, as it stood before a damage: set the fields again\nmood: cheerful\n" in changed.content

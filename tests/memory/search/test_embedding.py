@@ -286,20 +286,16 @@ def test_what_an_embedding_model_can_be_called(name: str, good: bool) -> None:
 # ------------------------------------------------------------------------------------------------------------ servers
 
 
-async def test_openai_is_asked_as_it_wants_and_its_order_is_kept(server: EmbeddingServer) -> None:
-    found = await ask(Choice("openai:small", f"{server.url}/v1/", "sesame"), "a", "bbb")
-    assert server.asked == [
-        ("/v1/embeddings", {"model": "small", "input": ["a", "bbb"], "encoding_format": "float"}, "Bearer sesame")
-    ]
-    assert found == [to_vector([1, 1, 0, 0]), to_vector([3, 1, 0, 0])]
-
-
-@pytest.mark.parametrize("under", ["", "/", "/v1", "/v1/"])
-async def test_ollama_is_asked_where_it_speaks_as_openai_does(server: EmbeddingServer, under: str) -> None:
-    found = await ask(Choice("ollama:nomic:latest", f"{server.url}{under}"), "a", "bbb")
-    assert server.asked == [
-        ("/v1/embeddings", {"model": "nomic:latest", "input": ["a", "bbb"], "encoding_format": "float"}, "")
-    ]
+@pytest.mark.parametrize(
+    ("name", "under", "key"),
+    [("openai:small", "/v1/", "sesame"), *(("ollama:nomic:latest", under, "") for under in ("", "/", "/v1", "/v1/"))],
+)
+async def test_a_server_is_asked_as_openai_wants_it_and_its_order_is_kept(
+    server: EmbeddingServer, name: str, under: str, key: str
+) -> None:
+    found = await ask(Choice(name, f"{server.url}{under}", key), "a", "bbb")
+    body = {"model": name.partition(":")[2], "input": ["a", "bbb"], "encoding_format": "float"}
+    assert server.asked == [("/v1/embeddings", body, f"Bearer {key}" if key else "")]
     assert found == [to_vector([1, 1, 0, 0]), to_vector([3, 1, 0, 0])]
 
 

@@ -42,7 +42,6 @@ _KNOWN: dict[int, tuple[int, str]] = {
     50013: (403, "Missing Permissions"),
     50024: (400, "Cannot execute action on this channel type"),
     50027: (401, "Invalid Webhook Token"),
-    50083: (400, "Thread is archived"),
     160002: (400, "You cannot reply without permission to read message history"),
     160004: (400, "A thread has already been created for this message"),
 }

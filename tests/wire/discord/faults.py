@@ -138,15 +138,7 @@ class Faults:
         """429 for a route."""
         return self._add(Rule(method, path, RateLimit(retry_after, "shared" if shared else "user"), times))
 
-    def fail(
-        self,
-        method: str,
-        path: str,
-        status: int = 502,
-        *,
-        code: int = 0,
-        times: int = 1,
-    ) -> Rule:
+    def fail(self, method: str, path: str, status: int = 502, *, code: int = 0, times: int = 1) -> Rule:
         """An error answer: 500, 502, 503, 403 with code 50013, ..."""
         return self._add(Rule(method, path, Failure(status, code), times))
 

@@ -7,7 +7,6 @@ import base64
 import importlib
 import json
 import secrets
-import zlib
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -43,11 +42,8 @@ def gate(name: str, *, in_guild: bool) -> int:
     return 1 if in_guild else 0
 
 
-def compressor(kind: str) -> Compressor:
-    """The stream for zlib-stream or zstd-stream."""
-    if kind == "zlib-stream":
-        stream = zlib.compressobj()
-        return lambda data: stream.compress(data) + stream.flush(zlib.Z_SYNC_FLUSH)
+def compressor() -> Compressor:
+    """For zstd-stream, which discord.py asks for."""
     zstandard: Any = importlib.import_module("zstandard")
     zstd = zstandard.ZstdCompressor().compressobj()
     return lambda data: zstd.compress(data) + zstd.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
@@ -169,7 +165,7 @@ class Gateway:
         socket = web.WebSocketResponse(autoping=True, timeout=0.5)
         await socket.prepare(request)
         kind = request.query.get("compress")
-        connection = Connection(socket, request, compressor(kind) if kind else None)
+        connection = Connection(socket, request, compressor() if kind else None)
         self.connections.add(connection)
         writer = asyncio.create_task(connection.write())
         if self.handshake != "silent":

@@ -83,6 +83,12 @@ def overwrite(overwrite: Overwrite) -> Json:
     }
 
 
+def location(channel: Channel) -> Json:
+    """Where something happened, as events name it."""
+    guild = channel.guild
+    return {"channel_id": str(channel.id)} | ({"guild_id": str(guild.id)} if guild else {})
+
+
 def _last_message(channel: Channel) -> str | None:
     return str(next(reversed(channel.posts))) if channel.posts else None
 
@@ -147,12 +153,7 @@ def thread(thread: Thread) -> Json:
 
 def thread_member(thread: Thread, user: User) -> Json:
     joined = thread.members.get(user.id, datetime.now(UTC))
-    return {
-        "id": str(thread.id),
-        "user_id": str(user.id),
-        "join_timestamp": joined.isoformat(),
-        "flags": 0,
-    }
+    return {"id": str(thread.id), "user_id": str(user.id), "join_timestamp": joined.isoformat(), "flags": 0}
 
 
 def guild(guild: Guild) -> Json:
@@ -285,35 +286,18 @@ def _basic(of: Message) -> Json:
 
 def _reference(of: Message) -> Json:
     if of.points_to is not None:
-        return {"message_reference": {"type": 0, "channel_id": str(of.points_to.id), **_guild_id(of)}}
+        return {"message_reference": {"type": 0, **location(of.points_to)}}
     target = of.reply_to
     if target is None:
         return {}
-    data: Json = {
-        "message_reference": {
-            "type": 0,
-            "channel_id": str(target.channel.id),
-            "message_id": str(target.id),
-            **_guild_id(of),
-        }
-    }
+    data: Json = {"message_reference": {"type": 0, "message_id": str(target.id), **location(target.channel)}}
     if of.kind in (REPLY, THREAD_STARTER):
         data["referenced_message"] = None if target.deleted else _basic(target)
     return data
 
 
-def _guild_id(of: Message) -> dict[str, str]:
-    return {"guild_id": str(of.channel.guild.id)} if of.channel.guild else {}
-
-
 def attachment(of: Attachment) -> Json:
-    data: Json = {
-        "id": str(of.id),
-        "filename": of.filename,
-        "size": of.size,
-        "url": of.url,
-        "proxy_url": of.url,
-    }
+    data: Json = {"id": str(of.id), "filename": of.filename, "size": of.size, "url": of.url, "proxy_url": of.url}
     if of.content_type:
         data["content_type"] = of.content_type
     return data

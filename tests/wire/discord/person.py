@@ -11,7 +11,7 @@ from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel, Th
 from tests.wire.discord.drafts import store
 from tests.wire.discord.errors import refuse
 from tests.wire.discord.interactions import Answered, Choice, Interaction, Modal
-from tests.wire.discord.messages import Attachment, Draft, Message, Upload
+from tests.wire.discord.messages import Draft, Message, Upload
 from tests.wire.discord.people import User
 
 if TYPE_CHECKING:
@@ -52,15 +52,12 @@ class Person(User):
         """Send a message; "<@bot>" in it stands for a mention of the bot."""
         draft = Draft(
             content=content.replace("<@bot>", self.world.bot.mention),
-            attachments=[self._attach(channel, upload) for upload in attachments],
+            attachments=[store(self.world, channel, upload) for upload in attachments],
             reply_to=reply_to,
         )
         if not ping:
             draft.allowed_mentions = {"parse": ["users", "roles", "everyone"], "replied_user": False}
         return posting.send(self.world, channel, self, draft)
-
-    def _attach(self, channel: Channel, upload: Upload) -> Attachment:
-        return store(self.world, channel, upload)
 
     async def dm(self, content: str = "", *, attachments: Iterable[Upload] = ()) -> Message:
         """Write to the bot in private."""
@@ -70,10 +67,7 @@ class Person(User):
         """Change one's own message."""
         if message.author is not self:
             raise refuse(50005)
-        draft = Draft(
-            content=content.replace("<@bot>", self.world.bot.mention),
-            attachments=message.attachments,
-        )
+        draft = Draft(content=content.replace("<@bot>", self.world.bot.mention), attachments=message.attachments)
         posting.edit(self.world, message, draft)
 
     async def delete(self, message: Message) -> None:

@@ -91,13 +91,7 @@ def send(world: World, channel: Channel, author: User, draft: Draft) -> Message:
 
 
 def compose(
-    world: World,
-    channel: Channel,
-    author: User,
-    draft: Draft,
-    *,
-    from_bot: bool,
-    webhook: Webhook | None = None,
+    world: World, channel: Channel, author: User, draft: Draft, *, from_bot: bool, webhook: Webhook | None = None
 ) -> Message:
     """The message a draft becomes, not yet anywhere."""
     message = Message(
@@ -128,14 +122,7 @@ def publish(world: World, message: Message) -> Message:
 
 
 def note(message: Message, what: Literal["create", "edit", "delete"]) -> None:
-    entry = LogEntry(
-        what,
-        message.id,
-        message.author_name,
-        message.words,
-        message.nonce,
-        message.from_bot,
-    )
+    entry = LogEntry(what, message.id, message.author_name, message.words, message.nonce, message.from_bot)
     message.channel.log.append(entry)
 
 
@@ -160,11 +147,8 @@ def edit(world: World, message: Message, draft: Draft) -> Message:
 def delete(world: World, message: Message) -> None:
     message.deleted = True
     note(message, "delete")
-    data = {"id": str(message.id), "channel_id": str(message.channel.id)}
-    guild = message.channel.guild
-    if guild is not None:
-        data["guild_id"] = str(guild.id)
-    world.emit("MESSAGE_DELETE", data, guild, message.channel)
+    data = {"id": str(message.id), **payloads.location(message.channel)}
+    world.emit("MESSAGE_DELETE", data, message.channel.guild, message.channel)
 
 
 def bulk_delete(world: World, messages: list[Message]) -> None:
@@ -173,9 +157,7 @@ def bulk_delete(world: World, messages: list[Message]) -> None:
     for message in messages:
         message.deleted = True
         note(message, "delete")
-    data: Json = {"ids": [str(m.id) for m in messages], "channel_id": str(channel.id)}
-    if channel.guild is not None:
-        data["guild_id"] = str(channel.guild.id)
+    data = {"ids": [str(m.id) for m in messages], **payloads.location(channel)}
     world.emit("MESSAGE_DELETE_BULK", data, channel.guild, channel)
 
 
@@ -210,31 +192,18 @@ def unreact(world: World, message: Message, user: User, emoji: str) -> None:
 
 
 def _reaction_event(message: Message, user: User, emoji: str) -> Json:
-    data: Json = {
-        "user_id": str(user.id),
-        "channel_id": str(message.channel.id),
-        "message_id": str(message.id),
-        "emoji": payloads.emoji(emoji),
-        "type": 0,
-        "burst": False,
-    }
-    if message.channel.guild is not None:
-        data["guild_id"] = str(message.channel.guild.id)
-    return data
+    said = {"user_id": str(user.id), "message_id": str(message.id), "emoji": payloads.emoji(emoji)}
+    return said | {"type": 0, "burst": False} | payloads.location(message.channel)
 
 
 def type_in(world: World, channel: Channel, user: User) -> None:
     require(channel, user, "send_messages")
     typing = Typing(user)
     channel.typings.append(typing)
-    data: Json = {
-        "channel_id": str(channel.id),
-        "user_id": str(user.id),
-        "timestamp": int(typing.at.timestamp()),
-    }
+    data: Json = {"user_id": str(user.id), "timestamp": int(typing.at.timestamp()), **payloads.location(channel)}
     guild = channel.guild
     if guild is not None:
-        data |= {"guild_id": str(guild.id), "member": payloads.member(guild.member(user))}
+        data["member"] = payloads.member(guild.member(user))
     world.emit("TYPING_START", data, guild, channel)
 
 

@@ -209,8 +209,7 @@ def create_webhook(world: World, request: Request) -> Answer:
         raise refuse(30007)
     hook = Webhook(next(world.ids), secrets.token_urlsafe(51), name, channel, world.bot)
     world.webhooks[hook.id] = hook
-    data = {"guild_id": str(channel.guild.id), "channel_id": str(channel.id)}
-    world.emit("WEBHOOKS_UPDATE", data, channel.guild, channel)
+    world.emit("WEBHOOKS_UPDATE", payloads.location(channel), channel.guild, channel)
     return payloads.webhook(hook, world)
 
 

@@ -48,13 +48,7 @@ def _holds(held: int, needed: int) -> bool:
 
 
 def command_data(
-    world: World,
-    user: User,
-    channel: Channel,
-    path: str,
-    options: Mapping[str, Any],
-    *,
-    focused: str | None = None,
+    world: World, user: User, channel: Channel, path: str, options: Mapping[str, Any], *, focused: str | None = None
 ) -> Json:
     """The data of a slash command or of its autocomplete."""
     name, *below = path.split()
@@ -91,11 +85,7 @@ def _kinds(command: Json, below: list[str]) -> list[tuple[str, int]]:
 
 
 def _fill(
-    channel: Channel,
-    described: Json,
-    options: Mapping[str, Any],
-    focused: str | None,
-    resolved: dict[str, Json],
+    channel: Channel, described: Json, options: Mapping[str, Any], focused: str | None, resolved: dict[str, Json]
 ) -> list[Json]:
     known = {option["name"]: option for option in described.get("options", [])}
     if unknown := options.keys() - known.keys():
