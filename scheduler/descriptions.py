@@ -9,7 +9,7 @@ from typing import Any
 
 from scheduler.cron import read_crontab
 from scheduler.zones import zone_of
-from texts import language, source
+from texts import language, source, timestamp
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
@@ -26,14 +26,23 @@ def _words(code: str) -> Mapping[str, Any]:
     return dict(listed[code])
 
 
-def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
-    """When something will be, in a time zone: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00"."""
+def moment_words(
+    moment: datetime, now: datetime, zone: str, code: str, *, ends: datetime | None = None, stamped: bool = False
+) -> str:
+    """When something will be, in a time zone: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00".
+
+    `stamped`: as timestamps of Discord, which each reader sees in their own zone.
+    """
     words, there, here = _words(code), moment.astimezone(zone_of(zone)), now.astimezone(zone_of(zone))
+    if stamped:
+        until = f"–<t:{ends.timestamp():.0f}:t>, " if ends else ", "
+        return str(words["stamped"]).format(stamp=timestamp(moment).replace(", ", until))
     minutes, days = round((moment - now).total_seconds() / 60), (there.date() - here.date()).days
     shape = "today" if timedelta() <= moment - now < _SOON else {0: "later_today", 1: "tomorrow"}.get(days, "other")
     shape = "far" if abs(moment - now) >= _NEAR else shape
     soon = words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"]
-    return _dated(words, shape, there, time=f"{there:%H:%M}", soon=soon)
+    until = f"–{ends.astimezone(zone_of(zone)):%H:%M}" if ends else ""
+    return _dated(words, shape, there, time=f"{there:%H:%M}", soon=soon) + until
 
 
 def date_words(day: date) -> str:

@@ -511,3 +511,7 @@ def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:
         "de": "um 12:00 (in weniger als einer Minute)",
         "ja": "12:00（1分以内）",
     }
+    at, code = now + timedelta(days=1), {"zone": "Asia/Tokyo", "code": "en"}
+    assert moment_words(at, now, **code, ends=at + timedelta(hours=1)) == "tomorrow at 21:00–22:00"
+    stamped = moment_words(at, now, **code, ends=at + timedelta(hours=1), stamped=True)
+    assert stamped == "on <t:1772539200:f>–<t:1772542800:t>, <t:1772539200:R>"

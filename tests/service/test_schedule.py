@@ -24,7 +24,9 @@ def statuses(t: Live) -> list[str]:
 async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_restart(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
         await t.ana.dm("remind me in 4 seconds to call mum")
-        await t.ana.direct.wait_for_bot(lambda m: bool(re.match(r"I'll remind you .* call mum\.", m.text)))
+        await t.ana.direct.wait_for_bot(
+            lambda m: bool(re.match(r"I'll remind you on <t:(\d+):f>, <t:\1:R>: call mum\.", m.text))
+        )
         said = await t.ana.direct.wait_for_bot(lambda m: m.text == CALL)
         assert [button["label"] for button in said.buttons] == ["Done"]
         assert statuses(t) == ["told"]

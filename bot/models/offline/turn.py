@@ -11,7 +11,6 @@ from msgspec import Struct
 from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage
 from bot.models.offline.language import Language
 from scheduler.descriptions import moment_words, rule_words
-from scheduler.zones import zone_of
 from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
@@ -183,9 +182,8 @@ class Context(Struct, frozen=True):
         zone, code = self.turn.zone, self.language.code
         if row.at is None:
             return row.when
-        words = moment_words(row.at, self.turn.now, zone, code)
-        if row.ends:
-            words += f"–{row.ends.astimezone(zone_of(zone)):%H:%M}"
+        on_discord = self.turn.request.source == "discord"
+        words = moment_words(row.at, self.turn.now, zone, code, ends=row.ends, stamped=on_discord)
         return self.language.say("join").join(filter(None, (words, row.rule and rule_words(row.rule, code))))
 
     def told(self, phrase: str, fact: str, record: Record) -> str:
