@@ -292,6 +292,14 @@ def refused(answered: Answered, words: str) -> None:
     assert words in answered.text
 
 
+async def agreed(person: Person, question: Message) -> Message:
+    """What is told after a yes; the question can be answered no more."""
+    answered = await person.press(question, "Yes, do it")
+    await person.world.changes.until(lambda: answered.followups, PATIENCE, "an answer")
+    assert question.buttons == []
+    return answered.followups[0]
+
+
 def said_in(channel: Channel) -> list[str]:
     return [message.text for message in channel.from_bot]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.live_service import Live, as_seen, live_service, refused, started, until
+from tests.service.live_service import Live, agreed, as_seen, live_service, refused, started, until
 from tests.wire.discord import Message, Person
 
 CODE = re.compile(r"`([2-9A-Z]{4}-[2-9A-Z]{4})`")
@@ -215,7 +215,7 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(t: Li
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     assert "pairing requests and approvals" in (await t.ana.command("privacy see")).text
     question = (await t.ana.command("privacy erase")).shown
-    assert "left: none" in (await t.ana.press(question, "Yes, do it")).text
+    assert "left: none" in (await agreed(t.ana, question)).text
     await told(t, t.ana)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.live_service import Live, live_service, refused
+from tests.service.live_service import Live, agreed, live_service, refused
 from tests.service.test_access import CODE
 from tests.wire.discord import Channel, Person
 from tests.wire.model import Answer, Call, Calls
@@ -125,7 +125,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(t: Live) -> None:
     await t.talk(t.ana, t.ana.direct, "and me?", "Yes, Ana.")
 
     question = (await anna.command("privacy erase")).shown
-    erased = await anna.press(question, "Yes, do it")
+    erased = await agreed(anna, question)
     assert erased.text.count("Erased on") == 2
     assert erased.text.count("left: none") == 4
     assert (t.holding(SECRET), t.holding("Gertrude")) == ([], [])

@@ -11,7 +11,8 @@ import discord
 from msgspec import Struct
 
 from bot.interfaces.discord.components import Buttons, hear_button
-from bot.interfaces.discord.responses import Interaction, defer, tell
+from bot.interfaces.discord.responses import Interaction, change, defer
+from sources.discord.cards import PLAIN
 from texts import _, gettext_noop
 
 _ID = re.compile(r"carina:sure:(?P<name>[a-z._-]+):(?P<answer>yes|no):(?P<token>[0-9a-f]+)")
@@ -68,14 +69,15 @@ class Questions:
         """What hears the buttons; who may do it is decided anew."""
 
         async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
-            if not await defer(interaction):
+            if not await defer(interaction, quietly=True):
                 return
             asked = self.take(named["token"], interaction.user.id)
             if asked is None:
-                await tell(interaction, _(_OVER))
+                await change(interaction, _(_OVER), PLAIN)
             elif named["answer"] == "no":
-                await tell(interaction, _("Nothing was done."))
+                await change(interaction, _("Nothing was done."), PLAIN)
             else:
+                await change(interaction, asked.question, PLAIN)
                 await confirmed(interaction, asked.name, asked.given, sure=True, shown=asked.question)
 
         return hear_button(_ID, pressed)

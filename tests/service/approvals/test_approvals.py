@@ -11,6 +11,7 @@ from tests.service.live_service import (
     LABELS,
     WAITS,
     Live,
+    agreed,
     answer,
     answered_within,
     as_seen,
@@ -111,7 +112,7 @@ async def test_who_is_erased_or_takes_it_back_leaves_no_card_and_nothing_to_allo
     if erased:
         asked = await bea.command("privacy erase", channel=channel)
         assert asked.message is not None
-        assert (await bea.press(asked.message, "Yes, do it")).text.startswith("Erased")
+        assert (await agreed(bea, asked.message)).text.startswith("Erased")
     else:
         await bea.delete(next(message for message in channel.messages if message.author is bea))
     await t.server.until(lambda: card.deleted, what="the card's end")

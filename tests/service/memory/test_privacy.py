@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.live_service import Live, first_of, live_service, until
+from tests.service.live_service import Live, agreed, first_of, live_service, until
 from tests.wire.discord import Channel, Message, Person
 from tests.wire.model import Answer, Call, Calls
 
@@ -42,8 +42,8 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
 
     question = await asked_to_erase(t.ana, t.general)
     assert t.holding(WORD)
-    answered = await t.ana.press(question, "Yes, do it")
-    assert "and found none" in answered.shown.text
+    answered = await agreed(t.ana, question)
+    assert "and found none" in answered.text
     assert WORD not in answered.text
     assert t.holding(WORD) == []
     assert t.holding(WORD[:6]) == []
