@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 from functools import reduce
-from itertools import islice, takewhile
 
 from bot.models.base import AssistantMessage, Call, FailedModel, Request, ToolMessage, Trouble, UserMessage
 from bot.models.health import key_setting
@@ -87,12 +86,14 @@ def _said_today(turn: Turn) -> bool:
 
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     """Every intent of what was heard, each with what it works with."""
-    # What the same person said before, as far as nobody else spoke since.
-    earlier = [each for each in reversed(turn.before) if isinstance(each, UserMessage)]
-    spoke = (each for each in earlier if not each.answer)
-    same = takewhile(lambda each: each.speaker == turn.heard[0].speaker and not each.overheard, turn.heard and spoke)
+    earlier = [each for each in turn.before if isinstance(each, UserMessage)]
+    spoke = [each for each in earlier if not each.answer][-_MOST_BEFORE:] if turn.heard else []
     names = [turn.request.agent, *sorted({each.speaker for each in earlier if each.answer})]
-    before = [reduce(uncalled, names, each.said[:LONGEST]) for each in islice(same, _MOST_BEFORE)][::-1]
+    # What others said is left empty: a yes after it repeats the question, as it may be an answer to them.
+    own = (each.speaker == turn.heard[0].speaker and not each.overheard for each in spoke)
+    before = [
+        reduce(uncalled, names, each.said[:LONGEST]) if mine else "" for each, mine in zip(spoke, own, strict=True)
+    ]
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)

@@ -293,6 +293,10 @@ def test_a_yes_forgets_no_more_than_was_shown() -> None:
     talk.memory.recall({"operation": "insert", "content": "the spare key is with Tom"}, "Ana")
     assert "Forgotten" in talk.say("yes")
     assert talk.stored == ["the spare key is with Tom"]
+    asked = talk.say("forget the spare key")
+    talk.hear("yes", speaker="Ben")
+    assert talk.say("yes") == asked, "others spoke since"
+    assert "Forgotten" in talk.say("yes")
 
 
 @pytest.mark.parametrize(("kept", "asked", "told"), DATA["of_others"])
