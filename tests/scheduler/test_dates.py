@@ -511,7 +511,11 @@ def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:
         "de": "um 12:00 (in weniger als einer Minute)",
         "ja": "12:00（1分以内）",
     }
-    at, code = now + timedelta(days=1), {"zone": "Asia/Tokyo", "code": "en"}
-    assert moment_words(at, now, **code, ends=at + timedelta(hours=1)) == "tomorrow at 21:00–22:00"
-    stamped = moment_words(at, now, **code, ends=at + timedelta(hours=1), stamped=True)
+
+
+def test_on_discord_a_time_is_a_timestamp_with_its_end() -> None:
+    now = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    at, ends = now + timedelta(days=1), now + timedelta(days=1, hours=1)
+    assert moment_words(at, now, "Asia/Tokyo", "en", ends=ends) == "tomorrow at 21:00–22:00"
+    stamped = moment_words(at, now, "Asia/Tokyo", "en", ends=ends, stamped=True)
     assert stamped == "on <t:1772539200:f>–<t:1772542800:t>, <t:1772539200:R>"

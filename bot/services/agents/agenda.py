@@ -13,7 +13,7 @@ from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, operation, suggestions
-from bot.services.results import Entry, Listing, Markup, Result, Row
+from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
@@ -91,7 +91,7 @@ class ReminderSet(Result):
 
 
 class ReminderRow(Row):
-    suggested = "text"
+    suggested = "called"
     id: str = Field(validation_alias="reminder.id")
     text: str = Field(validation_alias="reminder.text")
     state: str = Field(validation_alias="reminder.status")
@@ -100,6 +100,12 @@ class ReminderRow(Row):
     urgent: bool = Field(validation_alias="reminder.urgent")
     paused: bool
     words: str = Field(exclude=True)
+    ahead: str = Field(exclude=True)
+
+    @property
+    def called(self) -> str:
+        """Also says when it comes, as several may have the same text."""
+        return ", ".join(filter(None, (self.text, self.ahead)))
 
     def line(self, markup: Markup) -> str:
         due = "" if self.next is None else markup.time(self.next)
@@ -162,6 +168,7 @@ class Agenda(ZonedService, frozen=True):
                 next=_local(each.next_at, zone),
                 repeats=reminding.repetition(each.reminder.trigger),
                 words=reminding.status_words(each),
+                ahead=relative(each.next_at, self.clock()) if each.next_at else "",
             )
             for each in self._reminders(rows, caller)
         )
