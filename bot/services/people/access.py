@@ -101,7 +101,11 @@ class SubjectArguments(Arguments):
     @property
     def subject(self) -> str:
         """The subject that was named. Raises UserError."""
-        server = f"discord:guild:{self.server}" if self.server else ""
+        if self.server and not self.server.strip().isdecimal():
+            raise UserError(
+                "Give the server by its ID, a number. In Discord's developer mode, *Copy Server ID* gets it."
+            )
+        server = f"discord:guild:{self.server.strip()}" if self.server else ""
         named = [each for each in (self.who, self.person, self.role, server) if each]
         if len(named) != 1:
             raise UserError("Choose one: a person, a role or a server.")
