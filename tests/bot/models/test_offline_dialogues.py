@@ -271,7 +271,7 @@ def test_an_event_that_is_there_is_not_added_again() -> None:
     Agenda.calls.clear()
     talk = Talk(Calendar(), tools=(*TOOLS, *SKILLS))
     said = talk.say("put lunch with Ben tomorrow at noon on my calendar")
-    assert said.startswith("That is already in your calendar, tomorrow at 12:00: Lunch with Ben")
+    assert said.startswith("That is already on your calendar, tomorrow at 12:00: Lunch with Ben")
     assert talk.say("lunch with Ben tomorrow at 1pm").startswith("Added to your calendar")
     assert [given["operation"] for _, given in Agenda.calls] == ["list", "list", "add"]
 
