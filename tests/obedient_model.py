@@ -20,7 +20,7 @@ def obey(request: Request, targets: Sequence[str], most: int = 4000) -> Answer:
 
     `targets` is where it can send things; an answer has `most` characters.
     """
-    if request.system.startswith(("You tell other agents", "You tell in short")):
+    if request.system.startswith(("Tell other agents", "Summarize what happened")):
         everything = " | ".join(str(getattr(message, "text", "")) for message in request.messages)
         return says(json.dumps({"summary": everything[-790:]}))
     if request.system == PROMPT:

@@ -236,12 +236,12 @@ class FolderAccess(Struct, frozen=True):
         require_file(located)
         if not may_write_down(turn.scope, folder.audience):
             raise ToolError(
-                f"What is said here may not be written into {folder.name}: others can read it who may not know it."
+                f"What is said here may not be written into {folder.name}: people who may not know it can read it."
             )
         # In the owner's own places, reading a file lowers the turn's trust, so this needs the owner's approval.
         if folder.kind == "local" and turn.trust < Trust.OWNER and turn.scope.audience != OWNER:
             raise ToolError(
-                f"{folder.name} is a directory of the owner's machine, where words of others could not be erased: "
+                f"{folder.name} is a directory on the owner's machine, where others' words could not be erased: "
                 "only the owner may have something written there. Use a virtual folder."
             )
 

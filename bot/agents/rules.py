@@ -54,7 +54,7 @@ _RULES: dict[RuleName, tuple[str, str]] = {
     "max_calls": ("Call {tool} at most {times} in a turn.", "count"),
     "cooldown": ("Leave {span} between two calls of {tool}.", "seconds"),
     "periodic": ("Call {tool} at least every {span}.", "seconds"),
-    "requires_consent": ("{tool} is used only with somebody's yes, which is asked for when you call it.", ""),
+    "requires_consent": ("{tool} needs somebody's approval, which is requested when you call it.", ""),
     "allowed_operations": ("Of {tool} you may use only: {operations}.", "operations"),
     "needed": ("You need {tool} for your work: use it.", ""),
 }

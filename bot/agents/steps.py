@@ -102,7 +102,7 @@ def _reminder(material: PromptInputs, rules: Rules) -> MissingCalls | None:
         return None
     missing = "; ".join(f"`{demand.tool}` ({demand.why})" for demand in demands)
     begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
-    head = begun[min(told, 1)] if told < REMINDERS else "You are made to call it now"
+    head = begun[min(told, 1)] if told < REMINDERS else "You have to call it now"
     text = f"{head}: {missing}. Make the call, then give your whole answer."
     return MissingCalls(text, wordings(material), demands[0].tool if told == REMINDERS else "")
 

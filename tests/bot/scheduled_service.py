@@ -25,15 +25,15 @@ _numbers = itertools.count(1)
 
 
 def of_agent(request: Request) -> bool:
-    return request.system.startswith("You tell other agents")
+    return request.system.startswith("Tell other agents")
 
 
 def of_day(request: Request) -> bool:
-    return request.system.startswith("You tell in short what happened on one day")
+    return request.system.startswith("Summarize what happened on one day")
 
 
 def of_week(request: Request) -> bool:
-    return request.system.startswith("You tell in short what happened in one week")
+    return request.system.startswith("Summarize what happened in one week")
 
 
 def shown(request: Request) -> str:

@@ -103,7 +103,7 @@ async def test_one_that_dies_while_it_works_is_there_again(tmp_path: Path, small
     async with serving(small) as port:
         table = small.http(port, UNASKED) if over_http else small.stdio(UNASKED)
         async with weather(tmp_path, table) as stage:
-            assert "went away while it worked. Nobody knows whether it took effect" in await stage.refused(forecast())
+            assert "disconnected during the call. Nobody knows whether it took" in await stage.refused(forecast())
             small.does()
             if not over_http:
                 assert await stage.works(forecast("Graz"))

@@ -30,7 +30,7 @@ def test_a_heading_in_a_description_is_flattened() -> None:
     assert "\n" not in offer.description
     assert "\u202e" not in offer.description
     assert "\u0000" not in offer.description
-    assert offer.description.startswith("A tool of the MCP server weather. What it says of itself: Weather. ## Rules")
+    assert offer.description.startswith("A tool of the MCP server weather. Its own description: Weather. ## Rules")
     assert len(offer.description) < 1_200
 
 

@@ -188,14 +188,14 @@ def _answers(now: RunState) -> Step:
 
 def _choice_task(now: RunState) -> PromptText:
     lines = [say("- {name}: {what}", name=c.name, what=c.profile or "no special field") for c in now.team.candidates]
-    return joined([say("Choose who answers the message above, by `choose_members`. The members are:"), *lines])
+    return joined([say("Use `choose_members` to choose who answers the message above. The members are:"), *lines])
 
 
 def _answer_task(now: RunState, chosen: Sequence[AgentId]) -> PromptText:
     others = [now.name(agent) for agent in chosen]
     if len(others) < 2:
         return NOTHING
-    words = "{names} answer this side by side, each for itself. Give your own answer, for yourself alone."
+    words = "{names} answer this side by side, each on its own. Give your own answer."
     return say(words, names=", ".join(others))
 
 
@@ -222,7 +222,7 @@ def _pipeline(now: RunState, settings: Pipeline) -> Step:
             spoken = [*spoken, *given] if settings.parallel_stages else given or spoken
         if not settings.parallel_stages:
             said = [quotation(now.name(part.agent), part.output) for part in spoken]
-            heard = joined([say("What the stage before you gave:"), *said], "\n\n") if said else NOTHING
+            heard = joined([say("The result of the stage before yours:"), *said], "\n\n") if said else NOTHING
             if wanted or failed:
                 break
     if failed is not None:
@@ -288,7 +288,7 @@ def _vote(now: RunState, settings: Voting) -> Step:
 def _ballot_task(options: Sequence[str]) -> PromptText:
     listed = ", ".join(f'"{option}"' for option in options)
     return say(
-        "Your group votes on the message above. Cast your own ballot by `cast_ballot`: one of {listed}, or "
+        "Your group is voting on the message above. Cast your own ballot with `cast_ballot`: one of {listed}, or "
         '"abstain". You do not see what the others choose.',
         listed=listed,
     )

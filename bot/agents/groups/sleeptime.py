@@ -295,9 +295,9 @@ def number_of(text: str, name: str) -> float | None:
 def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[FiredTrigger], now: datetime) -> None:
     lines = [f"- {each.trigger.name} ({each.trigger.priority} priority): {each.why}" for each in fired]
     text = (
-        f'You look after "{found.group.name}" in the background, and this is so now:\n' + "\n".join(lines) + "\n"
+        f'You look after "{found.group.name}" in the background, and this is true now:\n' + "\n".join(lines) + "\n"
         "Do what that calls for: look into memory, write down what you find. Your final text is said here; an empty "
-        "one stays silent, which is right unless somebody has to hear of it now."
+        "one stays silent, which is right unless somebody has to know now."
     )
     scope = _scope(tx, place)
     event = inbox.Event(

@@ -108,8 +108,8 @@ def holds(state: State, content: str) -> bool:
 
 
 _LISTEN = say(
-    "You only listen here. Others of your group have answered the message above; what they said stands before it. "
-    "Write down what you will want to know later. Nothing that you say is sent to anybody."
+    "You only listen here. Others in your group have answered the message above; what they said comes before it. Write "
+    "down what you will want to know later. Nothing you say is sent to anybody."
 )
 
 

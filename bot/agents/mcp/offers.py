@@ -106,7 +106,7 @@ def _offer(server: str, target: str, listed: ListedTool, taken: Collection[str])
     if name in taken:
         raise ValueError(gettext_lazy("another tool is called {name}", name=name))
     said = line(one_line(listed.description, _DESCRIPTION)) or "It does not say what it does."
-    description = f"A tool of the MCP server {server}. What it says of itself: {said}"
+    description = f"A tool of the MCP server {server}. Its own description: {said}"
     schema = _schema(listed.schema)
     return Offer(name, listed.name, description, schema, _digest(target, listed), listed.destructive)
 

@@ -100,9 +100,11 @@ class Broker:
         turn = asking.turn
         who, quorum = who_may.approvers(self.terms.people, need, turn)
         if not who or turn.group is None:
-            raise ToolError(f"This needs a yes ({need.reason}), and there is nobody who could be asked here.")
+            raise ToolError(f"This needs approval ({need.reason}), and there is nobody here to ask.")
         if requests.count_waiting(tx, turn.place) >= MOST_WAITING:
-            raise ToolError(f"This needs a yes, and {MOST_WAITING} questions from here wait already. Nobody was asked.")
+            raise ToolError(
+                f"This needs approval, and {MOST_WAITING} requests from here are waiting already. Nobody was asked."
+            )
         hidden = not Scope(OWNER).may_use(turn.scope.audience) and who != (turn.person,)
         return Request(
             id=requests.new_request_id(),
@@ -371,7 +373,7 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
         call = ToolCall(f"approved_{request.id}", request.tool, request.arguments, permit)
         turns.add_step(tx, turn, ModelAnswer("", (call,), finish="tools", shown=request.shown), now)
     elif request.status is Status.WITHDRAWN:
-        text = "The request was taken back since: nothing was done, and nothing is to be done."
+        text = "The request has been withdrawn: nothing was done, and there is nothing to do."
         turns.add_step(tx, turn, Note(text), now)
     elif request.status is Status.USED:
         text = "The approved call was begun before, and nobody saw how it ended. Do not repeat it; tell the person."

@@ -210,18 +210,18 @@ def agent_notice(request: Request, words: str) -> str:
 
 
 _TOLD_NOBODY = (
-    "Nobody in this public thread is told that it needs anybody's leave, or what was decided: say nothing of that. "
-    "Where what came of it answers nobody, your answer is empty."
+    "Nobody in this public thread is told that it needs approval, or what was decided: say nothing about that. If the "
+    "result answers nobody, leave your answer empty."
 )
 
 
 def waiting(request: Request) -> str:
     if request.hearers.audience == PUBLIC:
-        return f"This call was not made yet; do not call it again for the same. {_TOLD_NOBODY}"
+        return f"This call was not made yet; do not repeat it. {_TOLD_NOBODY}"
     return (
         f"This call was not made yet: it waits for approval {request.id}, because {request.reason}. Somebody was "
-        f"asked; the answer may take until {request.expires_at:%Y-%m-%d %H:%M} UTC. Do not call it again for the "
-        "same; tell the person in a sentence that it waits for approval. You will be told when it is decided."
+        f"asked; the answer may take until {request.expires_at:%Y-%m-%d %H:%M} UTC. Do not repeat "
+        "it; tell the person in one sentence that it is waiting for approval. You will be told when it is decided."
     )
 
 

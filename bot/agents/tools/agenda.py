@@ -28,7 +28,7 @@ from scheduler.triggers import rule_of
 
 Fields = Annotated[
     dict[str, str],
-    Field(default_factory=dict, description="add, update: what else is kept of it, by name; an empty value goes"),
+    Field(default_factory=dict, description="add, update: custom fields, by name; an empty value removes one"),
 ]
 
 
@@ -53,14 +53,14 @@ class AgendaTool(StoreTool[A_contra]):
 
 class TaskArguments(Arguments):
     operation: Literal["add", "list", "update", "start", "done", "cancel", "reopen"]
-    title: str = Field(default="", max_length=tasks.LONGEST_TITLE, description="add: what is to be done; update: anew")
-    notes: str = Field(default="", max_length=tasks.LONGEST_NOTES, description="add, update: what else is to be known")
+    title: str = Field(default="", max_length=tasks.LONGEST_TITLE, description="add: what to do; update: a new title")
+    notes: str = Field(default="", max_length=tasks.LONGEST_NOTES, description="add, update: details worth knowing")
     priority: Literal["low", "medium", "high", "urgent", ""] = Field(default="", description="add, update")
-    due: str = Field(default="", max_length=200, description='add, update: until when, as "Friday at 18:00"')
-    under: str = Field(default="", description="add, update: the task that it is a step of, by number or words of it")
-    after: str = Field(default="", description="add, update: a task that must be done before")
+    due: str = Field(default="", max_length=200, description='add, update: due, as "Friday at 18:00"')
+    under: str = Field(default="", description="add, update: the task it is a step of, by number or words from it")
+    after: str = Field(default="", description="add, update: a task that must come first")
     fields: Fields
-    which: str = Field(default="", description="all others: its number, or words that stand in it")
+    which: str = Field(default="", description="all others: its number, or words from it")
     needs: ClassVar[Needs] = {
         "add": ("title",),
         **dict.fromkeys(("update", "start", "done", "cancel", "reopen"), ("which",)),
@@ -73,18 +73,18 @@ _MOVES = {"start": Status.IN_PROGRESS, "done": Status.DONE, "cancel": Status.CAN
 class TasksTool(AgendaTool[TaskArguments]):
     name = "tasks"
     description = (
-        "Keep what the person wants to do: add writes a task down, list shows those that are open, start, done, "
-        "cancel and reopen move one on, update changes it. Break what is too big into steps with under. In update, "
-        '"none" takes due, under or after away. Write a title in their words. A task does not remind anybody by '
-        "itself: set a reminder for that."
+        "Keep the person's to-do list: add saves a task, list shows the open ones, start, done, cancel and reopen "
+        'change its status, update changes the rest. Break big tasks into steps with under. In update, "none" removes '
+        "due, under or after. Write a title in their words. A task does not remind anybody by itself: set a reminder "
+        "for that."
     )
     brief = Brief(
         "The person's lists: to-do list, shopping list. add puts something on the list, list shows what is open, done "
         "and cancel take one off. It does not remind anybody: set a reminder for that.",
         {
             "title": "add: what to do or buy, in their words",
-            "due": 'add: until when, as "Friday at 18:00"',
-            "which": "done, cancel: its number, or words that stand in it",
+            "due": 'add: due, as "Friday at 18:00"',
+            "which": "done, cancel: its number, or words from it",
         },
         "steps of tasks, priorities, changes",
         operations=("add", "list", "done", "cancel"),
@@ -99,7 +99,7 @@ class TasksTool(AgendaTool[TaskArguments]):
                 shown = (
                     say("{indent}{task}", indent=say("  " * n), task=task_line(t, zone)) for n, t in tree(found, _place)
                 )
-                text = joined(shown) or say("They have no open tasks that may be spoken of here.")
+                text = joined(shown) or say("They have no open tasks that may be mentioned here.")
                 return Outcome(
                     text, {"tasks": [_task_data(task) | {"when": on_clocks(task.due_at, zone)} for task in found]}
                 )
@@ -156,19 +156,19 @@ class EventArguments(Arguments):
     )
     ends: str = Field(default="", max_length=200, description='add: when it ends, as "at 19:30"')
     reminder_minutes: int = Field(
-        default=calendar.REMINDER_MINUTES, ge=-1, le=44_640, description="add: so long before it they are told; -1: not"
+        default=calendar.REMINDER_MINUTES, ge=-1, le=44_640, description="add: how long before to tell them; -1: never"
     )
     days: int = Field(default=31, ge=1, le=3_660, description="list: how many days ahead")
-    which: str = Field(default="", description="cancel: its number, or words of its title")
+    which: str = Field(default="", description="cancel: its number, or words from it")
     needs: ClassVar[Needs] = {"add": ("title", "when"), "cancel": ("which",)}
 
 
 class EventsTool(AgendaTool[EventArguments]):
     name = "events"
     description = (
-        "The person's calendar: appointments, birthdays, what happens at a time. add writes one down (once or "
-        "repeating) and tells them before, list shows what comes, cancel takes one out. Say back the day and time that "
-        "you are given."
+        "The person's calendar: appointments, birthdays, whatever has a time. add enters one (once or repeating) and "
+        "tells them beforehand, list shows what is coming, cancel removes one. Repeat back the day and time you are "
+        "given."
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: EventArguments) -> Outcome:
@@ -184,11 +184,11 @@ class EventsTool(AgendaTool[EventArguments]):
         if arguments.operation == "cancel":
             event = calendar.find(found, arguments.which)
             appointments.cancel(tx, event, context.now)
-            return Outcome(say("cancelled: {title}", title=event.title), {"id": str(event.id), "text": event.title})
+            return Outcome(say("canceled: {title}", title=event.title), {"id": str(event.id), "text": event.title})
         comes = calendar.upcoming(found, context.now, arguments.days)
         zone = self._clocks(tx, people)
         data = [_event_data(at, each, zone) for at, each in comes]
-        shown = joined(map(line, calendar.lines(comes, zone))) or say("Nothing is planned that may be spoken of here.")
+        shown = joined(map(line, calendar.lines(comes, zone))) or say("Nothing is planned that may be mentioned here.")
         return Outcome(shown, {"events": data})
 
 
@@ -216,7 +216,7 @@ class ReminderArguments(Arguments):
     )
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
-    which: str = Field(default="", description="done, snooze, cancel: its number, or words that stand in it")
+    which: str = Field(default="", description="done, snooze, cancel: its number, or words from it")
     minutes: int = Field(default=reminding.SNOOZE_MINUTES, ge=1, le=44_640, description="snooze: for how long")
     needs: ClassVar[Needs] = {"set": ("text", "when"), **dict.fromkeys(("done", "snooze", "cancel"), ("which",))}
 
@@ -224,9 +224,9 @@ class ReminderArguments(Arguments):
 class RemindersTool(AgendaTool[ReminderArguments]):
     name = "reminders"
     description = (
-        "Remind the person you are talking to of something at a time: set keeps a reminder (once or repeating), list "
-        "shows theirs, done, snooze and cancel change one. It is said where you talk now, or privately. Say back the "
-        "day and time that you are given, so that a misunderstanding is seen. If the time is not clear, ask."
+        "Remind the person you are talking to of something at a time: set saves a reminder (once or repeating), list "
+        "shows theirs, done, snooze and cancel change one. It is sent where you talk now, or privately. Repeat back "
+        "the day and time you are given, so that a misunderstanding shows. If the time is unclear, ask."
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: ReminderArguments) -> Outcome:
@@ -237,7 +237,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         zone = self._clocks(tx, people)
         if arguments.operation == "list":
             text = joined(map(line, reminding.lines(found, zone))) or say(
-                "They have no reminders that may be spoken of here."
+                "They have no reminders that may be mentioned here."
             )
             return Outcome(text, {"reminders": [_listed(each, zone) for each in found]})
         reminder = reminding.find([each.reminder for each in found], arguments.which)

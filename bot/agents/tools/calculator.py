@@ -29,7 +29,7 @@ def _bounded(function: Callable[..., Number]) -> Callable[..., Number]:
 
     def call(*arguments: Number) -> Number:
         if not all(isinstance(argument, int | float) for argument in arguments):
-            raise ToolError("Only numbers can be calculated with.")
+            raise ToolError("Only numbers can be used here.")
         result = function(*arguments)
         if isinstance(result, complex):
             raise ToolError("The result is a complex number, which is not supported.")
@@ -96,7 +96,7 @@ def calculate(expression: str) -> Number:
         parsed = ast.parse(expression.strip(), mode="eval").body
         value: Number = counter.eval(expression, ast.Expr(parsed))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ToolError(f"This is no expression that can be calculated: {_brief(error)}.") from error
+        raise ToolError(f"This expression cannot be calculated: {_brief(error)}.") from error
     except ZeroDivisionError as error:
         raise ToolError("This divides by zero.") from error
     except OverflowError as error:
@@ -105,7 +105,7 @@ def calculate(expression: str) -> Number:
         known = f"+ - * / // % ** ( ), {', '.join(sorted(_FUNCTIONS))}, {', '.join(_NAMES)}"
         raise ToolError(f"This cannot be calculated: {_brief(error)}. There are: {known}.") from error
     if not isinstance(value, int | float):
-        raise ToolError("Only numbers can be calculated with.")
+        raise ToolError("Only numbers can be used here.")
     if not math.isfinite(value):
         raise ToolError("The result is too large.")
     return value

@@ -88,19 +88,19 @@ _INSTEAD = {
 
 class ContextArguments(Arguments):
     operation: Operation = Field(
-        description="append: add to the end; replace: new text for old; write: all of it anew; edit_range: some lines "
-        "anew; undo, redo: your own last change; archive: take a working block out of your context; load: bring one "
-        "back; swap: archive one and load another; pin, unpin: keep a working block in context, or not; info: all "
-        "about a block; viewport: which lines of a long text you see; set_field, add_item, set_item, remove_item: in "
-        "fields and lists; create: a block of your own; change: its settings; delete, restore: one of your own with "
-        "the permission admin"
+        description="append: add to the end; replace: new text for old; write: rewrite it all; edit_range: rewrite "
+        "lines; undo, redo: your own last change; archive: take a working block out of your context; load: "
+        "bring one back; swap: archive one and load another; pin, unpin: keep a working block in context, "
+        "or not; info: all about a block; viewport: which lines of a long text you see; set_field, "
+        "add_item, set_item, remove_item: in fields and lists; create: a block of your own; change: its "
+        "settings; delete, restore: one of your own with the permission admin"
     )
     label: str = Field(description="as in <block:label>")
     content: str = Field(default="", description="append, write, edit_range: the text")
     old_content: str = Field(default="", description="replace: a part of the block, word for word")
     new_content: str = Field(default="", description="replace: what takes its place; empty removes it")
     first_line: int | None = Field(default=None, description="edit_range, viewport: counted from 1")
-    last_line: int | None = Field(default=None, description="edit_range: the last that goes; viewport: else to the end")
+    last_line: int | None = Field(default=None, description="edit_range: the last replaced; viewport: if not the end")
     field: str = Field(default="", description='a field, section or "section.field"; none for a block that is a list')
     value: Any = Field(default=None, description="set_field (null empties it), add_item (adds to a counter), set_item")
     item: int | None = Field(default=None, description="set_item, remove_item: the item's number")
@@ -109,12 +109,12 @@ class ContextArguments(Arguments):
     permission: Literal["read_only", "append", "read_write"] = Field(default="read_only", description="share")
     description: str = Field(default="", max_length=500, description="create, change: what belongs in the block")
     new_label: str = Field(default="", description="change")
-    limit: int = Field(default=0, ge=0, le=MOST_CHARACTERS, description="create, change: most characters")
+    limit: int = Field(default=0, ge=0, le=MOST_CHARACTERS, description="create, change: character limit")
     block_type: Literal["core", "working", "archival"] | None = Field(default=None, description="create, change")
     made_of: PlainContent | None = Field(
         default=None,
-        description="change, while the block is empty: a text, a list, a log, or fields, with `field` their names with "
-        "commas between",
+        description="change, while the block is empty: a text, a list, a log, or fields, with their names in `field`, "
+        "separated by commas",
     )
 
     needs: ClassVar[Needs] = {
@@ -133,8 +133,8 @@ class ContextArguments(Arguments):
     def lacking(self, operation: str, missing: Sequence[str]) -> str:
         if operation == "replace" and self.content:
             return (
-                "replace puts new_content in place of old_content, a part of the block as it stands; write "
-                "puts content in place of all of it; append adds content"
+                "replace puts new_content in place of old_content, an exact part of the block; write puts content in "
+                "place of all of it; append adds content"
             )
         return f"{super().lacking(operation, missing)}{_INSTEAD.get(operation, '')}"
 

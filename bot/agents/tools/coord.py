@@ -35,18 +35,18 @@ class CoordArguments(Arguments):
     agent: str = Field(
         default="", description='assign, handoff: the agent\'s name, or empty for anyone; change: a name or "anyone"'
     )
-    task: str = Field(default="", description="change, complete: the task's number, or words that stand in it")
+    task: str = Field(default="", description="change, complete: the task's number, or words from it")
     importance: Literal["low", "medium", "high", "critical", ""] = Field(
         default="",
-        description="assign, change, note: how much it matters, by itself medium; an agent that was away is told notes "
-        "from medium on, as what was decided",
+        description="assign, change, note: how much it matters, medium by default; an agent that was away is told "
+        "notes from medium up, as decisions",
     )
     state: Literal["open", "in_progress", "done", "cancelled", ""] = Field(default="", description="change")
     due: str = Field(
-        default="", max_length=200, description='assign, change: until when, as "Friday at 18:00"; none takes it away'
+        default="", max_length=200, description='assign, change: due, as "Friday at 18:00"; none removes it'
     )
-    under: str = Field(default="", description="assign, change: the task that it is a step of, or none")
-    after: str = Field(default="", description="assign, change: a task that must be done before, or none")
+    under: str = Field(default="", description="assign, change: the task it is a step of, or none")
+    after: str = Field(default="", description="assign, change: a task that must come first, or none")
     fields: Fields
 
 
@@ -81,9 +81,7 @@ class CoordTool(AgendaTool[CoordArguments]):
             case "handoff":
                 to = find_agent(tx, arguments.agent)
                 if to is not None and to.id == context.agent.id:
-                    raise ToolError(
-                        "A handoff note is for another agent; what you want to keep yourself goes to recall."
-                    )
+                    raise ToolError("A handoff note is for another agent; keep your own notes with recall.")
                 coordination.hand_over(tx, by, arguments.content, to)
                 who = "Whoever comes next" if to is None else to.name
                 return Outcome(say("{who} reads it in the next turn", who=who), noted=True)

@@ -49,14 +49,14 @@ class FactsTool(StoreTool[FactArguments]):
 
 def _add(tx: Tx, context: ToolContext, said: Statement) -> Outcome:
     if len(said.text) > LONGEST:
-        raise ToolError(f"A fact has at most {LONGEST} characters; this has {len(said.text)}. Say it shorter.")
+        raise ToolError(f"A fact has at most {LONGEST} characters; this has {len(said.text)}. Shorten it.")
     turn = context.turn
     session = sessions.of_turn(tx, turn)
     source = Source("agent", turn.agent, session, context.message, turn.person, turn.scope.audience, turn.trust)
     (learned,) = facts.learn(tx, [said], source, context.now)
     found = None if learned.fact is None else facts.get(tx, learned.fact, turn.scope)
     if found is None:
-        raise ToolError("That says too little: write one whole statement.")
+        raise ToolError("That is too short: write one full statement.")
     if learned.step is Step.REFUSE:
         raise ToolError(f"The person said otherwise: {found.text}. Ask them; what they say now is learned by itself.")
     words = "kept" if learned.step is Step.ADD else f"known already, from {many(found.reinforcements, 'session')}"
@@ -69,7 +69,7 @@ def _confirm(tx: Tx, context: ToolContext, which: str) -> Outcome:
     if found is None or not found.shared or found.agent == context.agent.id:
         raise ToolError("Only what all agents know and another one learned can be confirmed; list shows which.")
     if context.turn.scope.audience != found.audience:
-        raise ToolError("This is known to others than hear this turn; confirm it where they hear it too.")
+        raise ToolError("This is known to people not here; confirm it where they hear it too.")
     new = facts.confirm(tx, found, context.agent.id, context.now)
     return Outcome(say("confirmed" if new else "you had confirmed it before"))
 
@@ -93,7 +93,7 @@ class ProjectArguments(Arguments):
     text: str = Field(
         default="",
         max_length=projects.LONGEST_REVIEW,
-        description="review: its issues, numbered, one in a line; prefer: what they want; done: what the project was",
+        description="review: its issues, numbered, one per line; prefer: what they want; done: what the project was",
     )
     tech: str = Field(default="", max_length=projects.LONGEST_TECH, description="done: what it was made with")
     ratings: dict[Literal["creativity", "visual", "interaction", "completeness", "engagement"], int] = Field(
@@ -119,7 +119,7 @@ class ProjectsTool(StoreTool[ProjectArguments]):
         if turn.person is None:
             raise ToolError("Nobody is talking to you at the moment.")
         if turn.trust < Trust.APPROVED:
-            raise ToolError("Only people who are approved teach this; nothing was kept.")
+            raise ToolError("Only approved people can teach this; nothing was kept.")
         by = By(turn.scope, turn.trust, context.now, person=turn.person, message=context.message)
         kept = _keep(tx, by, arguments)
         return Outcome(joined([say("kept:"), *map(project_line, kept), *_left(arguments)]))

@@ -25,7 +25,7 @@ from memory.store.ids import AgentId, TurnId
 
 
 class DelegateArguments(Arguments):
-    task: str = Field(min_length=1, description="what is to be done, with everything that has to be known for it")
+    task: str = Field(min_length=1, description="what to do, with everything the member needs to know")
     agent: str = Field(default="", description="the member's name; empty: whoever fits the task best")
 
 
@@ -39,7 +39,7 @@ def _named(found: Team, name: str, turn: Turn, waiting: list[AgentId]) -> Candid
     others = [each.name for each in found.candidates if each.agent not in waiting]
     listed = f"You can give tasks to: {', '.join(others) or 'nobody at the moment'}."
     if member is None:
-        raise ToolError(f"{name!r} is no member of this group. {listed}")
+        raise ToolError(f"{name!r} is not in this group. {listed}")
     if member == turn.agent:
         raise ToolError(f"You cannot give a task to yourself: do it, or give it to somebody else. {listed}")
     if member in waiting:
@@ -99,16 +99,16 @@ class DelegateTool(MemberTool[DelegateArguments]):
     name = "delegate"
     caution = Caution()
     description = (
-        "Give a part of the work to another member of your group and get back what comes of it. The member sees the "
-        "message that you answer, but not your thoughts: say in the task what you need. People do not see its answer; "
-        "you do, and your own final text is what they read."
+        "Give part of the work to another member of your group and get the result back. The member sees the message "
+        "you are answering, but not your thoughts: say in the task what you need. People do not see its answer; you "
+        "do, and your own final text is what they read."
     )
 
     def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: DelegateArguments) -> Assignment | DirectReply:
         """Begin the member's turn, or find the one that the same call began. Raises ToolError for the model."""
         turn, now = context.turn, context.now
         if turn.group is None:
-            raise ToolError("Nobody else is here to whom you could give a task.")
+            raise ToolError("There is nobody here to give a task to.")
         found = team(tx, turn.group)
         settings = _settings(found)
         begun = groups.part_of_call(tx, turn.id, call.id)
@@ -150,7 +150,7 @@ class BallotArguments(Arguments):
 class BallotTool(StoreTool[BallotArguments]):
     name = "cast_ballot"
     caution = Caution()
-    description = "Cast your ballot in the vote that you are asked for. The last one that you cast counts."
+    description = "Cast your ballot in the vote you are asked for. The last one you cast counts."
 
     def work(self, tx: Tx, context: ToolContext, arguments: BallotArguments) -> Outcome:
         part = groups.part(tx, context.turn.id)
@@ -172,17 +172,17 @@ class ChooseArguments(Arguments):
 class ChooseTool(StoreTool[ChooseArguments]):
     name = "choose_members"
     caution = Caution()
-    description = "Say who of the group answers the message. Choose as few as the message needs; you may name yourself."
+    description = "Say who in the group answers the message. Choose as few as the message needs; you may name yourself."
 
     def work(self, tx: Tx, context: ToolContext, arguments: ChooseArguments) -> Outcome:
         part, group = groups.part(tx, context.turn.id), context.turn.group
         if part is None or group is None or part.kind != "choice":
-            raise ToolError("There is nobody to be chosen at the moment.")
+            raise ToolError("There is nobody to choose at the moment.")
         candidates = {each.name.casefold(): each for each in team(tx, group).candidates}
         wanted = [plain_name(name) for name in arguments.names]
         if unknown := [name for name in wanted if name not in candidates]:
             known = ", ".join(each.name for each in candidates.values())
-            raise ToolError(f"{', '.join(map(repr, unknown))}: nobody of that name can answer. There are: {known}.")
+            raise ToolError(f"{', '.join(map(repr, unknown))}: nobody by that name can answer. There are: {known}.")
         chosen = dict.fromkeys(candidates[name].agent for name in wanted)
         groups.note(tx, part.turn, PartDetail(agents=tuple(chosen)))
         return Outcome(say("Chosen."))

@@ -45,7 +45,7 @@ class RecallArguments(Arguments):
     category: str = Field(default="", description="insert: where it belongs, such as people/health; query: only there")
     tags: tuple[str, ...] = Field(default=(), description="insert: a few words to find it by; query: with all of them")
     metadata: dict[str, str | bool | int | float] = Field(
-        default_factory=dict, description="insert: what else is known of it"
+        default_factory=dict, description="insert: other facts about it"
     )
     query: str = Field(default="", description="query: a whole question with names")
     expected: str = Field(default="", description=f"query: {EXPECTED}")
@@ -139,7 +139,7 @@ class RecallTool(StoreTool[RecallArguments]):
             case "categories":
                 counted = entries.categories(tx, context.agent.id, context.turn.scope)
                 lines = [say("- {category}: {n}", category=category, n=count) for category, count in counted.items()]
-                return Outcome(joined(lines) or say("No entry has a category here."))
+                return Outcome(joined(lines) or say("No entry here has a category."))
             case "observations":
                 return _observations(tx, context)
 
@@ -196,7 +196,7 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
     group = None if turn.group is None else agents.group(rows, turn.group)
     others = [] if group is None else [each.agent for each in group.members if each.agent != context.agent.id]
     if group is None or not others:
-        raise ToolError("Nobody else is in your group whose observations you could read.")
+        raise ToolError("Nobody else in your group has observations to read.")
     reason = gettext_lazy(
         "{agent} wants to read what others in the group {group} stored", agent=context.agent.name, group=group.name
     )

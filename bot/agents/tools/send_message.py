@@ -32,13 +32,13 @@ from texts import gettext_lazy
 
 class SendArguments(Arguments):
     target_type: Literal["person", "channel", "agent", "group", "here"] = Field(
-        description="person: a direct message to the one you are talking to; channel: another place you know; agent "
-        "or group: other agents, who take it up here after you; here: a file to go with your answer"
+        description="person: a direct message to the person you talk to; channel: another place you know; agent or "
+        "group: other agents, who take it up here after you; here: a file to go with your answer"
     )
     target: str = Field(
         default="", description='channel: the place\'s name, as "general" or "#general in Home"; agent, group: its name'
     )
-    content: str = Field(min_length=1, description="what to say there, as plain text, or what is in the file")
+    content: str = Field(min_length=1, description="what to say there, as plain text, or the file's content")
     file_name: str = Field(default="", description='person, channel, here: send it as a text file, as "recipe.md"')
 
 
@@ -65,7 +65,7 @@ class SendMessageTool(StoreTool[SendArguments]):
         if arguments.target_type in ("agent", "group"):
             return _write(tx, context, arguments)
         if arguments.target_type == "here" and not arguments.file_name:
-            raise ToolError("Your final text is what is said here: only a file, with `file_name`, is sent by itself.")
+            raise ToolError("Your final text is what is said here: only a file, with `file_name`, is sent separately.")
         place, hearers, name = _target(tx, context, arguments)
         endpoint = self._endpoints.get(source := place_source(place))
         if endpoint is None:

@@ -26,8 +26,8 @@ class SourcesTool(ReadTool[NoSourceArguments]):
     name = "sources"
     caution = Caution()
     description = (
-        "List the feeds, calendars, folders and webhooks that the owner has set up, when each was last read, and of "
-        "which of them you are told. `source_subscribe` changes that."
+        "List the feeds, calendars, folders and webhooks the owner has set up, when each was last read, and which ones "
+        "you are told about. `source_subscribe` changes that."
     )
 
     def read(self, rows: Rows, context: ToolContext, _arguments: NoSourceArguments) -> Outcome:
@@ -38,17 +38,17 @@ class SourcesTool(ReadTool[NoSourceArguments]):
                 "{name}: {kind}, {state}, {told}",
                 name=line(each.name),
                 kind=each.type,
-                state="paused" if not each.enabled else "could not be read lately" if each.error else "on",
-                told="you are told of it" if each.id in told else "you are not told of it",
+                state="paused" if not each.enabled else "could not be read recently" if each.error else "on",
+                told="you are told about it" if each.id in told else "you are not told about it",
             )
             for each in found
         ]
-        return Outcome(joined(lines) if lines else say("There are no sources that may be spoken of here."))
+        return Outcome(joined(lines) if lines else say("There are no sources that may be mentioned here."))
 
 
 class SourceSubscribeTool(StoreTool[SubscribeArguments]):
     name = "source_subscribe"
-    description = "Be told what is new in a source from now on (subscribe), or no more (unsubscribe)."
+    description = "Be told what is new in a source from now on (subscribe), or no longer (unsubscribe)."
     caution = Caution(asks="always", bound=("operation", "source"))
 
     def work(self, tx: Tx, context: ToolContext, arguments: SubscribeArguments) -> Outcome:
@@ -56,15 +56,15 @@ class SourceSubscribeTool(StoreTool[SubscribeArguments]):
             (each for each in _usable(tx, context) if each.name.casefold() == arguments.source.casefold()), None
         )
         if source is None:
-            raise ToolError("There is no source of that name here; `sources` lists them.")
+            raise ToolError("There is no source by that name here; `sources` lists them.")
         agent = context.agent.id
         if arguments.operation == "subscribe":
             if not _hears(tx, context, source):
                 data_sources.subscribe(tx, Subscription(agent, source.id, ""), context.now)
             return Outcome(say("you are told what is new in {name}", name=line(source.name)))
         if not data_sources.unsubscribe(tx, agent, source.id):
-            raise ToolError("You are not told of that source.")
-        return Outcome(say("you are not told of {name} any more", name=line(source.name)))
+            raise ToolError("You are not told about that source.")
+        return Outcome(say("you are no longer told about {name}", name=line(source.name)))
 
 
 def _usable(rows: Rows, context: ToolContext) -> list[DataSource]:

@@ -34,9 +34,9 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
     name = TOOL
     caution = Caution()
     description = (
-        "Scratch space that expires: partial results, parts of long results, hand-offs. Keys stand in your own "
-        "namespace; full paths (session/, patrol/, subagent/, shared/) read elsewhere, shared/topic/name is written by "
-        "all. What must last belongs in `context` or `recall`."
+        "Scratch space that expires: partial results, parts of long results, handoffs. Keys are in your own namespace; "
+        "full paths (session/, patrol/, subagent/, shared/) read elsewhere, everyone can write shared/topic/name. What "
+        "must last belongs in `context` or `recall`."
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: WorkingMemoryArguments) -> Outcome:
@@ -87,7 +87,7 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
     found = (ranked(fitting, arguments.query) if arguments.query.strip() else fitting)[:_FOUND]
     if not found:
         searched = many(len(there), "entry", "entries")
-        return Outcome(say("Nothing fits. Searched: {n} under {path}.", n=searched, path=path))
+        return Outcome(say("Nothing found. Searched: {n} under {path}.", n=searched, path=path))
     lines = [say("{head}: {text}", head=line(each, by.now), text=shown_line(each.content, _PREVIEW)) for each in found]
     trust = min((each.trust for each in found), default=Trust.SYSTEM)
     return Outcome(quotation(f"working memory, {path}", _clipped(lines)), trust=trust)

@@ -180,7 +180,7 @@ async def test_an_agent_adds_lists_and_confirms(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ({"operation": "add", "fact": "x" * 200}, "at most 120 characters"),
-        ({"operation": "add", "fact": "use solid"}, "says too little"),
+        ({"operation": "add", "fact": "use solid"}, "is too short"),
         ({"operation": "add", "fact": "prefers light theme editor", "category": "user_preference"}, "said otherwise"),
         ({"operation": "confirm", "which": "1"}, "Only what all agents know"),
         ({"operation": "confirm", "which": "9" * 30}, "Only what all agents know"),

@@ -83,7 +83,7 @@ async def test_what_was_taken_back_is_not_repeated(tmp_path: Path) -> None:
         await service.heard(said("hello", 2))
         text = told(service)
     assert "diamond" not in text
-    assert "Your work here was cancelled" in text
+    assert "Your work here was canceled" in text
     assert "- Task: it was taken back\n- Did: used bell" in text
 
 

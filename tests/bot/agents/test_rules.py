@@ -232,7 +232,7 @@ async def test_a_turn_does_not_end_before_what_it_needs(tmp_path: Path) -> None:
         told = [request.messages[-1].text for request in model.requests[1:4]]
         assert "was not sent yet" in told[0]
         assert "Reminder" in told[1]
-        assert "made to call it" in told[2]
+        assert "have to call it" in told[2]
 
 
 async def test_a_model_that_does_not_even_make_a_forced_call_is_not_asked_for_ever(tmp_path: Path) -> None:

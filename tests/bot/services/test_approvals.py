@@ -464,7 +464,7 @@ async def test_a_flood_of_questions_asks_nobody_anything_more(tmp_path: Path) ->
     model = ScriptedModel(says("", *calls), says("They wait."))
     async with talked(tmp_path, Setting(model=model, tools=[Bell()]), "ring them all") as service:
         assert len(await service.rows("SELECT 1 FROM permission_requests")) == MOST_WAITING
-        assert sum("wait already" in text for text, _ok in results(service.model.requests[-1])) == 5
+        assert sum("are waiting already" in text for text, _ok in results(service.model.requests[-1])) == 5
 
 
 async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_decides_nothing(

@@ -50,7 +50,7 @@ RECURSIVE = toml(strategy="recursive_summarization", max_messages=6, keep_recent
 
 
 def summarises(request: Request) -> bool:
-    return request.system.startswith("You tell an agent in short")
+    return request.system.startswith("Summarize for an agent")
 
 
 def told(request: Request) -> str:

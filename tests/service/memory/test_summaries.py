@@ -47,7 +47,7 @@ SECRET = "Quetzalcoatl"
 def tells(request: Request) -> Reply:
     """Answers people with a word; of what is to be told in short, which secret words it was shown."""
     everything = str(request.messages)
-    if "You tell" in str(request.messages[0]):
+    if any(each in str(request.messages[0]) for each in ("Summarize", "Tell other agents")):
         words = "They spoke of the secret." if SECRET in everything else "They spoke of the fence."
         return Answer(json.dumps({"summary": words}))
     if "You look after" in str(request.messages[-1]["content"]) and not request.results:

@@ -205,7 +205,7 @@ async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: 
 
         await service.write(nest)
         await service.heard(said("cancel the task clean the kitchen", 4))
-        assert service.platform.texts()[-1] == "Canceled: clean the kitchen. Its 2 open steps too."
+        assert service.platform.texts()[-1] == "Canceled: “clean the kitchen”. Its 2 open steps too."
         assert await service.column("SELECT id FROM tasks WHERE status = 'open'") == []
 
 
@@ -224,7 +224,7 @@ async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Pa
         dinner, _dentist, listed, gone, left, nothing = service.platform.texts()
         assert re.match(r"Added to your calendar, .*19:00–21:00, every Friday: dinner\.", dinner)
         assert [line.split(" – ")[0] for line in listed.splitlines()[1:]] == ["- the dentist", "- dinner"]
-        assert gone.startswith("Canceled: dinner.")
+        assert gone.startswith("Canceled: “dinner”.")
         assert "the dentist" in left
         assert "dinner" not in left
         assert "I found nothing for “dinner”" in nothing

@@ -58,7 +58,7 @@ async def test_what_is_saved_is_read_listed_found_and_deleted(service: Service) 
     assert text == f'{listed}\n<quoted from="working memory, session/discord:hall/draft">\nDear bank\n</quoted>'
     text, _ = await used(service, operation="search", query="banks", category="mail")
     assert f"{listed}: Dear bank" in text
-    nothing = "Nothing fits. Searched: 1 entry under session/discord:hall.", True
+    nothing = "Nothing found. Searched: 1 entry under session/discord:hall.", True
     assert await used(service, operation="search", query="giraffe") == nothing
     assert await used(service, operation="search", query="bank", tags=["work"]) == nothing
     assert await used(service, operation="delete", key="draft") == ("deleted: session/discord:hall/draft", True)

@@ -136,7 +136,7 @@ async def test_a_model_chooses_where_a_supervisor_selects(tmp_path: Path) -> Non
         assert service.platform.texts() == ["Bee here."]
     assert model.asked() == ["Cat", "Cat", "Bee"]
     assert "watering plants" in told(model.of("Cat")[0])
-    assert "'nobody': nobody of that name can answer" in str(model.of("Cat")[1].messages)
+    assert "'nobody': nobody by that name can answer" in str(model.of("Cat")[1].messages)
 
 
 async def test_chance_is_the_same_after_a_crash_and_reaches_everybody(tmp_path: Path) -> None:

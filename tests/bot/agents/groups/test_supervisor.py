@@ -44,7 +44,7 @@ async def test_nobody_gives_a_task_to_itself_to_strangers_or_too_many_to_one(tmp
     can = "You can give tasks to: Bee, Cat, Dog."
     assert results(model.requests[-1]) == [
         (f"You cannot give a task to yourself: do it, or give it to somebody else. {can}", False),
-        (f"'Eel' is no member of this group. {can}", False),
+        (f"'Eel' is not in this group. {can}", False),
         ("Bee here.", True),
         ("Bee here.", True),
         ("Bee has had 2 tasks for this message, which is as many as one may have. Do it yourself.", False),

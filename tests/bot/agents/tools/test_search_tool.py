@@ -210,7 +210,7 @@ async def test_a_search_keeps_to_its_conditions(service: Service, conditions: di
 async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(service: Service) -> None:
     await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
     for conditions, words in (
-        ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
+        ({"place": "abroad"}, "No place 'abroad' is known that may be mentioned here."),
         ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
         ({"author": "Zoe"}, "Nobody called 'Zoe' said anything that you may know here; there are: "),
         ({"category": "boats"}, "There is no category 'boats' that you may know here; there are: none."),

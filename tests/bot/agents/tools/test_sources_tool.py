@@ -39,22 +39,22 @@ def listed(tx: Tx, context: ToolContext = CONTEXT) -> str:
 
 
 def test_an_agent_sees_its_sources_and_subscribes(tx: Tx) -> None:
-    assert listed(tx) == "news: feed, on, you are not told of it"
+    assert listed(tx) == "news: feed, on, you are not told about it"
     assert subscribe(tx, "subscribe") == "you are told what is new in news"
-    assert listed(tx) == "news: feed, on, you are told of it"
-    assert subscribe(tx, "unsubscribe") == "you are not told of news any more"
+    assert listed(tx) == "news: feed, on, you are told about it"
+    assert subscribe(tx, "unsubscribe") == "you are no longer told about news"
     with pytest.raises(ToolError, match="not told"):
         subscribe(tx, "unsubscribe")
-    with pytest.raises(ToolError, match="no source of that name"):
+    with pytest.raises(ToolError, match="no source by that name"):
         subscribe(tx, "subscribe", "other")
 
 
 @pytest.mark.parametrize("audience", [GUILD, PUBLIC])
 def test_where_others_hear_it_there_are_no_sources(tx: Tx, audience: Audience) -> None:
     there = replace(CONTEXT, turn=replace(HERE, scope=Scope(audience)))
-    with pytest.raises(ToolError, match="no source of that name"):
+    with pytest.raises(ToolError, match="no source by that name"):
         subscribe(tx, "subscribe", context=there)
-    assert listed(tx, there) == "There are no sources that may be spoken of here."
+    assert listed(tx, there) == "There are no sources that may be mentioned here."
 
 
 def test_subscribing_asks_the_owner_whoever_talks() -> None:

@@ -119,7 +119,7 @@ def tell(target: str, content: str = "hello there") -> Call:
 @pytest.mark.parametrize(
     ("place", "target", "told"),
     [
-        (HALL, "attic", "No place 'attic' is known that may be spoken of here."),
+        (HALL, "attic", "No place 'attic' is known that may be mentioned here."),
         (ATTIC, "hall", "have not seen this conversation"),
         (ANNS, "hall", "have not seen this conversation"),
         (HALL, "port", "No place 'port' is known"),
