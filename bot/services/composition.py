@@ -9,7 +9,6 @@ import functools
 from collections import ChainMap
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from msgspec import Struct, field
@@ -245,7 +244,7 @@ class ServedConstellations:
                     self.runner.changed(identifier)  # from now on, waiting work there opens it again
 
 
-@dataclass
+@dataclasses.dataclass
 class _Maker:
     served: ServedConstellations
     constellation: Constellation

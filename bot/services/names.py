@@ -1,4 +1,4 @@
-"""Names that people use for agents, groups, blocks, writers, audiences and times, and their lookup."""
+"""Names that people use for agents, groups, blocks, audiences and times, and their lookup."""
 
 import re
 import shlex
@@ -9,18 +9,16 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from bot.agents.agenda.tasks import list_known
-from bot.agents.permissions.who_may import Approver, People
 from bot.errors import CallError, UserError
 from memory import agents, blocks
 from memory.agents import Agent, Group, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
-from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import ChangeLog
 from memory.blocks.store import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
-from memory.people.identities import audience_called, label_called, person_called
+from memory.people.identities import audience_called, label_called
 from memory.store.database import Rows
-from memory.store.ids import BlockId, PersonId
+from memory.store.ids import BlockId
 from scheduler.zones import instant
 from texts import _, error_sentence, gettext_noop
 
@@ -201,67 +199,6 @@ def named_past(rows: Rows, scope: Scope, name: str) -> tuple[NamedBlock, ChangeL
     return named, block_history(rows, named.block.id)
 
 
-def writer_names(rows: Rows, past: ChangeLog, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
-    """The writers' names for the person who asks: agents and persons by name if known, jobs as jobs.
-
-    The name of a person who never spoke here is shown only to that person; the owner is named as such.
-    """
-    names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
-    for writer in {step.change.writer for step in past.steps} - set(names):
-        kind, _colon, identifier = writer.partition(":")
-        names[writer] = _person(rows, identifier, scope, who, people) if kind == "person" else writer
-    return {**names, SYSTEM: _("the system")}
-
-
-def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: People) -> str:
-    person = PersonId(identifier)
-    if person.startswith("terminal:"):
-        return _("the owner")
-    own = who.name if person in people.selves(who.person) else ""
-    return person_called(rows, person, scope) or own or (_("the owner") if person in people.owner else person)
-
-
-def writer_called(names: dict[Writer, str], past: ChangeLog, called: str, people: People) -> Writer:
-    """The writer of a block by name or id; the owner also as "owner". Raises UserError."""
-    writers = list(dict.fromkeys(step.change.writer for step in past.steps))
-    wanted = called.strip().casefold().removeprefix("the ")
-    owners = [writer for writer in writers if writer in map(person_writer, people.owner)]
-    if wanted == "owner" and len(owners) == 1:
-        return owners[0]
-    for fits in (lambda each: each, lambda each: names[each].removeprefix("the "), lambda each: each.partition(":")[2]):
-        found = [writer for writer in writers if fits(writer).casefold() == wanted]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            words = _("Several writers are called {called}. Choose one: {found}.")
-            raise UserError(words.format(called=repr(called), found=", ".join(found)))
-    there = ", ".join(names[writer] for writer in writers) or _("nobody")
-    raise UserError("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there)
-
-
-def version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) -> int:
-    """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
-
-    Times are in the zone. Empty means the beginning of the stored history. Raises UserError.
-    """
-    text = since.strip().lower()
-    if not text:
-        return past.start
-    if text.isdecimal():
-        return int(text) - 1
-    if text.startswith("turn"):
-        number = text.removeprefix("turn").strip(" :")
-        made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
-        if not made:
-            raise UserError("Turn {number} changed nothing in this block.", number=number)
-        return made[0] - 1
-    moment = moment_said(since, now, zone)
-    if moment is None:
-        words = _("{since} is not a point in time. Use a change such as 12, a turn such as 'turn 7', or {moments}.")
-        raise UserError(words.format(since=repr(since), moments=_(MOMENTS)))
-    return past.since(moment)
-
-
 def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
     """The time that a text names (`MOMENTS`), in the zone; for a day, its beginning. None if it is not a time."""
     said = text.strip()
@@ -272,11 +209,3 @@ def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
         return moment.astimezone(UTC) if moment.tzinfo else instant(moment, zone)
     except (ValueError, OverflowError):
         return None
-
-
-def block_name(agent: str | None, label: str, audience: str) -> str:
-    """The name of a block for the owner, who may not see what is in others' direct messages."""
-    whose = agent or _("everybody")
-    if audience.startswith("person:"):
-        return _("{whose}: a block of direct messages", whose=whose)
-    return f"{whose}/{label}"

@@ -6,11 +6,12 @@ readable names: the label and, if several have that label, the owner and the aud
 
 import functools
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, tzinfo
 from typing import Annotated
 
 from pydantic import Field
 
-from bot.agents.permissions.who_may import Action
+from bot.agents.permissions.who_may import Action, Approver, People
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.block_results import (
@@ -29,17 +30,7 @@ from bot.services.memory.block_results import (
     state_of,
 )
 from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
-from bot.services.names import (
-    NamedBlock,
-    block_name,
-    find_named,
-    named_blocks,
-    named_past,
-    version_before,
-    where,
-    writer_called,
-    writer_names,
-)
+from bot.services.names import MOMENTS, NamedBlock, find_named, moment_said, named_blocks, named_past, where
 from bot.services.registry import (
     CHANGES,
     CHANGES_AT_TERMINAL,
@@ -53,17 +44,20 @@ from bot.services.registry import (
 )
 from bot.services.results import Listing
 from bot.services.transactions import ZonedService, commit, reads, writes
+from memory import agents
 from memory.blocks import Operation, manual_edits, revert
-from memory.blocks.changes import Writer, person_writer, played
+from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer, played
 from memory.blocks.edits import addition, end_of
 from memory.blocks.history import ChangeLog, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
 from memory.blocks.revert import Edit, Hand
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, block_history
+from memory.people.audience import Scope
+from memory.people.identities import person_called
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
-from memory.store.ids import BlockId
+from memory.store.ids import BlockId, PersonId
 from scheduler.zones import zone_of
 from texts import _, error_text, ngettext
 
@@ -210,10 +204,10 @@ class Blocks(ZonedService, frozen=True):
             raise CallError("--since and --only: use one of them")
         named, edit = self._editable(tx, caller, label)
         past = block_history(tx, named.block.id)
-        names = writer_names(tx, past, caller.scope, caller.approver, self.people)
-        whose = writer_called(names, past, writer, self.people)
+        names = _writer_names(tx, past, caller.scope, caller.approver, self.people)
+        whose = _writer_called(names, past, writer, self.people)
         zone = zone_of(self.zone_of(tx, caller))
-        after = version_before(past, since, self.clock(), zone) if only is None else only - 1
+        after = _version_before(past, since, self.clock(), zone) if only is None else only - 1
         done = revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
         return UndoResult.of(named.name, done)
 
@@ -271,7 +265,7 @@ class Blocks(ZonedService, frozen=True):
     def _past(self, rows: Rows, caller: Caller, label: str) -> tuple[NamedBlock, ChangeLog, dict[Writer, str]]:
         """A block with its past, and the names of its writers for the caller."""
         named, past = named_past(rows, caller.scope, label)
-        return named, past, writer_names(rows, past, caller.scope, caller.approver, self.people)
+        return named, past, _writer_names(rows, past, caller.scope, caller.approver, self.people)
 
     def _hand(self, caller: Caller) -> Hand:
         return hand_of(self.people, caller, self.clock(), self.checkpoints)
@@ -294,4 +288,73 @@ def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:
         "SELECT b.id, b.label, b.audience, a.name FROM memory_blocks b LEFT JOIN agents a ON a.id = b.agent_id"
         " WHERE b.deleted_at IS NULL ORDER BY b.n"
     )
-    return [(BlockId(row["id"]), block_name(row["name"], row["label"], row["audience"])) for row in found]
+    return [(BlockId(row["id"]), _block_name(row["name"], row["label"], row["audience"])) for row in found]
+
+
+def _block_name(agent: str | None, label: str, audience: str) -> str:
+    """The name of a block for the owner, who may not see what is in others' direct messages."""
+    whose = agent or _("everybody")
+    if audience.startswith("person:"):
+        return _("{whose}: a block of direct messages", whose=whose)
+    return f"{whose}/{label}"
+
+
+def _writer_names(rows: Rows, past: ChangeLog, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
+    """The writers' names for the person who asks: agents and persons by name if known, jobs as jobs.
+
+    The name of a person who never spoke here is shown only to that person; the owner is named as such.
+    """
+    names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
+    for writer in {step.change.writer for step in past.steps} - set(names):
+        kind, _colon, identifier = writer.partition(":")
+        names[writer] = _person(rows, identifier, scope, who, people) if kind == "person" else writer
+    return {**names, SYSTEM: _("the system")}
+
+
+def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: People) -> str:
+    person = PersonId(identifier)
+    if person.startswith("terminal:"):
+        return _("the owner")
+    own = who.name if person in people.selves(who.person) else ""
+    return person_called(rows, person, scope) or own or (_("the owner") if person in people.owner else person)
+
+
+def _writer_called(names: dict[Writer, str], past: ChangeLog, called: str, people: People) -> Writer:
+    """The writer of a block by name or id; the owner also as "owner". Raises UserError."""
+    writers = list(dict.fromkeys(step.change.writer for step in past.steps))
+    wanted = called.strip().casefold().removeprefix("the ")
+    owners = [writer for writer in writers if writer in map(person_writer, people.owner)]
+    if wanted == "owner" and len(owners) == 1:
+        return owners[0]
+    for fits in (lambda each: each, lambda each: names[each].removeprefix("the "), lambda each: each.partition(":")[2]):
+        found = [writer for writer in writers if fits(writer).casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            words = _("Several writers are called {called}. Choose one: {found}.")
+            raise UserError(words.format(called=repr(called), found=", ".join(found)))
+    there = ", ".join(names[writer] for writer in writers) or _("nobody")
+    raise UserError("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there)
+
+
+def _version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) -> int:
+    """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
+
+    Times are in the zone. Empty means the beginning of the stored history. Raises UserError.
+    """
+    text = since.strip().lower()
+    if not text:
+        return past.start
+    if text.isdecimal():
+        return int(text) - 1
+    if text.startswith("turn"):
+        number = text.removeprefix("turn").strip(" :")
+        made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
+        if not made:
+            raise UserError("Turn {number} changed nothing in this block.", number=number)
+        return made[0] - 1
+    moment = moment_said(since, now, zone)
+    if moment is None:
+        words = _("{since} is not a point in time. Use a change such as 12, a turn such as 'turn 7', or {moments}.")
+        raise UserError(words.format(since=repr(since), moments=_(MOMENTS)))
+    return past.since(moment)
