@@ -7,7 +7,7 @@ import discord
 import pytest
 
 from memory.people.access import Rule
-from memory.people.audience import OWNER, Trust, channel_audience, guild_audience, person_audience
+from memory.people.audience import OWNER, channel_audience, guild_audience, person_audience
 from memory.store.ids import text_mark
 from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
@@ -118,20 +118,6 @@ async def test_modes_decide_what_is_heard_and_answered(server: DiscordServer) ->
     assert heard[2].quoted is not None
     assert heard[2].quoted.by_us
     assert heard[2].quoted.text == "I spoke"
-
-
-async def test_a_thread_the_bot_takes_part_in_needs_no_mention(server: DiscordServer) -> None:
-    general, ana = home(server)
-    async with connected(server, auto_thread=True) as running:
-        said = await ana.say(general, "<@bot> let us plan the garden")
-        first = await running.ear.next()
-        assert first.place.kind is PlaceKind.THREAD
-        assert first.place.id == place_id(said.id)
-        assert said.thread is not None
-        await ana.say(said.thread, "tomatoes?")
-        second = (await running.ear.wait(2))[1]
-    assert second.place.id == first.place.id
-    assert (second.text, second.answer) == ("tomatoes?", True)
 
 
 async def test_a_name_cannot_forge_structure(server: DiscordServer) -> None:
@@ -253,23 +239,6 @@ async def test_reactions_to_our_messages_are_heard(server: DiscordServer) -> Non
     assert first.external_id == f"{ours}/{ana.id}/👍/1"
     assert second.external_id == f"{ours}/{ana.id}/👍/2"
     assert not first.answer
-
-
-async def test_only_allowed_people_are_heard(server: DiscordServer) -> None:
-    general, ana = home(server)
-    cooks = general.guild.role("Cooks")
-    bo, cy, oz = joins(general, "bo"), joins(general, "cy", cooks), joins(general, "oz")
-    allow = People(persons=frozenset({ana.id}), roles=frozenset({cooks.id}))
-    async with connected(server, owner_id=oz.id, allow=allow) as running:
-        for person in (bo, ana, cy, oz):
-            await person.say(general, f"<@bot> {person.username}")
-        for person in (bo, cy, ana, oz):
-            await person.dm(f"dm {person.username}")
-        await running.ear.wait(5)
-        trust = {one.text: one.speaker.trust for one in running.heard if one.speaker}
-    assert [text for text in trust if "dm" not in text] == ["ana", "cy", "oz"]
-    approved = dict.fromkeys(("ana", "cy", "dm ana"), Trust.APPROVED)
-    assert trust == approved | dict.fromkeys(("oz", "dm oz"), Trust.OWNER)
 
 
 async def test_direct_messages_of_strangers_are_not_taken_and_nobody_is_asked_once_all_members_are_known(
