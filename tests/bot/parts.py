@@ -193,6 +193,12 @@ def texts(request: Request) -> list[str]:
     return [message.said for message in request.messages if isinstance(message, UserMessage) and message.said]
 
 
+def told(request: Request) -> str:
+    """The only message of a request."""
+    (message,) = request.messages
+    return message.text
+
+
 def whole(request: Request) -> str:
     return "\n".join([request.system, *(message.text for message in request.messages)])
 

@@ -34,6 +34,7 @@ from tests.bot.parts import (
     said,
     says,
     texts,
+    told,
 )
 from tests.bot.stage import Service, Setting, running, until
 
@@ -51,11 +52,6 @@ RECURSIVE = toml(strategy="recursive_summarization", max_messages=6, keep_recent
 
 def summarises(request: Request) -> bool:
     return request.system.startswith("Summarize for an agent")
-
-
-def told(request: Request) -> str:
-    (message,) = request.messages
-    return message.text
 
 
 class SummaryJob(ScriptedModel):

@@ -14,7 +14,7 @@ import pytest
 from bot.agents.budgets import Budgets
 from bot.agents.tools.recall import RecallTool
 from bot.config.file_settings import Dreams as Settings
-from bot.models.base import Answer, ModelBusy, Request, Usage
+from bot.models.base import Answer, ModelBusy, Usage
 from bot.services.system.jobs import JobRow
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
@@ -32,7 +32,7 @@ from memory.store.records import replace
 from scheduler.jobs import JobKinds
 from scheduler.runner import Runner
 from tests.bot.agents.tools.test_tools import Scene, only
-from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, guild, says
+from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, guild, says, told
 from tests.bot.stage import Service, Setting, running
 from tests.scheduler.parts import alike
 
@@ -117,11 +117,6 @@ async def ground(
         runner = Runner(service.constellations, alike(service.constellations, kinds), clock, lambda _id: None, str)
         ExpansionJob(means).add(kinds)
         yield Harness(service, Scene(service), model, runner)
-
-
-def told(request: Request) -> str:
-    (message,) = request.messages
-    return message.text
 
 
 # ----------------------------------------------------------------------------------------------------- as it should be

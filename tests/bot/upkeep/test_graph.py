@@ -12,8 +12,8 @@ from memory.knowledge.entries import Entry
 from memory.knowledge.feedback import NewSignal, Signal
 from memory.people.audience import Trust
 from memory.store.database import Tx
-from tests.bot.parts import ANN, HALL, said, says
-from tests.bot.upkeep.test_upkeep import GUILD, OLGA_HERSELF, Harness, answers, ground, told
+from tests.bot.parts import ANN, HALL, said, says, told
+from tests.bot.upkeep.test_upkeep import GUILD, OLGA_HERSELF, Harness, answers, ground
 
 TRIPLES = "SELECT subject, relation, object FROM graph_triples ORDER BY id"
 

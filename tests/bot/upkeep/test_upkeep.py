@@ -30,7 +30,7 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
 from memory.store.records import replace
 from scheduler.jobs import DueJob
-from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says
+from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says, told
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 
@@ -41,11 +41,6 @@ OLGA_HERSELF = replace(somebody(OLGA.id), scope=Scope(OWNER))
 
 def answers(**answer: Any) -> Answer:
     return Answer(json.dumps(answer), (), Usage(100, 20, cost_usd=0.25), MODEL)
-
-
-def told(request: Request) -> str:
-    (message,) = request.messages
-    return message.text
 
 
 class Harness:
