@@ -98,6 +98,10 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     type = "working"
     content = "Be kind."
     pinned = true
+    [[agents.blocks]]
+    label = "diary"
+    description = "What happened"
+    type = "log"
     [[agents]]
     name = "Moth"
     [[groups]]
@@ -116,7 +120,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
     """
     config = loaded(tmp_path, toml)
     assert [agent.name for agent in config.agents] == ["Iris", "Moth"]
-    assert [block.char_limit for block in config.agents[0].blocks] == [5000]
+    assert [block.char_limit for block in config.agents[0].blocks] == [5000, 40_000]
     assert "Moth" in config.agents[1].blocks[0].content
     assert config.default_group.names == ("Iris",)
     assert config.groups[1].places == ("discord:123", "discord:guild:456", "terminal:local")

@@ -1,4 +1,4 @@
-"""Reminders, tasks, events and quiet hours, as commands and buttons call them. Everybody has their own."""
+"""Reminders, events and quiet hours, as commands and buttons call them. Everybody has their own."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
