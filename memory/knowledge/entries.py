@@ -265,7 +265,8 @@ def holders(rows: Rows, turn: Turn) -> tuple[AgentId, ...]:
     """The other members of a turn's group that keep words of its person: whoever talks to a group talks to one."""
     sql = """SELECT m.agent_id FROM group_members m WHERE m.group_id = :group AND m.agent_id <> :agent AND EXISTS (
                SELECT 1 FROM archival_entries e WHERE e.agent_id = m.agent_id
-                 AND (e.person_id = :person OR instr(e.metadata, :person)))"""
+                 AND (e.person_id = :person OR (instr(e.metadata, '"_people"')
+                   AND :person IN (SELECT value FROM json_each(e.metadata, '$._people')))))"""
     given = {"group": turn.group, "agent": turn.agent, "person": turn.person}
     return () if turn.group is None or turn.person is None else tuple(row[0] for row in rows.all(sql, given))
 

@@ -126,8 +126,9 @@ class RecallTool(StoreTool[RecallArguments]):
             case "save":
                 return self._save(tx, context, arguments)
             case "append":
+                known = entries.read_in_group(tx, context.turn, arguments.label)
                 entry = entry_changes.append(
-                    tx, context.agent.id, arguments.label, arguments.content, _origin(context), context.now
+                    tx, known.agent, known.id, arguments.content, _origin(context), context.now
                 )
                 return Outcome(say("added to {id}", id=entry.id), uses=(("entry", entry.id),))
             case "read":

@@ -410,7 +410,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
     """What the arguments ask for. Raises ToolError for files of which the agent has none, or that have rules,
     and for names that nothing has."""
     turn, agent, mine = context.turn, context.agent, arguments.author == "me"
-    domains = domains_of(arguments.domain)
+    domains, beside = domains_of(arguments.domain), entries.holders(rows, turn)
     ruled = any(rule.get("tool") == "file" for rule in agent.rules)
     if arguments.domain == "files":
         if not agent.files:
@@ -420,6 +420,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
     elif ruled or not agent.files:
         domains -= {"files"}
     place = place_meant(inbox.known_places(rows, turn.scope), arguments.place).id if arguments.place else None
+    listed = frozenset[Domain]() if beside else domains  # any name may be one of the entries beside its own
     return Query(
         text=arguments.query,
         agent=agent.id,
@@ -431,11 +432,11 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         place=place,
         since=_utc(arguments.since),
         until=_utc(arguments.until),
-        category=category_meant(rows, arguments.category.strip(), domains, agent.id, turn.scope),
-        tags=tags_meant(rows, arguments.tags, domains, agent.id, turn.scope),
+        category=category_meant(rows, arguments.category.strip(), listed, agent.id, turn.scope),
+        tags=tags_meant(rows, arguments.tags, listed, agent.id, turn.scope),
         limit=arguments.limit,
         asker=turn.person,
-        beside=entries.holders(rows, turn),
+        beside=beside,
         meaning=context.meaning,
         expected=arguments.expected,
         expected_meaning=context.expected_meaning,

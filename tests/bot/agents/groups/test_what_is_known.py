@@ -6,7 +6,10 @@ from typing import cast
 
 import pytest
 
+from bot.models.base import Call
 from bot.models.offline import OfflineModel
+from memory.store.ids import PersonId
+from memory.store.records import replace
 from sources.base import Speaker
 from tests.bot.agents.groups.parts import Cast, agents
 from tests.bot.parts import ANN, BOB, ScriptedModel, call, direct, results, said, says, words_of
@@ -77,14 +80,18 @@ async def test_a_member_asks_first_before_it_forgets_what_another_keeps(offline:
 
 async def test_any_model_finds_reads_and_deletes_it_by_its_id_for_that_person_alone(tmp_path: Path) -> None:
     kept = ("Ann's wife is Ava", "Bob's husband is Kim")
-    stored = [says("", call("recall", str(n), operation="insert", content=each)) for n, each in enumerate(kept)]
+    marks = {"operation": "insert", "category": "people", "tags": ["family"]}
+    stored = [says("", call("recall", str(n), content=each, label=f"kin{n}", **marks)) for n, each in enumerate(kept)]
     model = Cast(Ant=[stored[0], "Kept.", stored[1], "Kept."])
     async with running(tmp_path, Setting(model, toml=ROUND)) as service:
 
-        async def bee(number: int, speaker: Speaker, **arguments: str) -> tuple[str, bool]:
-            model.lines["Bee"] = [says("", call("recall", str(number), **arguments))]
-            await service.heard(said("Bee: go on", number, speaker=speaker))
-            return results(model.of("Bee")[-1])[-1]
+        async def does(name: str, number: int, speaker: Speaker, made: Call) -> tuple[str, bool]:
+            model.lines[name] = [says("", made)]
+            await service.heard(said(f"{name}: go on", number, speaker=speaker))
+            return results(model.of(name)[-1])[-1]
+
+        async def bee(number: int, speaker: Speaker, **arguments: str | bool) -> tuple[str, bool]:
+            return await does("Bee", number, speaker, call("recall", str(number), **arguments))
 
         await service.heard(said("Ant: my wife is Ava", 1))
         (entry,) = await service.column("SELECT id FROM archival_entries")
@@ -92,12 +99,24 @@ async def test_any_model_finds_reads_and_deletes_it_by_its_id_for_that_person_al
         for number, arguments in enumerate(({"operation": "read"}, {"operation": "query", "query": "wife"}), 2):
             assert f"{entry} (" in (await bee(number, ANN, **arguments))[0]
             assert entry not in (await bee(number + 10, BOB, **arguments))[0]
-        for number, operation in enumerate(("read", "delete"), 30):
-            text, ok = await bee(number, BOB, operation=operation, label=entry)
+        wanted = call("search", query="wife", category="people", tags=["family"])
+        found, _ok = await does("Bee", 20, ANN, wanted)
+        assert "Ann in hall" in found
+        assert (await does("Ant", 22, ANN, wanted))[0].count(entry) == 1, "its own are not found twice"
+        for number, operation in enumerate(("read", "append", "delete"), 30):
+            text, ok = await bee(number, BOB, operation=operation, label=entry, content="Lou")
             assert (text, ok) == (f"there is no entry '{entry}' here", False)
-        assert len(await service.column(ENTRIES)) == 2
-        assert (await bee(50, ANN, operation="delete", label=entry))[1]
+            assert (await bee(number + 10, ANN, operation=operation, label="kin0", content="Lou"))[1] is False
+        assert (await bee(21, ANN, operation="append", label=entry, content="and Lou"))[1]
+        assert await service.column(ENTRIES) == ["Ann's wife is Ava\nand Lou", "Bob's husband is Kim"]
+        assert (await bee(50, ANN, operation="delete", label=entry, forget_words=True))[1]
         assert await service.column(ENTRIES) == ["Bob's husband is Kim"]
+        assert await bee(52, ANN, operation="read") == ("Nothing is stored that may be used here.", True)
+        shown = [each.text.splitlines() for each in model.of("Bee")[-1].messages]
+        assert shown[0] == ["[Ant (another agent) · 2026-11-22 12:00 UTC]", "(removed on request)"]
+        told_too = '{"_people": ["discord:\\u00fc"]}'
+        await service.write(lambda tx: tx.run("UPDATE archival_entries SET metadata = ?", (told_too,)))
+        assert "Kim" in (await bee(51, replace(BOB, id=PersonId("discord:ü")), operation="read"))[0]
 
 
 async def test_nobody_hears_of_it_where_they_may_not_and_no_agent_outside_the_group(tmp_path: Path) -> None:
