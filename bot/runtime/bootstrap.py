@@ -104,9 +104,10 @@ def agents_changed(tx: Tx) -> None:
     """Look again at what waits for an agent, and withdraw unsent notices that nobody answers where somebody does."""
     inbox.agents_changed(tx)
     answered = {group.id for group in agents.groups(tx) if agents.answering(tx, group)}
-    for row in outbox.of_prefix(tx, "notice/unattended/"):
-        if row.key.split("/")[2] in answered:
-            outbox.withdraw(tx, row.id)
+    for told in ("notice/unattended", "unattended"):
+        for group in answered:
+            for row in outbox.of_prefix(tx, f"{told}/{group}/"):
+                outbox.withdraw(tx, row.id)
 
 
 def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:

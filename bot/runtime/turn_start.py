@@ -165,7 +165,7 @@ def is_unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps
         _tell_owner(tx, rows[0], found.group, notices, now, told=told)
     if rows[0].source == place_source(rows[0].place) and not (told or rows[0].audience == PUBLIC):
         with deps.speaking_to(rows[0].person):
-            _tell_asker(tx, rows[0], notices, now)
+            _tell_asker(tx, rows[0], found.group, notices, now)
     return True
 
 
@@ -190,12 +190,12 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
     notices.tell_owner(tx, f"unattended/{group.id}/{key}", text, now)
 
 
-def _tell_asker(tx: Tx, row: InRow, notices: Notices, now: datetime) -> None:
+def _tell_asker(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetime) -> None:
     if row.audience == OWNER or row.place == notices.place:
         return
     text = _(
         "Nobody answers here at the moment. I keep what you write for {count} days and answer it if that changes.",
         count=inbox.KEPT.days,
     )
-    key = f"unattended/{row.id}"
+    key = f"unattended/{group.id}/{row.id}"
     outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, person=row.person), now)

@@ -13,6 +13,7 @@ from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.store.clock import utc_now
 from memory.store.database import Tx
+from sources.base import DeliveryFailed
 from sources.web import Reader
 from tests.bot.parts import HALL, OLGA, ScriptedModel, said
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
@@ -68,16 +69,26 @@ async def test_an_unsent_notice_that_nobody_answers_is_withdrawn_when_somebody_d
             Notices(OWNERS_PLACE.id).tell_owner(tx, f"unattended/{key}", "Nobody answers", service.clock())
         agents_changed(tx)
 
+    async def unsent() -> int:
+        return len(await service.column("SELECT 1 FROM outbox WHERE key GLOB '*unattended/*' AND status = 'pending'"))
+
+    async def all_wait() -> bool:
+        tried = "SELECT place_id FROM outbox WHERE key GLOB '*unattended/*' AND next_attempt_at IS NOT NULL"
+        return await unsent() == 4 and len(await service.column(tried)) == 2
+
+    down = DeliveryFailed("not connected", retry_after=120.0, reached=False)
+    service.platform.refuses |= {HALL.id: down, OWNERS_PLACE.id: down}
     await service.write(parked)
-    sql = "SELECT status FROM outbox WHERE key GLOB 'notice/unattended/*' AND content <> '' ORDER BY id"
-    assert len(await service.column(sql)) == 2, "still nobody answers"
+    assert await unsent() == 2, "still nobody answers"
+    service.hear(said("anybody?", 2))
+    await until(all_wait)
 
     def restored(tx: Tx) -> None:
         let_all(tx, "active")
         agents_changed(tx)
 
     await service.write(restored)
-    assert len(await service.column(sql)) == 1, "only what is said of the other group"
+    assert await unsent() == 1, "only what is said of the other group"
 
 
 async def deliver(service: Service) -> None:
