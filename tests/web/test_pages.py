@@ -293,6 +293,9 @@ async def test_all_say_that_no_agent_answers_and_what_changes_that(s: Site) -> N
     await s.call("halt.now")
     assert "no agent answers. `carina agent restore Carina`" in str(await s.call("halt.release"))
     await s.call("agent.restore", agent="Carina")
+    await s.call("agent.hibernate", agent="Carina")
+    assert (await s.call("status"))["silent"] == "`carina agent wake Carina`"
+    await s.call("agent.wake", agent="Carina")
     await s.call("halt.now")
     assert "in order" in str(await s.call("halt.release"))
 

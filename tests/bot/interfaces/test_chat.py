@@ -15,6 +15,7 @@ from click import UsageError
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
+from bot.interfaces import group_requests
 from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
@@ -24,7 +25,10 @@ from bot.interfaces.control.chat import Chat
 from bot.interfaces.control.chat_events import ChatEvent, History, Idle, Listening
 from bot.interfaces.control.server import replies_of
 from bot.services.caller import owner_at_terminal
+from bot.services.composition import Services
 from memory.queue import outbox
+from memory.queue.inbox import InRow, Status
+from memory.store.records import replace
 from sources.terminal import ONCE, Message, Typed
 from tests.bot.stage import locked
 from tests.bot.terminals import Terminal, carina, environment, serving
@@ -90,6 +94,21 @@ async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) 
                 shown.append(await anext(chat))
     assert [each.text for each in shown if isinstance(each, History)][2:] == ["what is my cat called?"]
     assert "Bolt" in shown[-1].text
+
+
+async def test_a_program_is_told_that_its_question_could_not_be_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = group_requests.delivered_row
+
+    async def given_up(services: Services, source: str, external_id: str) -> InRow | None:
+        row = await found(services, source, external_id)
+        return None if row is None else replace(row, status=Status.DEAD)
+
+    monkeypatch.setattr(group_requests, "delivered_row", given_up)
+    async with service(tmp_path) as app:
+        with pytest.raises(UserError, match=r"could not be answered\. `carina inbox show \w+` says why"):
+            await chat_of(app).ask("Main", "hello", 10)
 
 
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """From a notification to a conversation: whose it is, in which order, what runs beside it, and what is refused."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -11,11 +13,13 @@ from bot.runtime.turn_retries import GIVEN_UP
 from memory.people.audience import Trust
 from memory.queue import inbox, payloads
 from memory.queue.payloads import BlockNote, Extras, Quotation
+from memory.store.database import Database
+from memory.store.faults import Point
 from memory.store.ids import GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Attachment, DeliveryFailed, Kind, Place
-from tests.bot.parts import ANN, BOB, HALL, SOURCE, HeldReply, ScriptedModel, channel, said, says
-from tests.bot.stage import Service, Setting, locked, running, until
+from tests.bot.parts import ANN, BOB, HALL, NOON, SOURCE, HeldReply, ScriptedModel, channel, said, says
+from tests.bot.stage import AT_ONCE, Service, Setting, locked, running, until
 
 ATTIC = channel("attic")
 
@@ -92,6 +96,29 @@ async def test_what_cannot_be_stored_takes_nothing_else_with_it_and_the_owner_is
     failed = [(log["event"], log["external_id"]) for log in service.logs if "external_id" in log]
     assert failed == [("notification_not_stored", "2")]
     assert await service.column("SELECT key FROM outbox WHERE key LIKE 'notice/lost/%'") == ["notice/lost/discord/2"]
+
+
+async def test_what_was_stored_before_an_error_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missed = replace(AT_ONCE, careful_before=NOON + timedelta(minutes=1))
+    async with running(tmp_path, Setting(patience=missed)) as service:
+        monkeypatch.setattr(service.runtime, "follow", AsyncMock(side_effect=[KeyError("a bug"), None]))
+        await service.heard(said("one", 1), said("", 2, kind=Kind.DELETE, subject="9"))
+        assert service.platform.texts() == ["Yes."]
+        assert [log["event"] for log in service.logs if "batch" in log["event"]] == ["batch_not_stored"]
+
+
+async def test_what_arrives_is_on_the_disk_before_it_counts_as_taken(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, taken = Database.write, []
+
+    def noted(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
+        taken.append((point.name, durable))
+        return write(self, point, work, durable=durable)
+
+    monkeypatch.setattr(Database, "write", noted)
+    await service.heard(said("one", 1))
+    assert ("inbox.accept", True) in taken
 
 
 @pytest.mark.usefixtures("hurried")

@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -10,6 +11,8 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown
 from bot.services.system.halt import Halt
 from memory.people.audience import Trust
+from memory.store.database import Database
+from memory.store.errors import StoreError
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, Platform, ScriptedModel, person, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, locked, running, until
@@ -55,6 +58,15 @@ async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: P
         await halt.release()
         await service.settled()
         assert service.platform.texts() == ["Here I am.", "Yes."]
+
+
+async def test_it_is_released_even_if_the_database_cannot_be_read(service: Service) -> None:
+    halt, broken = Switch(service), AsyncMock(spec=Database)
+    broken.read.side_effect = StoreError("the disk is gone")
+    halt._halt = Halt(service.halt, service.router.release, broken)
+    await halt.halt()
+    assert "Released" in await halt.release()
+    assert not halt.since
 
 
 async def test_what_was_queued_is_not_sent(service: Service) -> None:

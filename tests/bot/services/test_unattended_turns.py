@@ -274,6 +274,18 @@ async def test_what_was_arranged_at_night_and_done_since_stays_done(at: Dark) ->
     assert "Ann" not in str(hidden)
 
 
+async def test_a_change_of_a_task_whose_earlier_state_was_not_kept_stays(at: Dark) -> None:
+    by = By(SCOPE, Trust.OWNER, at.service.clock())
+    made = await at.service.write(
+        lambda tx: coordination.assign(tx, by, "water the plants", agents.agent_named(tx, "Ant"))
+    )
+    await at.acts(call("coord", "c", operation="complete", task=str(made.id)))
+    forgotten = "UPDATE activity_events SET details = json_remove(details, '$.before')"
+    await at.service.write(lambda tx: tx.run(forgotten))
+    (item,) = await at.undo()
+    assert (item["state"], item["text"]) == ("left", "its earlier state is not known")
+
+
 async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(at: Dark) -> None:
     await at.acts(NOTE)
     with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):

@@ -172,6 +172,11 @@ def without_a_model() -> Setting:
     return setting
 
 
+def test_what_a_user_of_a_program_set_is_never_told_to_the_owner(tx: Tx) -> None:
+    user = PersonId("api:chat/ann")
+    assert says().where(tx, user, PlaceId("api:chat/ann/grp_1"), person_audience(user))[1] == person_audience(user)
+
+
 async def test_without_a_model_who_asks_on_bluesky_is_told_so(tmp_path: Path) -> None:
     thread = thread_in_public("ann")
     async with talked(tmp_path, without_a_model(), said("remind me in 20 minutes to call mum", 1, thread)) as service:

@@ -55,6 +55,13 @@ async def test_what_was_said_in_view_is_not_shown_twice_and_comes_back_when_it_h
     assert recalled(service) == ["The dog is Rufus"]
 
 
+async def test_of_a_long_entry_the_beginning_is_shown_and_how_to_read_the_rest(service: Service) -> None:
+    await told(service, f"Ann's dog is called Rufus {'x' * 600}")
+    await service.heard(said("What's my dog's name?", 1))
+    (line,) = recalled(service)
+    assert line[599:] == "x… (recall read shows all)"
+
+
 async def test_short_words_are_understood_by_those_before_them(service: Service) -> None:
     await told(service, "Rufus the dog is nine", "Bob sails on Sundays")
     await service.heard(said("I walked the dog", 1))

@@ -57,9 +57,11 @@ async def test_who_said_to_be_overwhelmed_is_answered_by_the_group_for_that_unti
         assert "The group that responds to it answers" in await say(service, HALL, "Overwhelmed")
         await service.heard(said("hello", 2), said("hello", 3, speaker=BOB))
         await service.heard(said("Main: hello", 4))
+        (main,) = [each.id for each in await service.read(agents.groups) if each.name == "Main"]
+        await service.heard(replace(said("hello", 6), to=main))
         await say(service, HALL, "none")
         await service.heard(said("hello", 5))
-    assert [model.asked()[0], sorted(model.asked()[1:3]), *model.asked()[3:]] == ["Ant", ["Ant", "Bee"], "Ant", "Ant"]
+    assert [model.asked()[0], sorted(model.asked()[1:3]), *model.asked()[3:]] == ["Ant", ["Ant", "Bee"], *["Ant"] * 3]
 
 
 async def test_what_was_said_alone_chooses_nobody_where_others_hear_it(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from memory.knowledge import working_memory
 from memory.knowledge.working_memory import MOST_LIVE, By, NewEntry
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
+from memory.store.errors import Refused
 from tests.bot.parts import ANN, BOB, HALL, call, channel, deleted, edited, results, said, says
 from tests.bot.stage import Service, Setting, running
 
@@ -150,6 +151,21 @@ async def test_parts_have_the_audience_and_the_trust_of_what_was_read_and_hold_n
         service.model.replies.extend([says("", get), says("done")])
         await service.heard(said("what was paid there?", 2, other, BOB))
         assert not results(service.model.requests[-1])[-1][1]
+
+
+class LockedLedger(Ledger):
+    def read(self, _rows: Rows, _context: ToolContext, _arguments: Arguments) -> Outcome:
+        raise Refused("the ledger {name} is locked", name=SECRET)
+
+
+async def test_a_refusal_holds_no_secret_in_its_reason_for_the_offline_model_either(tmp_path: Path) -> None:
+    given_to = setting(LockedLedger(), redact=lambda text: text.replace(SECRET, "[secret]"))
+    async with running(tmp_path, given_to) as service:
+        await read(service)
+        result = str(service.model.requests[-1].messages[-1])
+    assert "the ledger [secret] is locked" in result
+    assert '"name": "[secret]"' in result
+    assert SECRET not in result
 
 
 @pytest.mark.parametrize("change", ["edit", "delete"])
