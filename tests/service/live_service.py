@@ -26,7 +26,7 @@ SCRIPTED = "openai:scripted"
 NO_MERGING = "merge_seconds = 0"
 ANSWER_SECONDS = 10.0
 """In which commands and buttons have to be answered: Discord gives three, but these processes share a machine. That
-commands keep Discord's three is a test of its own in `test_doors`."""
+commands keep Discord's three is a test of its own in `discord/test_commands.py`."""
 DISCORDS_SECONDS = 3.0
 ASKS_FIRST = """\
 [[agents]]
