@@ -60,6 +60,9 @@ def test_an_imported_constellation_is_used_before_the_configured_one_exists(home
     other, file = beside(home), str(home.parent / "one.car")
     assert run(home, "export", "constellation", "-o", file)[0] == 0
     assert run(other, "import", file, "--rename", "second")[1].startswith("Imported: the constellation second")
+    code, _, errors = run(other, "import", file, "--rename", "Second")
+    assert (code, "There is already a constellation second" in errors) == (1, True)
+    assert len(list((other / "data" / "constellations").iterdir())) == 1, "nothing of the refused one is left"
     assert run(other, "--constellation", "second", "memory", "list")[1] == run(home, "memory", "list")[1]
     assert "There is no constellation 'third'" in run(other, "--constellation", "third", "memory", "list")[2]
     assert "There is no constellation home in" in run(other, "memory", "list")[2]
