@@ -227,7 +227,7 @@ async def test_without_a_model_events_are_kept_listed_and_cancelled(tmp_path: Pa
         for number, words in enumerate(asked, 1):
             await service.heard(said(words, number))
         dinner, _dentist, listed, gone, left, nothing = service.platform.texts()
-        assert re.match(r"Added to your calendar, .*19:00–21:00, every Friday: dinner\.", dinner)
+        assert re.match(r"Added to your calendar, on <t:\d+:f>–<t:\d+:t>, .*, every Friday: dinner\.", dinner)
         assert [line.split(" – ")[0] for line in listed.splitlines()[1:]] == ["- the dentist", "- dinner"]
         assert gone.startswith("Canceled: “dinner”.")
         assert "the dentist" in left
