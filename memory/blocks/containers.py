@@ -34,12 +34,12 @@ from memory.blocks.schemas import (
     parse_schema,
     path_of,
     rendered,
-    require_storable,
 )
 from memory.blocks.sequence import same
 from memory.blocks.targets import PLAIN, Target, every_part, every_target
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
+from memory.store.fulltext import require_storable
 
 _HEAD = "schema"
 RECOVERED = "recovered"

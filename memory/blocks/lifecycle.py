@@ -28,14 +28,14 @@ from memory.blocks.records import (
 )
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
-from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
+from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline
 from memory.blocks.store import save_change
 from memory.blocks.targets import PLAIN
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, Refused
-from memory.store.fulltext import index_text
+from memory.store.fulltext import index_text, require_storable
 from memory.store.ids import AgentId, BlockId, TurnId, new_id
 from memory.store.records import replace
 from texts import gettext_lazy, ngettext_lazy

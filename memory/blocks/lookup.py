@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockType, Permission, access_at
-from memory.blocks.schemas import TEXT, dump_schema, parse_schema, require_storable
+from memory.blocks.schemas import TEXT, dump_schema, parse_schema
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text
 from memory.store.database import Rows
 from memory.store.errors import BlockNotFound
+from memory.store.fulltext import require_storable
 from memory.store.ids import AgentId, BlockId
 from texts import gettext_lazy
 

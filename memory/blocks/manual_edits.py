@@ -16,6 +16,7 @@ from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import text_mark
+from texts import gettext_lazy
 
 
 def fields_by_hand(block: Block) -> list[str]:
@@ -71,7 +72,10 @@ def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
 
 def _writable(block: Block, path: str) -> Target:
     if not path and not isinstance(block.schema, TextSchema | ListSchema | LogSchema):
-        raise Refused("this block has fields or sections; {not_one_text}", not_one_text=_NOT_ONE_TEXT)
+        raise Refused(
+            "this block has fields or sections and cannot be written as one text: name a field (`--field NAME`, on "
+            "Discord `field`), or ask the agent"
+        )
     if path and block.is_text:
         raise Refused("block {label} is one text, without fields", label=block.label)
     target = changeable(block, path)
@@ -111,9 +115,6 @@ def was_merged(rows: Rows, block: Block, path: str, text: str) -> bool:
     return bool((now or None) != (containers.fitting(target, _meant(target, path, text)) or None))
 
 
-_NOT_ONE_TEXT = "it cannot be written as one text: name a field (`--field NAME`, on Discord `field`), or ask the agent"
-
-
 def _meant(target: Target, path: str, text: str) -> Any:
     if target.kind == "list":
         fields = target.shape.fields if isinstance(target.shape, ListSchema) else ()
@@ -136,7 +137,7 @@ def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
     except ValueError:
         raise Refused(
             "each line of {path} is an item as JSON with the fields {fields}, not {line!r}",
-            path=path or "this list",
+            path=path or gettext_lazy("this list"),
             fields=named(fields),
             line=line[:60],
         ) from None

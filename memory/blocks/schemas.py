@@ -28,7 +28,7 @@ from pydantic import Field as Limits
 
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
-from memory.store.fulltext import storable
+from memory.store.fulltext import require_storable
 from texts import _, gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 
 MOST_ITEMS = 10_000
@@ -205,13 +205,6 @@ def checked(field: Field, value: Any) -> Any:
             return checked_items((), value, MOST_ITEMS, field.name)
         case _:
             raise _is_not(field, value)
-
-
-def require_storable(text: str, name: str = gettext_lazy("the text")) -> str:
-    """The text unchanged; raises Refused if it cannot be stored."""
-    if storable(text) != text:
-        raise Refused("{what} contains a NUL character or half of a surrogate pair: leave it out", what=name)
-    return text
 
 
 def _is_not(field: Field, value: Any) -> Refused:

@@ -19,10 +19,11 @@ from memory.queue.turns import Turn
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.errors import EntryNotFound, Refused
-from memory.store.fulltext import date_words, index_text, storable
+from memory.store.fulltext import date_words, index_text, require_storable
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
+from texts import gettext_lazy
 
 MAX_CONTENT = 30_000
 """Characters in one entry: the most that an embedder takes."""
@@ -118,7 +119,7 @@ def checked(new: NewEntry) -> NewEntry:
         )
     label = None if new.label is None else _checked_label(new.label)
     for named, value in new.metadata.items():
-        _written(f"{named}{value}", "metadata")
+        require_storable(f"{named}{value}", gettext_lazy("metadata"))
     return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
 
 
@@ -129,7 +130,7 @@ def is_category(text: str) -> bool:
 
 def checked_content(text: str) -> str:
     """A text in stored form; raises `Refused` if it is empty or too long."""
-    content = _written(text, "the text").strip()
+    content = require_storable(text).strip()
     if not content:
         raise Refused("an entry needs content")
     if len(content) > MAX_CONTENT:
@@ -141,15 +142,8 @@ def checked_content(text: str) -> str:
     return content
 
 
-def _written(text: str, what: str) -> str:
-    """The text; raises `Refused` if it cannot be stored unchanged, so that nothing is dropped silently."""
-    if storable(text) != text:
-        raise Refused("{what} contains a NUL character or half of a surrogate pair: leave it out", what=what)
-    return text
-
-
 def _checked_label(given: str) -> str:
-    label = _written(given, "the label").strip()
+    label = require_storable(given, gettext_lazy("the label")).strip()
     if not 0 < len(label) <= _MAX_LABEL or not _PLAIN.fullmatch(label) or is_id(label):
         raise Refused(
             "a label is one line of 1 to {max_label} characters, without < > [ ] ` or invisible ones, and not an ID; "
@@ -176,7 +170,7 @@ def is_tag(text: str) -> bool:
 
 
 def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
-    tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
+    tags = tuple(dict.fromkeys(require_storable(tag, gettext_lazy("a tag")).strip() for tag in given))
     unfit = next((tag for number, tag in enumerate(tags) if number >= MAX_TAGS or not is_tag(tag)), None)
     if unfit is not None:
         raise Refused(

@@ -18,11 +18,14 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.fulltext import all_words, storable
+from texts import gettext_lazy
 
 AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
 _ISSUE = (5, 199)  # characters of an issue
-NOT_KEPT = f"a finding is numbered and has {_ISSUE[0]} to {_ISSUE[1]} characters, and a review up to 20 of them"
+NOT_KEPT = gettext_lazy(
+    "a finding is numbered and has {least} to {most} characters; a review has up to 20", least=_ISSUE[0], most=_ISSUE[1]
+)
 _WEAK = 2  # the best rating that counts as weak
 _OFTEN, _MOST_OFTEN, _MOST_WISHES, _MOST_RATED = 2, 5, 3, 3
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from memory.store.errors import StoreError
 from memory.store.records import asdict
+from texts import gettext_lazy
 
 MOST_BYTES = 1 << 20
 """The most bytes of one block; a file with a larger one is not ours."""
@@ -211,7 +212,8 @@ class Decryptor:
             piece: bytes = self._cipher.decrypt(_nonce(self._prefix, self._count, self._ended), sealed, self._head)
         except importlib.import_module("cryptography.exceptions").InvalidTag:
             at = len(self._head) + self._count * (_PIECE + _TAG)
-            why = "it is damaged or cut off" if self._count else "the passphrase is wrong, or the file is damaged"
+            wrong = gettext_lazy("the passphrase is wrong, or the file is damaged")
+            why = gettext_lazy("it is damaged or cut off") if self._count else wrong
             raise CarError("the file could not be opened at byte {offset}: {why}", offset=at, why=why) from None
         self._count += 1
         return piece

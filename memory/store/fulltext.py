@@ -14,7 +14,9 @@ from typing import Literal, TypeAlias
 import regex
 from msgspec import Struct
 
+from memory.store.errors import Refused
 from memory.store.patterns import UnicodePattern
+from texts import gettext_lazy
 
 Mode: TypeAlias = Literal["any", "all"]
 
@@ -122,6 +124,13 @@ class _Word(Struct, frozen=True):
 def storable(text: str) -> str:
     """The text without what SQLite cannot store: NUL, which ends a C string, and lone surrogates."""
     return _UNSTORABLE.sub("", text)
+
+
+def require_storable(text: str, what: str = gettext_lazy("the text")) -> str:
+    """The text; raises `Refused` if it cannot be stored unchanged, so that nothing is dropped silently."""
+    if storable(text) != text:
+        raise Refused("{what} contains a NUL character or half of a surrogate pair: leave it out", what=what)
+    return text
 
 
 def index_text(text: str) -> str:
