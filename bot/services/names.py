@@ -46,7 +46,7 @@ def find(every: Iterable[N], name: str, missing: str) -> N:
     for each in known:
         if each.name.casefold() == wanted:
             return each
-    raise UserError(_(missing, name=repr(name[:_SHOWN])) + list_known([each.name for each in known]))
+    raise UserError(_(missing, name=repr(name[:_SHOWN])) + _(list_known([each.name for each in known])))
 
 
 def find_agent(rows: Rows, name: str) -> Agent:
@@ -181,7 +181,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     if found:
         there = ", ".join(names)
         raise UserError("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there)
-    raise UserError(_("There is no block {name} that you can see here.", name=repr(name[:80])) + list_known(names))
+    raise UserError(_("There is no block {name} that you can see here.", name=repr(name[:80])) + _(list_known(names)))
 
 
 def _names(named: NamedBlock, place: str) -> set[str]:

@@ -14,7 +14,7 @@ from memory.store.errors import Refused
 from memory.store.ids import SHORTEST, code
 from scheduler.dates import read_when
 from scheduler.triggers import DateTrigger
-from texts import _, gettext_noop
+from texts import gettext_lazy, gettext_noop, join_lazy
 
 T = TypeVar("T")
 N = TypeVar("N", bound="HasId")
@@ -72,13 +72,14 @@ def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: st
     ids = [each.id for each in fitting]
     listed = "; ".join(f"{code(each.id, ids)}: {words(each)[:60]}" for each in fitting[:10])
     if fitting:
-        raise Refused(_(several, which=repr(which), listed=listed))
-    raise Refused(_(none, which=repr(which)) + list_known([words(each)[:60] for each in found[:10]], "; "))
+        raise Refused(several, which=repr(which), listed=listed)
+    known = list_known([words(each)[:60] for each in found[:10]], "; ")
+    raise Refused(join_lazy("", (gettext_lazy(none, which=repr(which)), known)))
 
 
 def list_known(known: Sequence[str], between: str = ", ") -> str:
     """A sentence that lists what there is, to follow an error about what there is not; empty if there is nothing."""
-    return _(" Choose from: {known}.", known=between.join(known)) if known else ""
+    return gettext_lazy(" Choose from: {known}.", known=between.join(known)) if known else ""
 
 
 def find_task(found: Sequence[Task], which: str) -> Task:
