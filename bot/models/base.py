@@ -5,13 +5,14 @@ The types are our own because they are stored (turn steps) and must outlive any 
 """
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 from msgspec import Struct, field
 
@@ -53,6 +54,12 @@ class UserMessage(NamedTuple):
     answer: bool = False
     """Whether it is an answer of another agent, told as its words."""
 
+    @property
+    def digest(self) -> str:
+        """Tells it from others: of calls that are made for it, the beginning of their ids."""
+        raw = f"{self.at.isoformat() if self.at else ''}\0{self.speaker}\0{self.said}"
+        return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
 
 class AssistantMessage(NamedTuple):
     text: str
@@ -78,6 +85,15 @@ class ToolMessage(NamedTuple):
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
+
+
+def is_answer(message: Message) -> TypeGuard[UserMessage | AssistantMessage]:
+    """Whether somebody was answered with it, by this agent or by another one."""
+    return (
+        message.answer
+        if isinstance(message, UserMessage)
+        else isinstance(message, AssistantMessage) and not message.calls
+    )
 
 
 class ToolSpec(Struct, frozen=True, dict=True):

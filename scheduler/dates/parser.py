@@ -35,7 +35,8 @@ class Grammar:
     `spans` have the groups "n" and "unit" (by `units`: seconds to years), perhaps "half" (and a half) and a second
     pair, "n2" and "unit2"; `numbers` are words for numbers. `figures` turn words into figures before anything is read,
     with {hour} or the one {before} it, and the minutes {past} or {to} it, {before_half} or {past_half}.
-    `days` give days from today, or "month" and "year" for the last day of one; `parts` an hour of the day. `dates` have
+    `days` give days from today, or "month" and "year" for the last day of one; `past_days` the first and the last day,
+    as changes of today; `parts` an hour of the day. `dates` have
     "day", perhaps "month" (number or name), "year" and "weekday"; `weekday` has "weekday", and "week" for the one of
     next week. `times` have "hour", perhaps "minute", "half" and "ampm". `unread` is more of a time behind what was read
     (which is NUL there), `loose` no text. `repeats` give a rule of RFC 5545 with what they found:
@@ -64,6 +65,7 @@ class Grammar:
         self.spans, self.dates, self.times = (
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
+        self.past_days = tuple((self._said(pattern), *changes) for pattern, *changes in data["past_days"])
         self.figures, self.days, self.parts, self.repeats = (
             tuple((self._said(pattern), rule) for pattern, rule in data[name])
             for name in ("figures", "days", "parts", "repeats")

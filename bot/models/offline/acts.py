@@ -6,11 +6,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bot.models.base import AssistantMessage, Call, UserMessage
+from bot.models.base import Call, UserMessage, is_answer
 from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
 from bot.models.offline.turn import Context, FailedError, Lines, Record
+from scheduler.dates import coming, later
 from sources.text import one_line
 
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
@@ -32,7 +33,11 @@ def act(intent: Intent, context: Context) -> Lines:
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call, as every act that is not in `_ACTS`: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
-    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": say("weekdays").split()[now.weekday()]}
+    clock = {
+        "time": f"{now:%H:%M}",
+        "zone": context.turn.zone,
+        "weekday": say("weekdays").split()[(now.weekday() + intent.number) % 7],
+    }
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
     name, day = context.turn.request.agent or "Carina", context.language.day(now)
     # What was to be undone is deleted with its words by now, so only the call tells of it.
@@ -119,8 +124,10 @@ def _ask(intent: Intent, context: Context) -> Lines:
     # Read as they stand: a full text index misses the parts of a long word (Nuss in Nussallergie).
     newest = _searches("newest", [""], _STORED, context, _NEWEST)
     together = newest if question.concepts & context.language.words("shared") else []
-    if lines := _tell(_entries_found(context.hits(*first, *together), context), question, context):
-        return lines
+    lines = _tell(_entries_found(context.hits(*first, *together), context), question, context)
+    planned = _planned(question, context) if question.kind == "time" and (lines is None or lines.beyond) else None
+    if found := planned or lines:
+        return found
     heard = _searches("heard", wanted, _SAID, context)
     orders = _searches("taken", [context.language.data["words"]["taking_back"]], _SAID, context, _NEWEST)
     context.make(*newest, *heard, *orders)
@@ -134,8 +141,17 @@ def _ask(intent: Intent, context: Context) -> Lines:
         or _of_others([*entries, *said, *overheard], asked, context)
         or _tell(general, question, context)
         or _tell([one for one in entries if one.own], question, context, misspelt)
+        or _planned(question, context)
         or unknown
     )
+
+
+def _planned(question: Question, context: Context) -> Lines | None:
+    """What is planned that has most of the words of a question."""
+    rows = _rows(filter(context.turn.tools.__contains__, context.language.data["lists"]["day"]), context, days=366)
+    counts = _counts(question.words, rows, context)
+    found = [row for (_, row), count in zip(rows, counts, strict=True) if 0 < count == max(counts)][:_SHOWN]
+    return Lines("\n".join([context.language.say("planned"), *map(context.listed, found)])) if found else None
 
 
 def _tell(found: list[FoundRecord], question: Question, context: Context, judge: _Judge = fit) -> Lines | None:
@@ -236,8 +252,7 @@ def _forget(intent: Intent, context: Context) -> Lines:
         if hit.kind == "entry" and hit.id not in turn.gone and names_all(question, Fact(hit.text, language))
     ]
     own = {hit.id: f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in meant if hit.told_by(context.speaker)}
-    said = (each for each in reversed(turn.before) if isinstance(each, AssistantMessage | UserMessage))
-    answers = (each.text for each in said if (each.answer if isinstance(each, UserMessage) else not each.calls))
+    answers = (each.text for each in reversed(turn.before) if is_answer(each))
     undone = [f"- {one_line(what, _LONGEST_LINE)}"]
     shown = {"sure": next(answers, "").splitlines(), "undo": undone}.get(intent.name, ())
     drops = []
@@ -285,7 +300,7 @@ def _keep(intent: Intent, context: Context) -> Lines:
     """Set a reminder, add a task or an event, perhaps instead of one; what is in the calendar is not added again."""
     tool, operation, title, when, phrase = context.language.data["keeps"][intent.act]
     rows = [row for _, row in _rows([tool], context, days=366)] if intent.instead or tool == "events" else []
-    at = Parser(context.language, context.turn.now).moment(intent.when)
+    at = coming(intent.when, context.turn.now, context.language.code)
     for row in rows if tool == "events" else ():
         if row.text.casefold() == intent.text.casefold() and row.at == at:
             return context.timed("event_known", row)
@@ -302,35 +317,61 @@ def _list(intent: Intent, context: Context) -> Lines:
         day, zone = context.turn.now.date() + timedelta(days=intent.number - 1), context.turn.now.tzinfo
         rows = [each for each in rows if each[1].at and each[1].at.astimezone(zone).date() == day]
     none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
-    shown = [(one_line(row.text, _LONGEST_LINE), context.when(row)) for _, row in rows[:_MOST_ROWS]]
     said = context.language.say(f"{intent.name}_{'listed' if rows else none}", day=intent.text)
-    return Lines("\n".join([said, *(f"- {' – '.join(filter(None, each))}" for each in shown)]))
+    return Lines("\n".join([said, *(context.listed(row) for _, row in rows[:_MOST_ROWS])]))
 
 
 def _end(intent: Intent, context: Context) -> Lines:
-    """End or put off the one open task, reminder or event that is meant; else nothing is done."""
+    """End, put off or move the one open task, reminder or event that is meant, or end all of a kind; else nothing."""
     operation, tools, phrase = context.language.data["ends"][intent.act]
-    rows = _rows([tool for tool in tools if tool in context.turn.tools] or tools[:1], context)
-    parts = context.language.content_words(context.language.rewrite("ended", intent.text)) or [intent.text.casefold()]
-    fitting = [(tool, row) for tool, row in rows if all(part in row.text.casefold() for part in parts)]
-    if len(fitting) != 1:
+    every: list[str] | None = context.language.data["lists"].get(intent.name)
+    tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
+    rows, what = _rows(tools, context, days=366), context.language.rewrite("ended", intent.text)
+    words = context.language.content_words(what)
+    fitting = [row for row, count in zip(rows, _counts(words, rows, context), strict=True) if count == len(words)]
+    if not words:  # "it" is no name, but may be a title
+        fitting = [row for row in rows if what.casefold() in ("", row[1].text.casefold())]
+    if not fitting or not (len(fitting) == 1 or every):
         named = context.language.say("quote", text=intent.text[:_LONGEST_LINE])
         missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if fitting else "not_found", named)
         return _say(missing, context)
-    tool, row = fitting[0]
+    if intent.act == "move":
+        return _move(intent, *fitting[0], context)
     given = {"minutes": intent.number} if intent.number else {}
-    ended = context.result("end", tool, operation=operation, which=row.id, **given)
-    ids = {row.id}
+    calls = [context.call(f"end{row.id}", tool, operation=operation, which=row.id, **given) for tool, row in fitting]
+    context.make(*calls)
+    ids = {row.id for _, row in fitting}
     for _ in rows:  # a step may have steps
         ids |= {each.id for _, each in rows if each.under in ids}
-    more = context.language.say("and_steps", count=len(ids) - 1) if len(ids) > 1 else ""
-    return context.timed(phrase, ended, more, count=intent.number)
+    more = context.language.say("and_steps", count=len(ids) - len(fitting)) if len(ids) > len(fitting) else ""
+    said = [context.timed(phrase, Record.read(context.data(call)), count=intent.number).text for call in calls]
+    return Lines("\n".join(said) + f" {more}".rstrip())
+
+
+def _counts(words: Iterable[str], rows: list[tuple[str, Record]], context: Context) -> list[int]:
+    """How many of these words each row has, each as a word: tea is no part of a teacher."""
+    language = context.language
+    texts = [frozenset(map(language.stem, language.tokens(row.text))) for _, row in rows]
+    return [sum(language.among(language.stem(word), text) for word in words) for text in texts]
+
+
+def _move(intent: Intent, tool: str, row: Record, context: Context) -> Lines:
+    """Keep it anew at its new time; what repeats stays, but a reminder may be put off."""
+    now = context.turn.now
+    at = later(intent.when, row.at, now, context.language.code, row.text) if row.at else None
+    if row.at is None or at is None or at <= now or (row.rule and tool == "events"):
+        return _say(Intent("cannot_move"), context)
+    if row.rule:
+        return _end(intent._replace(act="snooze", number=round((at - now).total_seconds() / 60)), context)
+    ends = (at + (row.ends - row.at)).isoformat() if row.ends else ""
+    act = "event" if tool == "events" else "remind"
+    return _keep(Intent(act, row.text, "moved", at.isoformat(), ends, row.text), context)
 
 
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     **dict.fromkeys(("remember", "note"), _remember),
     **dict.fromkeys(("remind", "task", "event"), _keep),
-    **dict.fromkeys(("done", "done_perhaps", "cancel", "snooze"), _end),
+    **dict.fromkeys(("done", "done_perhaps", "cancel", "snooze", "move"), _end),
     "ask": _ask,
     "forget": _forget,
     "known": _list_known,

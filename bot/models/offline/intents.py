@@ -2,24 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from datetime import date, datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from dateutil.relativedelta import relativedelta
 from msgspec import Struct
 
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, detect
 from memory.store.errors import StoreError
-from memory.store.fulltext import one_slip
-from scheduler.dates import FoundTime, find_when, moved
-from scheduler.triggers import DateTrigger, next_run
+from memory.store.fulltext import put_right
+from scheduler.dates import coming, find_when, moved, past_days, try_find, without_end
 from sources.splitting import split_text
 
 _LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
 _LONGEST_ITEM = 60  # characters of a line that is one of a list
-_MOST_SLIPS = 4  # words of a sentence in which a misspelt order is known again
 _SNOOZED = 10  # minutes, where none are said
 _TRAILING = " \t\n.!。！…"
 _ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
@@ -144,15 +140,19 @@ class Parser(Struct, frozen=True):
 
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
         """At another time: an hour alone is of the same day, a day alone keeps the hour, a number alone its unit."""
-        span, number = self.language.search("span", wanted.when), said.strip(_ASKED)
-        same = (
-            f"{wanted.when[: span.start()]}{number}{wanted.when[span.end() :]}" if span and number.isdecimal() else ""
+        ((span, _),), number = self.language.patterns("search", "span"), said.strip(_ASKED)
+        same, spans = span.subn(lambda _found: number, wanted.when, 1)
+        when = self._time_alone(same if spans and number.isdecimal() else said)
+        new, was = (
+            try_find(when, self.now, self.language.code),
+            None if spans else coming(wanted.when, self.now, self.language.code),
         )
-        when = self._time_alone(same or said)
-        new, was = self._find_time(when), None if span else self.moment(wanted.when)
         at = f"{when} {self.language.say('at', text=f'{was:%H:%M}')}" if was else ""
         kept = moved(wanted.when, new.said, self.language.code) if new and not new.dated else at
-        return wanted._replace(when=self._time_alone(kept) or when, other="", instead=wanted.text) if new else None
+        when, begin_end = self._time_alone(kept) or when, self.language.say("in", text="\n").split("\n")
+        old, now = (each.removeprefix(begin_end[0]).removesuffix(begin_end[1]) for each in (wanted.when, when))
+        text = wanted.text.replace(old, now) if wanted.name == "timer_set" else wanted.text  # it is named by its time
+        return wanted._replace(text=text, when=when, other="", instead=wanted.text) if new else None
 
     def _intents(self, text: str) -> list[Intent]:
         """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact; a line
@@ -190,14 +190,8 @@ class Parser(Struct, frozen=True):
     def _spelt(self, text: str) -> str:
         """A sentence with a misspelt order or question word put right; another letter is another word (remote)."""
         language, orders = self.language, self.language.words("orders")
-        found = re.finditer(r"[^\W\d_]+(?:'[^\W\d_]+)?", text) if language.spaced else ()
-        for count, each in zip(range(_MOST_SLIPS), found, strict=False):
-            word = each[0].lower()
-            meant = [*sorted(() if count else language.words("openers")), *sorted(orders if len(word) > 4 else ())]
-            near = next((right for right in meant if right[0] == word[0] and one_slip(word, right, 4, wrong=False)), "")
-            if near and word not in language.stops | orders | language.words("no_slips"):
-                return text[: each.start()] + near + text[each.end() :]
-        return text
+        known = language.stops | orders | language.words("no_slips")
+        return put_right(text, language.words("openers"), orders, known) if language.spaced else text
 
     def _one(self, sentence: str) -> Intent:
         for name in self.language.data["order"]["wanted"].split():
@@ -209,12 +203,12 @@ class Parser(Struct, frozen=True):
     def _wanted(self, name: str, found: re.Match[str], sentence: str) -> Intent | None:
         """What a sentence wants that begins with a pattern of that name; None if it only looks so."""
         act, _, rest = name.partition("_")
-        groups = {key: said for key, said in found.groupdict().items() if said}
+        groups = {key.rstrip("234"): said for key, said in found.groupdict().items() if said}  # when, or when2
         what = groups.get("what", "")
         match act:
             case "list" | "say" if "when" in groups:
                 said = self.language.rewrite("feasts", groups["when"])
-                day = Parser(self.language, self.now.replace(hour=0, minute=0)).moment(said)
+                day = coming(said, self.now.replace(hour=0, minute=0), self.language.code)
                 days = (day.date() - self.now.date()).days + (act == "list") if day else 0
                 return Intent(act, self.language.day(day), rest, number=days) if day else None
             case "say" | "talk" | "known" | "statement" | "list":
@@ -222,18 +216,23 @@ class Parser(Struct, frozen=True):
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
                 return self._timed(act, " ".join(groups.values()).strip(), sentence)
             case "at":
-                text = groups.get("for", "").strip(_ASKED) or self.language.say(rest)
-                when = self._time_alone(groups.get("when", "").replace("-", " "))
-                missing = Intent("unclear", sentence.strip(_ASKED), "remind_when")
+                said = groups.get("when", "").replace("-", " ").strip(_ASKED)
+                said = self.language.say("minutes", text=said) if rest == "timer" and said.isdecimal() else said
+                text = self.language.say(rest, text=groups.get("for", said).strip(_ASKED))
+                missing, when = Intent("unclear", sentence.strip(_ASKED), "remind_when"), self._time_alone(said)
                 return Intent("remind", text, f"{rest}_set", when) if when else missing
             case "snooze":
-                later = self.moment(self._time_alone(groups.get("for", "")))
+                later = coming(self._time_alone(groups.get("for", "")), self.now, self.language.code)
                 minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
                 return Intent(act, self._title(what), number=minutes)
             case "remember" | "forget":
                 return self._memory(act, what.strip(_ASKED), sentence)
             case "talked" | "sum":
                 return self._look_back(sentence) if act == "talked" else self._sum(sentence)
+            case "cancel" if rest:  # all of a kind
+                return Intent(act, what, next(filter(self.language.data["lists"].__contains__, groups), "reminders"))
+            case "move" if when := self._time_alone(groups["when"]):
+                return Intent(act, self._title(what), when=when)
             case "task" | "done" | "cancel" if title := self._title(what):
                 return self._task(title) if act == "task" else Intent(name, title)
         return None
@@ -268,29 +267,18 @@ class Parser(Struct, frozen=True):
 
     def _look_back(self, sentence: str) -> Intent | None:
         """What was said in some days, perhaps about something; None where the day is not understood."""
-        language, today, rest = self.language, self.now.date(), sentence
-        days: list[date] = []
-        for name in language.data["days"]:
-            while found := language.search(name, rest, "days"):
-                days = days or [today + relativedelta(**change) for change in language.data["spans"][name]]
-                rest = f"{rest[: found.start()]} {rest[found.end() :]}"
-        time = self._find_time(rest)
-        with suppress(OverflowError):  # a day that has no time here
-            if time and time.dated and isinstance(time.trigger, DateTrigger):
-                rest, day = time.rest, time.trigger.when.astimezone(self.now.tzinfo).date()
-                while day > today and str(day.year) not in sentence:  # without a year it is the last one
-                    day -= relativedelta(years=1)
-                days = days or [day, day]
+        today, language = self.now.date(), self.language
+        days, rest = past_days(sentence, self.now, language.code)
         topic = " ".join(word for word in language.content_words(rest) if word not in language.words("filler"))
         if not days and topic:
             return None
-        first, last = days or [today - relativedelta(days=6), today]
+        first, last = days or [today - timedelta(days=6), today]
         return Intent("look_back", topic, when=first.isoformat(), other=last.isoformat())
 
     def _task(self, what: str) -> Intent:
         """A task, and until when it is to be done where that is said ("by friday")."""
         due, title, said = self.language.search("due", what), "", ""
-        if due and (found := self._find_time(due["when"])):
+        if due and (found := try_find(due["when"], self.now, self.language.code)):
             said = found.said if any(map(str.isalnum, found.left)) else due["when"]
             left = f"{what[: due.start()]}{due['when'].removeprefix(said)}{what[due.end() :]}"
             title = " ".join(left.split()).strip(f"{_ASKED},:、")
@@ -299,7 +287,7 @@ class Parser(Struct, frozen=True):
 
     def _timed(self, act: str, said: str, sentence: str) -> Intent:
         """Words with a time in them; where it or they are missing, they are asked for."""
-        said, ends = self._without_end(said) if act == "event" else (said, "")
+        said, ends = without_end(said) if act == "event" else (said, "")
         try:
             found = find_when(said, self.now, str(self.now.tzinfo), self.language.code)
         except StoreError:  # a day that does not exist: the tool says so
@@ -318,31 +306,13 @@ class Parser(Struct, frozen=True):
     def _title(self, what: str) -> str:
         return self.language.rewrite("title", what.strip(_ASKED + ":"))
 
-    def _without_end(self, said: str) -> tuple[str, str]:
-        """What is said of an event without "to 22:00" of "from 20:00 to 22:00", and that end where there is one."""
-        found = self.language.search("from_to", said)
-        if found is None or not (found["mark"] or found["mark2"]):
-            return said, ""
-        half = found["mark2"] if found["mark2"].strip().casefold()[:1] in ("a", "p") else ""  # from 8 to 10pm
-        begin = f"{found['hour']}{found['mark'] or half or ':00'}"
-        return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
-
-    def _find_time(self, said: str) -> FoundTime | None:
-        """The time in some words; None as well for a day that does not exist."""
-        with suppress(StoreError):
-            return find_when(said, self.now, str(self.now.tzinfo), self.language.code) if said else None
-        return None
-
-    def moment(self, said: str) -> datetime | None:
-        """When the time in some words comes next."""
-        found = self._find_time(said)
-        moment = next_run(found.trigger, self.now) if found else None
-        return moment.astimezone(self.now.tzinfo) if moment else None
-
     def _time_alone(self, said: str) -> str:
         """The words of a time, where there is nothing else; a number of minutes alone is a time from now."""
         said, say = said.strip(_ASKED), self.language.say
-        times = ((text, self._find_time(text)) for text in (said, say("in", text=said), say("at", text=said)))
+        times = (
+            (text, try_find(text, self.now, self.language.code))
+            for text in (said, say("in", text=said), say("at", text=said))
+        )
         return next((text for text, found in times if found and not any(map(str.isalnum, found.left))), "")
 
 

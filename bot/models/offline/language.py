@@ -19,7 +19,6 @@ from sources.text import one_line
 LONGEST, LONGEST_NOTE = 4_000, 30_000  # characters of a text that are read, and of a note that is kept in parts
 _FOLDER = Path(__file__).parent
 _SHORTEST_LAST, _SHORTEST_FIRST = 5, 8  # letters of a part of a compound that is an idea by itself (Nuss-allergie)
-_MOST_SEARCHED = 16  # words of a query that search looks at, the last perhaps cut off (memory/store/fulltext.py)
 _MOST_QUERIES, _MOST_WORDS, _MOST_SENTENCES = 8, 24, 40
 
 
@@ -222,11 +221,4 @@ class Language:
             terms = [term for name in touched for term in sorted(other.stated.get(name, ()))]
             parts += [word for term in terms for word in term.split() if len(word) > 2 or not other.spaced]
             parts += [form for term in terms for form in other.variants(term) if not other.spaced]
-        found: list[str] = []
-        for part in dict.fromkeys(parts):
-            both = f"{found[-1]} {part}" if found else part
-            if found and len(fulltext.terms(both, mode="any")) < _MOST_SEARCHED:
-                found[-1] = both
-            else:
-                found.append(part)
-        return tuple(found[:_MOST_QUERIES])
+        return tuple(fulltext.packed(parts)[:_MOST_QUERIES])

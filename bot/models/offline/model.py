@@ -4,13 +4,12 @@ It has no state. The request says how far the turn is: the messages since the la
 calls made for them, which it recognizes by their ids.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from datetime import datetime
 from functools import reduce
 
-from bot.models.base import AssistantMessage, Call, FailedModel, Request, ToolMessage, Trouble, UserMessage
+from bot.models.base import Call, FailedModel, Request, ToolMessage, Trouble, UserMessage, is_answer
 from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
@@ -77,10 +76,11 @@ def _said_today(turn: Turn) -> bool:
     messages, zone = turn.request.messages, turn.now.tzinfo
     heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
     reasons = {_reason(each, turn.request) for each in heard} - {""}
-    said = [
-        one for one in messages if isinstance(one, AssistantMessage) or (isinstance(one, UserMessage) and one.answer)
+    today = [
+        each
+        for each in messages
+        if is_answer(each) and (each.at is None or each.at.astimezone(zone).date() == turn.now.date())
     ]
-    today = [each for each in said if each.at is None or each.at.astimezone(zone).date() == turn.now.date()]
     return any(reason in each.text for each in today for reason in reasons)
 
 
@@ -100,7 +100,7 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
         intents = Parser(speaks, turn.now).parse(words, before) if words.strip() else (Intent("say", name="picture"),)
         before.append(words)
         for place, intent in enumerate(intents):
-            ident = f"off_{_digest(message)}_{number}_{place}"
+            ident = f"off_{message.digest}_{number}_{place}"
             yield Context(turn, speaks, message.speaker, ident, message.files), intent
 
 
@@ -110,7 +110,7 @@ def _forced(turn: Turn) -> list[Call]:
     if message is None or tool not in _HARMLESS.keys() & turn.tools:
         return []
     asked = {"query": message.said[:200]} if tool == "search" else {}
-    call = Call(f"off_{_digest(message)}_forced", tool, json.dumps(_HARMLESS[tool] | asked, sort_keys=True))
+    call = Call(f"off_{message.digest}_forced", tool, json.dumps(_HARMLESS[tool] | asked, sort_keys=True))
     return [] if call.id in turn.made else [call]
 
 
@@ -125,8 +125,3 @@ def _decided(newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
         return speaks.say("failed", text=speaks.say("no_result"))
     phrase = "allowed" if result.ok else "failed" if result.name in turn.tools else "missing_tool"
     return speaks.say(phrase, tool=result.name, text=result.told_in(speaks.code))
-
-
-def _digest(message: UserMessage) -> str:
-    raw = f"{message.at.isoformat() if message.at else ''}\0{message.speaker}\0{message.said}"
-    return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -13,7 +13,7 @@ from bot.models.offline.language import Language
 from scheduler.descriptions import moment_words, rule_words
 from sources.text import one_line
 
-_LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
+_LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE, _LONGEST_LISTED = 300, 60, 300, 160
 _Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -179,12 +179,15 @@ class Context(Struct, frozen=True):
 
     def when(self, row: Record) -> str:
         """When a reminder, a task or an event is due, and how it repeats, in the language of who speaks."""
-        zone, code = self.turn.zone, self.language.code
+        turn, code, on_discord = self.turn, self.language.code, self.turn.request.source == "discord"
         if row.at is None:
             return row.when
-        on_discord = self.turn.request.source == "discord"
-        words = moment_words(row.at, self.turn.now, zone, code, ends=row.ends, stamped=on_discord)
+        words = moment_words(row.at, turn.now, turn.zone, code, ends=row.ends, stamped=on_discord)
         return self.language.say("join").join(filter(None, (words, row.rule and rule_words(row.rule, code))))
+
+    def listed(self, row: Record) -> str:
+        """The line of a list."""
+        return f"- {' – '.join(filter(None, (one_line(row.text, _LONGEST_LISTED), self.when(row))))}"
 
     def told(self, phrase: str, fact: str, record: Record) -> str:
         """A phrase about what was told, with who told it, when and where."""

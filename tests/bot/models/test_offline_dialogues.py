@@ -197,14 +197,16 @@ def test_a_correction_cancels_the_newest_of_its_text_once_the_other_is_set(
     ("said", "row", "ended"),
     [
         ("lösche die Erinnerung an den Müll", "Müll rausbringen", True),
-        ("stop the timer", "the timer is up", True),
+        ("stop the timer", "timer (tea)", True),
         ("cancel my alarm", "time to wake up", True),
         ("stell den Wecker aus", "Zeit zum Aufstehen", True),
         ("snooze the cat reminder", "feed the cat", True),
         ("夕食をキャンセルして", "アナと夕食", True),
-        ("タイマーを止めて", "タイマーの時間です", True),
+        ("タイマーを止めて", "タイマー（5分）", True),
         ("Sag den Zahnarzt ab", "Müll rausbringen", False),
-        ("cancel all timers", "the timer is up", False),
+        ("cancel all timers", "timer (5 minutes)", True),
+        ("done with the tea", "call the teacher", False),
+        ("I did it", "clean the kitchen", False),
     ],
 )
 def test_what_is_ended_is_found_by_single_words_of_its_name(

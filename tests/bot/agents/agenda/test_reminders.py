@@ -198,6 +198,30 @@ async def test_a_time_that_cannot_be_is_refused_in_the_language_of_who_asks(tmp_
     assert "There is no 31 February in 2026." in english
 
 
+async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_at_once(tmp_path: Path) -> None:
+    said_so = (
+        ("add an event: dinner on Friday from 19:00 to 21:00", "Added to your calendar"),
+        ("move the dinner to 8", "Moved, now"),
+        ("move the dinner to yesterday", "nothing was moved"),
+        ("when is dinner?", "- dinner – "),
+        ("add an event: yoga every Monday at 18:00", "every Monday"),
+        ("move the yoga to 19:00", "nothing was moved"),
+        ("timer 5", "Your timer is set"),
+        ("set a tea timer for 10 minutes", "Your timer is set"),
+        ("cancel all timers", "Canceled: “timer (5 minutes)”.\nCanceled: “timer (tea)”."),
+        ("yes", "I did nothing"),
+    )
+    async with running(tmp_path, without_a_model()) as service:
+        for number, (text, answer) in enumerate(said_so, 1):
+            await service.heard(said(text, number))
+            assert answer in service.platform.texts()[-1], text
+        found = await service.rows("SELECT title, starts_at, ends_at FROM events WHERE status = 'planned' ORDER BY 2")
+    assert [(title, begins[:16], ends and ends[:16]) for title, begins, ends in found] == [
+        ("yoga", "2026-11-23T18:00", None),
+        ("dinner", "2026-11-27T20:00", "2026-11-27T22:00"),
+    ]
+
+
 async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: Path) -> None:
     async with running(tmp_path, without_a_model()) as service:
         for number, title in enumerate(("clean the kitchen", "buy soap", "buy sponges"), 1):

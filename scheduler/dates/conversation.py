@@ -1,0 +1,75 @@
+"""Times as a conversation goes on with them: those that are moved, those of the past, and where something ends."""
+
+import re
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+
+from dateutil.relativedelta import relativedelta
+
+from memory.store.errors import StoreError
+from scheduler.dates.parser import FoundTime, find_when, grammar
+from scheduler.triggers import DateTrigger, next_run
+
+_HALF_A_DAY = timedelta(hours=12)
+_CLOCK_MARK = r"[:.]\d\d(?: ?[ap]m)?|時(?:半|\d{1,2}分)?| ?[ap]m| ?uhr|"
+_FROM_TO = (
+    rf"(?i)(?:\b(?:from|von|at|um) )?(?<![0-9A-Za-z:.-])(?P<hour>\d{{1,2}})(?P<mark>{_CLOCK_MARK})"
+    rf" ?(?:to|until|till|bis|-|–|から) ?(?P<hour2>\d{{1,2}})(?P<mark2>{_CLOCK_MARK})(?:まで)?(?![0-9A-Za-z:-])"
+)
+
+
+def try_find(text: str, now: datetime, code: str, about: str | None = "") -> FoundTime | None:
+    """As find_when, on the clocks of `now`; None as well where that raises."""
+    with suppress(StoreError):
+        return find_when(text, now, str(now.tzinfo), code, about=about) if text else None
+    return None
+
+
+def coming(text: str, now: datetime, code: str) -> datetime | None:
+    """When the time in a text comes next, on the clocks of `now`."""
+    found = try_find(text, now, code)
+    moment = next_run(found.trigger, now) if found else None
+    return moment.astimezone(now.tzinfo) if moment else None
+
+
+def past_days(text: str, now: datetime, code: str) -> tuple[list[date], str]:
+    """The first and the last day in the past that a text names, if it names one, and the text without it."""
+    today, rest, days = now.date(), text, list[date]()
+    for pattern, *changes in grammar(code).past_days:
+        if pattern.search(rest):
+            days, rest = days or [today + relativedelta(**change) for change in changes], pattern.sub(" ", rest)
+    found = try_find(rest, now, code)
+    with suppress(OverflowError):  # a day that has no time here
+        if found and found.dated and isinstance(found.trigger, DateTrigger):
+            rest, day = found.rest, found.trigger.when.astimezone(now.tzinfo).date()
+            while day > today and str(day.year) not in text:  # without a year it is the last one
+                day -= relativedelta(years=1)
+            days = days or [day, day]
+    return days, rest
+
+
+def later(said: str, was: datetime, now: datetime, code: str, about: str) -> datetime | None:
+    """The new time of what was planned: a day alone keeps the time of day, a time of day alone the day.
+
+    An hour alone is of that half of the day in which it is nearer. None where the words are no single time.
+    """
+    was, new = was.astimezone(now.tzinfo), try_find(said, now, code, about)
+    if new is not None and new.dated:
+        kept = try_find(f"{said} {was:%H:%M}", now, code, about)  # none where an hour is given, too
+        new = kept if kept is not None and not any(map(str.isalnum, kept.left)) else new
+    elif new is not None:
+        new = try_find(said, was - _HALF_A_DAY / 2, code, None)
+    if new is None or not isinstance(new.trigger, DateTrigger):
+        return None
+    moment = new.trigger.when.astimezone(now.tzinfo)
+    return moment if new.dated else datetime.combine(was.date(), moment.time(), was.tzinfo)
+
+
+def without_end(said: str) -> tuple[str, str]:
+    """A text without "to 22:00" of "from 20:00 to 22:00", and that end where there is one."""
+    found = re.search(_FROM_TO, said)
+    if found is None or not (found["mark"] or found["mark2"] or found[0][0].isalpha()):  # 2-3 may be a number
+        return said, ""
+    half = found["mark2"] if found["mark2"].strip().casefold()[:1] in ("a", "p") else ""  # from 8 to 10pm
+    begin = f"{found['hour']}{found['mark'] or half or ':00'}"
+    return f"{said[: found.start()]}{begin}{said[found.end() :]}", f"{found['hour2']}{found['mark2'] or ':00'}"
