@@ -101,7 +101,7 @@ def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: Per
     others are theirs. Unsent copies in the outbox go, too, and what agents wrote into blocks because of the asking
     person's messages.
     """
-    sql = """SELECT m.id, m.role, m.tool_call_id FROM messages m LEFT JOIN turns t ON t.id = m.batch_id
+    sql = """SELECT m.id, m.role, m.tool_call_id, m.batch_id FROM messages m LEFT JOIN turns t ON t.id = m.batch_id
              WHERE m.deleted_at IS NULL AND m.id IN (SELECT value FROM json_each(:holding))
              AND iif(m.role = 'user', m.person_id = :asking,
                m.role = 'tool' OR t.person_id IS NULL OR t.person_id IN (SELECT value FROM json_each(:people)))"""
@@ -111,7 +111,9 @@ def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: Per
         if row["role"] == "user" and (said := messages.of_id(tx, MessageId(row["id"]))) is not None:
             _unwrite(tx, said, at)
     _empty(tx, told, at)
-    return sum(row["role"] == "user" or (row["role"] == "assistant" and row["tool_call_id"] is None) for row in told)
+    spoken = [row for row in told if row["role"] in ("user", "assistant") and row["tool_call_id"] is None]
+    # What a turn wrote on the way to its answer, nobody read.
+    return len({row["id"] if row["role"] == "user" else row["batch_id"] or row["id"] for row in spoken})
 
 
 def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
