@@ -87,7 +87,7 @@ def test_there_is_one_sqlite_in_memory() -> None:
 
 
 def test_patterns_are_compiled_when_they_are_used() -> None:
-    begin = "from memory.knowledge.statements import BEGINS, OF_SELF\n"
+    begin = "from memory.knowledge.fact_extraction import BEGINS, OF_SELF\n"
     show = "print('compiled' in vars(BEGINS), BEGINS.search('x'), "
     command = [
         sys.executable,

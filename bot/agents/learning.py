@@ -1,8 +1,8 @@
 """What is learned from a turn: facts from people's messages and outside tools; and people's feedback.
 
-Facts are never learned from the agent's own words, nor from tools that read memory, which repeat it. Learning happens
-in the transaction that ends the turn, so that a crash neither loses nor repeats anything. Corrections in words, and
-reactions to our messages, are recorded on arrival.
+`memory.knowledge.fact_extraction` finds the facts in a text. They are never learned from the agent's own words, nor
+from tools that read memory, which repeat it. Learning happens in the transaction that ends the turn, so that a crash
+neither loses nor repeats anything. Corrections in words, and reactions to our messages, are recorded on arrival.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,9 +13,9 @@ from bot.agents.tools.base import OutsideTool, Toolset
 from memory import groups
 from memory.agents import Agent
 from memory.knowledge import facts, feedback, sessions
+from memory.knowledge.fact_extraction import READ, Statement, statements
 from memory.knowledge.facts import Source
 from memory.knowledge.feedback import NewSignal, Signal
-from memory.knowledge.statements import READ, Statement, statements
 from memory.people.audience import Trust
 from memory.queue import messages, outbox, turns
 from memory.queue.inbox import AcceptedRow, Arrival

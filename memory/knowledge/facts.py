@@ -1,7 +1,7 @@
 """Learned facts: short statements that agents extract from messages and tool results, without a model (docs/facts.md).
 
-`memory.knowledge.statements` finds statements and compares two. Here they are stored and read through a scope, and it
-is decided what a new one means for the known ones and which fact is dropped when there are too many.
+`memory.knowledge.fact_extraction` finds statements and compares two. Here they are stored and read through a scope,
+and it is decided what a new one means for the known ones and which fact is dropped when there are too many.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory.knowledge.statements import (
+from memory.knowledge.fact_extraction import (
     LEAST_WORDS,
     Category,
     Relation,

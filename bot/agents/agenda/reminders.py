@@ -1,4 +1,5 @@
-"""Setting and delivering reminders: the transaction that completes a due job also queues its message.
+"""Setting reminders and queueing their messages, in the transaction that completes a due job. `bot.runtime.delivery`
+delivers them.
 
 A reminder is delivered where it was set if the hearers of that place may know it, else to its person alone. People who
 opted out get none; quiet hours delay one that is not urgent; one that nobody acknowledges is repeated once.

@@ -10,10 +10,10 @@ from msgspec import Struct, field
 
 from bot.agents.context.quotes import NOTHING, PromptText, display_name, estimate_tokens, joined, line, quotation, say
 from memory.knowledge import facts, projects
+from memory.knowledge.fact_extraction import LONGEST
 from memory.knowledge.facts import Fact
 from memory.knowledge.items import Item, Kind
 from memory.knowledge.projects import ProjectLearnings
-from memory.knowledge.statements import LONGEST
 from memory.people.audience import Trust
 from memory.queue.turns import Turn
 from memory.store.database import Rows

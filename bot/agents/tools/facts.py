@@ -10,9 +10,9 @@ from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, projects, sessions
+from memory.knowledge.fact_extraction import LONGEST, Category, Statement
 from memory.knowledge.facts import Fact, Source, Step
 from memory.knowledge.items import By, Item
-from memory.knowledge.statements import LONGEST, Category, Statement
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import FactId

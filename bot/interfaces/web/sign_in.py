@@ -1,6 +1,6 @@
 """Signing in with a one-time link or a Discord account, and out.
 
-`bot.services.people.web_access` takes the code of a link and begins the session.
+`memory.people.web_keys` checks the code of a link; `bot.services.people.web_access` begins the session.
 """
 
 import importlib

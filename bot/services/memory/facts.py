@@ -14,10 +14,10 @@ from bot.services.registry import CHANGES, KEEPS, LISTS, Param, Suggestions, ope
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
-from memory.knowledge import entries, facts, sessions, statements
+from memory.knowledge import entries, fact_extraction, facts, sessions
+from memory.knowledge.fact_extraction import Category, Relation, Statement
 from memory.knowledge.facts import Fact, Source
 from memory.knowledge.projects import LONGEST
-from memory.knowledge.statements import Category, Relation, Statement
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
@@ -28,7 +28,7 @@ from texts import _
 
 _Which = Annotated[str, Param("Number of the fact, as listed", example="856122", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
-_Words = Annotated[str, Field(min_length=1, max_length=statements.LONGEST)]
+_Words = Annotated[str, Field(min_length=1, max_length=fact_extraction.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[
     _Words, Param("One statement about you or your work", example="I'm allergic to peanuts.", metavar="TEXT")
@@ -146,7 +146,7 @@ class Facts(MemoryService, frozen=True):
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
         """Manual entries count as a new session after half an hour, like messages."""
         now = self.clock()
-        same = [fact for fact in known if statements.relation(said.text, fact.text) is Relation.SAME]
+        same = [fact for fact in known if fact_extraction.relation(said.text, fact.text) is Relation.SAME]
         recent = [fact for fact in same if now - fact.last_seen < sessions.GAP]
         return facts.session_of(rows, recent[0].id) if recent else SessionId(snowflakes.next())
 

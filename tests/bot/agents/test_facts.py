@@ -12,8 +12,8 @@ from bot.agents.permissions.who_may import Approver, Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.services.memory.facts import Facts
 from memory.knowledge import facts
+from memory.knowledge.fact_extraction import Category, Statement, shortened
 from memory.knowledge.facts import Fact, Source
-from memory.knowledge.statements import Category, Statement, shortened
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, SessionId

@@ -10,10 +10,11 @@ from bot.agents.context.known_facts import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD,
 from bot.agents.context.recovery import recovery_text, state_of
 from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
-from memory.knowledge import actions, facts, projects, sessions, statements
+from memory.knowledge import actions, facts, projects, sessions
+from memory.knowledge import fact_extraction as extraction
+from memory.knowledge.fact_extraction import Category, Relation, Statement
 from memory.knowledge.facts import Fact, Source, Step
 from memory.knowledge.items import By, Kind
-from memory.knowledge.statements import Category, Relation, Statement
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, SessionId
@@ -51,7 +52,7 @@ def own(*texts: str, category: Category = Category.LESSON) -> str:
 
 
 def found(text: str) -> list[Category]:
-    return [each.category for each in statements.statements(text, own=True)]
+    return [each.category for each in extraction.statements(text, own=True)]
 
 
 def several(count: int) -> Tx:
@@ -91,21 +92,21 @@ def finished() -> list[tuple[Kind, str]]:
 
 CASES: dict[int, Callable[[], object]] = {
     1: lambda: (
-        statements.words("User prefers SOLID borders over dashed")
+        extraction.words("User prefers SOLID borders over dashed")
         == {"user", "prefers", "solid", "borders", "over", "dashed"}
     ),
-    2: lambda: statements.words("Note: use TERM_HOVER for all buttons!") >= {"note", "termhover", "buttons"},
-    3: lambda: statements.words("a to is the big cat") == {"the", "big", "cat"},
-    4: lambda: statements.jaccard(statements.words("hello world"), statements.words("world hello")) == 1.0,
-    5: lambda: statements.jaccard(statements.words("hello world"), statements.words("foo bar")) == 0.0,
-    6: lambda: statements.jaccard(statements.words("hello world foo"), statements.words("hello world bar")) == 0.5,
-    7: lambda: statements.jaccard(frozenset(), frozenset()) == 1.0,
-    8: lambda: statements.jaccard(statements.words("hello"), frozenset()) == 0.0,
-    9: lambda: statements.fingerprint("User prefers SOLID") == statements.fingerprint("user prefers solid"),
-    10: lambda: statements.fingerprint("user prefers solid") != statements.fingerprint("user prefers dashed"),
+    2: lambda: extraction.words("Note: use TERM_HOVER for all buttons!") >= {"note", "termhover", "buttons"},
+    3: lambda: extraction.words("a to is the big cat") == {"the", "big", "cat"},
+    4: lambda: extraction.jaccard(extraction.words("hello world"), extraction.words("world hello")) == 1.0,
+    5: lambda: extraction.jaccard(extraction.words("hello world"), extraction.words("foo bar")) == 0.0,
+    6: lambda: extraction.jaccard(extraction.words("hello world foo"), extraction.words("hello world bar")) == 0.5,
+    7: lambda: extraction.jaccard(frozenset(), frozenset()) == 1.0,
+    8: lambda: extraction.jaccard(extraction.words("hello"), frozenset()) == 0.0,
+    9: lambda: extraction.fingerprint("User prefers SOLID") == extraction.fingerprint("user prefers solid"),
+    10: lambda: extraction.fingerprint("user prefers solid") != extraction.fingerprint("user prefers dashed"),
     12: lambda: learned("use TERM_HOVER for all buttons", "run all tests before committing")[1] == [Step.ADD] * 2,
     13: lambda: learned(SOLID, SOLID)[1] == [Step.ADD, Step.REINFORCE],
-    14: lambda: statements.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
+    14: lambda: extraction.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
     15: lambda: not known(learned("use solid")[0]),
     16: lambda: learned(CODEBASE)[1] == [Step.ADD],
     17: lambda: actions.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
@@ -171,7 +172,7 @@ CASES: dict[int, Callable[[], object]] = {
 CHANGED: dict[int, tuple[str, Callable[[], object]]] = {
     11: (
         "the fingerprint is the letters themselves, so that two texts never share one",
-        lambda: statements.fingerprint("Some fact!") == "somefact",
+        lambda: extraction.fingerprint("Some fact!") == "somefact",
     ),
     31: (
         "what an agent did is read from its stored steps, so raw messages are never told",

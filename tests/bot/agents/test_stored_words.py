@@ -15,10 +15,10 @@ from memory import agents, data_sources, folders
 from memory.folders import NewFolder
 from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import NewEntry, Origin
+from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Source
 from memory.knowledge.facts import add as add_fact
 from memory.knowledge.graph import Entity, Kind, Triple
-from memory.knowledge.statements import Category, Statement
 from memory.knowledge.upkeep.run_records import begin_run
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx

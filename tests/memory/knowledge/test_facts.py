@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from memory.knowledge import facts, statements
+from memory.knowledge import fact_extraction as extraction
+from memory.knowledge import facts
+from memory.knowledge.fact_extraction import Category, Relation, Statement
 from memory.knowledge.facts import KNOWN, SHARED, Fact, FactLimits, Source, Step
-from memory.knowledge.statements import Category, Relation, Statement
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.queue.inbox import Place
@@ -45,8 +46,8 @@ def only(tx: Tx, scope: Scope | None = None) -> Fact:
 
 
 def test_unspaced_scripts_are_compared_by_pairs() -> None:
-    assert statements.words("緑茶が好き") == {"緑茶", "茶が", "が好", "好き"}
-    assert statements.words("茶") == {"茶"}
+    assert extraction.words("緑茶が好き") == {"緑茶", "茶が", "が好", "好き"}
+    assert extraction.words("茶") == {"茶"}
 
 
 @pytest.mark.parametrize(
@@ -60,13 +61,13 @@ def test_unspaced_scripts_are_compared_by_pairs() -> None:
     ],
 )
 def test_likeness_is_the_share_of_common_words(one: str, other: str, share: float) -> None:
-    assert statements.jaccard(statements.words(one), statements.words(other)) == share
+    assert extraction.jaccard(extraction.words(one), extraction.words(other)) == share
 
 
 def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
-    assert statements.fingerprint("User prefers SOLID!") == statements.fingerprint("user prefers solid")
-    assert statements.fingerprint("user prefers solid") != statements.fingerprint("user prefers dashed")
-    assert statements.fingerprint("私は緑茶が好き") != statements.fingerprint("私は紅茶が好き") != ""
+    assert extraction.fingerprint("User prefers SOLID!") == extraction.fingerprint("user prefers solid")
+    assert extraction.fingerprint("user prefers solid") != extraction.fingerprint("user prefers dashed")
+    assert extraction.fingerprint("私は緑茶が好き") != extraction.fingerprint("私は紅茶が好き") != ""
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,8 @@ def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
     ],
 )
 def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Relation) -> None:
-    assert statements.relation(new, old) is expected
-    assert statements.relation(old, new) is expected
+    assert extraction.relation(new, old) is expected
+    assert extraction.relation(old, new) is expected
 
 
 # ------------------------------------------------------------------------------------------------- what is found
@@ -138,7 +139,7 @@ def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Re
     ],
 )
 def test_what_people_say_is_found(text: str, category: Category, statement: str) -> None:
-    assert statements.statements(text, own=True) == [Statement(category, statement)]
+    assert extraction.statements(text, own=True) == [Statement(category, statement)]
 
 
 @pytest.mark.parametrize(
@@ -159,26 +160,26 @@ def test_what_people_say_is_found(text: str, category: Category, statement: str)
     ],
 )
 def test_what_says_nothing_lasting_is_left(text: str) -> None:
-    assert statements.statements(text, own=True) == []
+    assert extraction.statements(text, own=True) == []
 
 
 def test_only_a_persons_own_words_speak_of_that_person() -> None:
-    assert statements.statements("I like green tea. Ich mag Tee. 紅茶が好きです。", own=False) == []
-    assert statements.statements("The user likes green tea.", own=False) == [Statement(PREFERENCE, "likes green tea")]
+    assert extraction.statements("I like green tea. Ich mag Tee. 紅茶が好きです。", own=False) == []
+    assert extraction.statements("The user likes green tea.", own=False) == [Statement(PREFERENCE, "likes green tea")]
 
 
 def test_a_statement_is_taken_once_and_only_so_many_of_one_text() -> None:
-    assert len(statements.statements("I like green tea. i like GREEN tea!", own=True)) == 1
+    assert len(extraction.statements("I like green tea. i like GREEN tea!", own=True)) == 1
     many = "\n".join(f"Note: lesson number {number} of twenty" for number in range(20))
-    assert [each.text for each in statements.statements(many, own=True)] == [
+    assert [each.text for each in extraction.statements(many, own=True)] == [
         f"lesson number {number} of twenty" for number in range(10)
     ]
 
 
 def test_a_long_statement_ends_with_a_whole_word() -> None:
-    (found,) = statements.statements("Note: " + "wonderful " * 20, own=True)
+    (found,) = extraction.statements("Note: " + "wonderful " * 20, own=True)
     assert found.text == " ".join(["wonderful"] * 12)
-    assert len(found.text) <= statements.LONGEST
+    assert len(found.text) <= fact_extraction.LONGEST
 
 
 @pytest.mark.parametrize(
@@ -186,8 +187,8 @@ def test_a_long_statement_ends_with_a_whole_word() -> None:
     ["No, I prefer the light theme", "That's wrong. I prefer the light theme", "Actually I prefer the light theme"],
 )
 def test_a_correction_is_known_as_one(text: str) -> None:
-    assert statements.statements(text, own=True) == [Statement(PREFERENCE, "prefers the light theme", corrects=True)]
-    assert not statements.statements("I prefer the light theme", own=True)[0].corrects
+    assert extraction.statements(text, own=True) == [Statement(PREFERENCE, "prefers the light theme", corrects=True)]
+    assert not extraction.statements("I prefer the light theme", own=True)[0].corrects
 
 
 # ------------------------------------------------------------------------------------------------- what is learned
@@ -234,7 +235,7 @@ def test_a_correction_replaces_what_was_learned_of_the_same_thing(tx: Tx) -> Non
 
 def heard(tx: Tx, *said: str) -> list[str]:
     for number, text in enumerate(said):
-        facts.learn(tx, statements.statements(text, own=True), source(1), NOON + timedelta(minutes=number))
+        facts.learn(tx, extraction.statements(text, own=True), source(1), NOON + timedelta(minutes=number))
     return texts(tx)
 
 
@@ -272,7 +273,7 @@ def test_a_correction_in_plain_words_teaches_nothing_else(tx: Tx) -> None:
 def told(tx: Tx, *said: str) -> list[str]:
     for number, text in enumerate(said, 1):
         message = taken(tx, number, text).message
-        facts.learn(tx, statements.statements(text, own=True), source(message=message), NOON)
+        facts.learn(tx, extraction.statements(text, own=True), source(message=message), NOON)
     return texts(tx)
 
 
@@ -321,7 +322,7 @@ def test_a_correction_is_of_what_the_same_person_said_last_in_the_same_place(
         [("I like jazz", ANN, first), ("is it raining?", *between), ("no, I like blues", ANN, HALL)]
     ):
         message = taken(tx, number, text, person=person, place=place).message
-        facts.learn(tx, statements.statements(text, own=True), source(message=message, person=person), NOON)
+        facts.learn(tx, extraction.statements(text, own=True), source(message=message, person=person), NOON)
     assert texts(tx) == left
 
 
@@ -449,7 +450,7 @@ def test_what_the_web_said_to_the_partner_is_not_the_partners_word(tx: Tx) -> No
 def learned_from(tx: Tx, number: int, text: str, **change: Any) -> MessageId:
     row = taken(tx, number, text)
     assert row.message is not None
-    facts.learn(tx, statements.statements(text, own=True), source(number, message=row.message, **change), NOON)
+    facts.learn(tx, extraction.statements(text, own=True), source(number, message=row.message, **change), NOON)
     return row.message
 
 
@@ -483,7 +484,7 @@ def test_what_is_forgotten_goes_with_all_that_it_had_replaced(tx: Tx) -> None:
 
 def test_the_same_message_teaches_once(tx: Tx) -> None:
     message = learned_from(tx, 1, "I prefer a dark theme")
-    facts.learn(tx, statements.statements("I prefer a dark theme", own=True), source(2, message=message), NOON)
+    facts.learn(tx, extraction.statements("I prefer a dark theme", own=True), source(2, message=message), NOON)
     assert only(tx).reinforcements == 1
 
 

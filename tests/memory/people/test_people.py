@@ -30,8 +30,8 @@ from memory.knowledge import (
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy
 from memory.knowledge.evaluations import Evaluation, Quality
+from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.items import By
-from memory.knowledge.statements import Category, Statement
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.knowledge.upkeep.apply import apply
 from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Refine

@@ -1,4 +1,4 @@
-"""Finds the statements worth keeping in a text, sentence by sentence, and compares statements: rules, no model. Pure.
+"""Extracts facts from what somebody said, sentence by sentence, and compares two statements: rules, no model. Pure.
 
 A rule matches a sentence from its beginning, so that part of one never passes for a statement. Quotes, questions and
 conditions are skipped.
