@@ -179,7 +179,7 @@ def test_a_statement_is_taken_once_and_only_so_many_of_one_text() -> None:
 def test_a_long_statement_ends_with_a_whole_word() -> None:
     (found,) = extraction.statements("Note: " + "wonderful " * 20, own=True)
     assert found.text == " ".join(["wonderful"] * 12)
-    assert len(found.text) <= fact_extraction.LONGEST
+    assert len(found.text) <= extraction.LONGEST
 
 
 @pytest.mark.parametrize(
