@@ -251,10 +251,14 @@ class Activity(Struct, frozen=True):
 
 
 class Form(Struct, frozen=True):
-    """The form of an answer: the maximum number of messages, and whether a file can hold a longer text."""
+    """The form of an answer: the maximum number of messages, and whether a file can hold a longer text.
+
+    `shows_names`: whether a message shows its agent's name beside the text.
+    """
 
     most_pieces: int = 5
     takes_files: bool = True
+    shows_names: bool = True
 
 
 MESSAGES = Form()

@@ -70,10 +70,15 @@ def without_our_lines(text: str, *, whole: bool = True) -> str:
     return before if last.lstrip()[:1] in ("[", "<") else text
 
 
-def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:
-    """The messages of an answer, in order; none if it is empty. Where files are impossible, a very long text is cut."""
+def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES, speaker: str = "") -> list[Piece]:
+    """The messages of an answer, in order; none if it is empty. Where files are impossible, a very long text is cut.
+
+    `speaker` is one of several who answer; its name begins the text where messages do not show it.
+    """
     if not text.strip():
         return []
+    if speaker and not form.shows_names:
+        text = f"{speaker}: {text}"
     parts = split(text)
     if len(parts) <= form.most_pieces:
         return [Piece(part) for part in parts]

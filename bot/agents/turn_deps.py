@@ -93,8 +93,8 @@ class TurnDeps(Struct, frozen=True):
 
     model: Callable[[Agent], Awaitable[Model]]
     tools: Callable[[Agent], Toolset]
-    package: Callable[[str, str], list[Piece]]
-    """(source, text) -> the text as messages for that source."""
+    package: Callable[[str, str, str], list[Piece]]
+    """(source, text, speaker) -> the text as messages for that source; a speaker is one of several who answer."""
     redact: Callable[[str], str]
     """Removes loaded secrets from a text."""
     clock: Clock

@@ -43,7 +43,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent else text
-    pieces = turn_deps.package(place_source(place), said)
+    pieces = turn_deps.package(place_source(place), said, "")
     transcript.write(tx, transcript.TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)

@@ -474,7 +474,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
             recall=RecallTool(functools.partial(expansion.plan, config.dreams, budgets)),
         ),
         ready=shared.mcp.ready,
-        package=lambda source, text: package(text, endpoints[source].split, endpoints[source].form),
+        package=lambda source, text, by: package(text, endpoints[source].split, endpoints[source].form, by),
         too_long=lambda source, text: too_long(text, endpoints[source].split, endpoints[source].form),
         redact=Redactor(config.secrets()).text,
         clock=shared.clock,

@@ -47,7 +47,7 @@ class SkipReason(StrEnum):
     DECIDED = "decided"
     """A direct message that answers a question of the service."""
     UNFIT = "unfit"
-    """Storing it failed three times."""
+    """Storing it failed three times, or its thread could not be read for hours."""
 
 
 class OwnAccount(Struct, frozen=True):

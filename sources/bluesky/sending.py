@@ -83,7 +83,7 @@ class BlueskyEndpoint(Endpoint):
         self._watched, self._direct = watched, direct
         self._done: RecentValues[OutboxId, str] = RecentValues(5_000)
         self.reader = BlueskyReader(state)
-        self.form = Form(state.settings.max_posts, takes_files=False)
+        self.form = Form(state.settings.max_posts, takes_files=False, shows_names=False)
 
     @property
     def account(self) -> str:

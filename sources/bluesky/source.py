@@ -74,8 +74,8 @@ REASONS = ("mention", "reply", "quote")
 MARGIN = timedelta(minutes=5)
 """How far before the mark is read again: servers index posts late and out of order."""
 _MARK = "bluesky.mark"
-MOST_TRIES = 9
-"""Tries for a thread that cannot be read."""
+_MOST_TRIES, _LONGEST_PAUSE = 20, 600.0
+"""Tries for a thread that cannot be read, and the longest seconds between two: it is given up after two hours."""
 _DAY = 86_400.0
 
 
@@ -301,7 +301,7 @@ class BlueskySource:
         """Make notifications of the threads that are due; a thread that cannot be read now waits."""
         given: list[BlueskyNotification] = []
         for root, batch in list(self._waiting.items()):
-            if batch.due > time.monotonic() and self._watched.awaits(thread_place(root)):
+            if batch.due > time.monotonic() and (batch.tries or self._watched.awaits(thread_place(root))):
                 continue
             try:
                 given += await self._give(batch.found, deliver)
@@ -321,10 +321,10 @@ class BlueskySource:
         """A thread could not be read: it waits, while others go on. False when it is given up."""
         batch.tries += 1
         log.warning("bluesky_thread_unread", reason=why.reason, tries=batch.tries)
-        if batch.tries >= MOST_TRIES:
+        if batch.tries >= _MOST_TRIES:
             await self._decisions.pass_over({each.id: SkipReason.UNFIT for each in batch.found})
             return False
-        batch.due = time.monotonic() + 2.0 * batch.tries
+        batch.due = time.monotonic() + min(2.0**batch.tries, _LONGEST_PAUSE)
         return True
 
     async def _give(self, found: Sequence[BlueskyNotification], deliver: Deliver) -> list[BlueskyNotification]:

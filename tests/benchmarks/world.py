@@ -169,7 +169,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) 
     return TurnDeps(
         model=choose,
         tools=make_tools({SOURCE: endpoint}),
-        package=lambda _source, text: package(text, endpoint.split),
+        package=lambda _source, text, _speaker: package(text, endpoint.split),
         redact=Redactor(()).text,
         clock=utc_now,
         limits=Limits(model_seconds=900),

@@ -419,7 +419,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
     return TurnDeps(
         model=choose,
         tools=tools,
-        package=lambda _source, text: package(text, platform.split, platform.form),
+        package=lambda _source, text, speaker: package(text, platform.split, platform.form, speaker),
         too_long=lambda _source, text: too_long(text, platform.split, platform.form),
         redact=setting.redact,
         typing=setting.typing,

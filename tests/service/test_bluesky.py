@@ -53,6 +53,31 @@ async def test_a_mention_is_answered_once_in_its_thread(sky: Skies) -> None:
     assert stat.S_IMODE((sky.service.home / "bluesky.session").stat().st_mode) == 0o600
 
 
+SEVERAL = """\
+[[agents]]
+name = "Ant"
+[[agents]]
+name = "Bee"
+[[groups]]
+name = "Insects"
+members = ["Ant", "Bee"]
+"""
+
+
+async def test_where_several_members_answer_each_post_begins_with_its_name(sky: Skies) -> None:
+    sky.configure(f'owner = "{sky.ana.did}"', SEVERAL)
+    sky.model.script(Answer("one"), Answer("one"), Answer("two"), Answer("two"), Answer("three"))
+    await sky.service.start()
+    asked = sky.mention("@all who are you?")
+    second = await sky.server.wait_for_post(sky.bot, 1)
+    assert [post.text for post in sky.bot.posts] == ["Ant: one", "Bee: one"]
+    assert [post.parent for post in sky.bot.posts] == [asked.uri, sky.bot.posts[0].uri]
+    sky.server.chat.say(sky.ana, sky.bot, "@all and in private?")
+    await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana) == ["Ant: two", "Bee: two"])
+    sky.mention("one of you?", reply_to=second)
+    assert (await sky.server.wait_for_post(sky.bot, 2)).text == "three"
+
+
 async def test_a_crash_between_posting_and_storing_the_answer_posts_nothing_twice(sky: Skies) -> None:
     sky.model.script(Answer("Only once"))
     async with sky.service.dying("bluesky.write:after"):

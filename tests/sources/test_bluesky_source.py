@@ -498,8 +498,8 @@ async def test_a_thread_that_cannot_be_read_holds_up_no_other(here: Harness) -> 
     here.mention("first")
     here.mention("second")
     here.server.fail(THREAD, 500)
-    await here.poll(source)
-    assert here.texts == ["second"]
+    await here.poll(source, 12)
+    assert (here.texts, here.why, here.server.count(THREAD)) == (["second"], [], 2), "it waits, and is not given up"
     batch = next(iter(source._waiting.values()))
     batch.due = 0
     await here.poll(source)

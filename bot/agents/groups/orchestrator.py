@@ -36,7 +36,7 @@ def _write(
     material: PromptInputs,
     words: RunAnswer,
     team: Team,
-    package: Callable[[str, str], list[Piece]],
+    package: Callable[[str, str, str], list[Piece]],
     now: datetime,
 ) -> None:
     """Store the run's batch and queue its messages: each member's under its name, the group's under its own."""
@@ -55,7 +55,7 @@ def _write(
             speaker=speaker,
             avatar="" if agent is None else agent.config.avatar,
         )
-        pieces = package(place_source(turn.place), text)
+        pieces = package(place_source(turn.place), text, speaker if len(words.words) > 1 else "")
         after = queue(tx, replace(answer, key=f"turn/{turn.id}/{number}", agent=by), detail, pieces, now)
 
 
