@@ -558,6 +558,9 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         ("/commands/search", ">Bereich", ">Domain"),
         ("/messages", ">Dashboard mit ", "the dashboard with"),
         ("/context", "<td>Kern</td>", "<td>core</td>"),
+        ("/agents", ">reihum<", "round robin"),
+        ("/groups/Workshop", "> Mitglied<", "> regular<"),
+        ("/approvals", "<dt>Wo</dt>", "<dt>Was</dt>"),
     ):
         page = (await demo.get(path)).text
         assert words in page, path

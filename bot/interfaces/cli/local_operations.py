@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from typing import Any
 
 from bot.agents.permissions.who_may import People
@@ -14,16 +14,21 @@ from bot.interfaces.control import operations
 from bot.interfaces.control.client import Reply, View
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
+from bot.services.names import NO_CONSTELLATION, find
 from bot.services.registry import Clocks, Guard, Registry
 from memory.store.clock import utc_now
+from memory.store.constellation import constellations
+from memory.store.database import Rows
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.faults import faults
+from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.records import replace
+from memory.store.sqlite import connect
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop
 
-NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; this is sent only while it runs.")
+NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; reminders come only while it runs.")
 """Beside what is promised for later."""
 
 
@@ -51,6 +56,14 @@ def in_constellation(config: Config, name: str) -> Config:
     return config.model_copy(update={"constellation": section})
 
 
+def _require_constellation(config: Config) -> None:
+    """Raise UserError if there is data, but none of this constellation."""
+    folder = DataFolder(config.home)
+    if folder.global_db.exists():
+        with closing(connect(folder.global_db, read_only=True)) as raw:
+            find(constellations(Rows(raw), folder.path), config.constellation.name, NO_CONSTELLATION)
+
+
 def local_registry(config: Config, by: str) -> Registry:
     """A registry for the owner at the terminal, the only caller here; `by` is a class, as "module:Name"."""
     module, _colon, name = by.partition(":")
@@ -75,6 +88,8 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
         config = load_settings(beginning=name == "init")
         if by and view.constellation:
             config = in_constellation(config, view.constellation)
+            if name == "status":  # the only one that neither opens the constellation nor creates it
+                _require_constellation(config)
         log_to(config, level="error")
         return asyncio.run(_replies(config, name, arguments, view, by))
     except FolderLocked:

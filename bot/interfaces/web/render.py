@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import texts
+from bot.services.agents.groups import pattern_text, role_text
 from bot.services.results import relative
 from memory.store.clock import from_text
 from memory.store.ids import text_mark
@@ -187,6 +188,8 @@ def environment() -> Environment:
         "told": texts._,
         "md": markdown,
         "words": words,
+        "pattern": pattern_text,
+        "role": role_text,
         "named": named,
         "bdi": bdi,
         "mark": text_mark,

@@ -70,7 +70,7 @@ class ConstellationStatus(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
-        del shown["bytes"]
+        del shown["bytes"], shown["id"]
         shown |= {"state": _(self.state), "size": size_text(self.bytes)}
         return [markup.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
 

@@ -69,6 +69,16 @@ _ROLES = {
 }
 
 
+def pattern_text(pattern: str) -> str:
+    """How its members work together, for people."""
+    return _(_PATTERNS[pattern])
+
+
+def role_text(role: str) -> str:
+    name, _colon, domain = role.partition(": ")
+    return f"{_(_ROLES[name])}{f': {domain}' if domain else ''}"
+
+
 class AddMember(Arguments):
     group: _Group
     agent: _Agent
@@ -86,7 +96,7 @@ class GroupRow(Row):
     answers_in: str
 
     def line(self, markup: Markup) -> str:
-        return markup.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
+        return markup.text(f"{self.group} ({pattern_text(self.pattern)}): {self.members}")
 
 
 class GroupDetails(TomlFile):
@@ -115,8 +125,7 @@ class MemberRow(Row):
         return cls.from_record(agent, role=role, model=member.model or agent.model or usual)
 
     def line(self, markup: Markup) -> str:
-        role, _colon, domain = self.role.partition(": ")
-        told = {"status": _(self.status), "role": f"{_(_ROLES[role])}{f': {domain}' if domain else ''}"}
+        told = {"status": _(self.status), "role": role_text(self.role)}
         return self.told(markup, gettext_noop("{agent}: {status}, {role}, model {model}"), **told)
 
 
@@ -134,7 +143,7 @@ class GroupStatus(Result):
     """Those who take turns, in order."""
 
     def lines(self, markup: Markup) -> list[str]:
-        head = markup.text(f"{self.group}: {_(_PATTERNS[self.pattern])}")
+        head = markup.text(f"{self.group}: {pattern_text(self.pattern)}")
         return [head, *(f"- {row.line(markup)}" for row in self.members), *self._kept(markup)]
 
     def _kept(self, markup: Markup) -> Iterator[str]:

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from bot.agents.permissions.who_may import Action
 from bot.agents.tools.search import (
-    NEWEST,
     Beside,
     Where,
     Why,
@@ -232,7 +231,9 @@ class SearchResults(Result):
     @property
     def nothing(self) -> str:
         where = ", ".join(ngettext(*_SEARCHED[domain], count) for domain, count in self.searched.items())
-        return self.unmet or _("Nothing was found. Searched: {where}.", where=where)
+        if self.unmet:
+            return _("Nothing was searched: the filters fit nothing that you asked for.")
+        return _("Nothing was found. Searched: {where}.", where=where)
 
     @property
     def how(self) -> list[str]:
@@ -241,7 +242,7 @@ class SearchResults(Result):
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.shown)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
-        order = NEWEST if self.newest and self.hits else ""
+        order = _("These are the newest. Add words to search for.") if self.newest and self.hits else ""
         return list(filter(None, (order, perhaps if guess else "", words)))
 
     def lines(self, markup: Markup) -> list[str]:

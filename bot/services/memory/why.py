@@ -163,8 +163,9 @@ class Explanation(Result):
         lines += _numbered(found[:_LISTED], 1, markup)
         if (more := len(found) - _LISTED) > 0:
             lines.append(ngettext("{count} more, not shown here.", "{count} more, not shown here.", more))
-        lines += [_("Always in view:"), ""] if kept else []  # in Markdown a list begins after a paragraph, unless at 1
-        lines += _numbered(kept, len(found) + 1, markup)
+        if kept:  # in Markdown a list begins after a paragraph, unless at 1, and a quotation goes on without a break
+            lines += ["", _("Always in view:"), ""] if lines else [_("Always in view:"), ""]
+        lines += [*_numbered(kept, len(found) + 1, markup), *([""] if kept else [])]
         if self.hidden:
             lines.append(
                 ngettext(

@@ -77,14 +77,15 @@ _TITLES = {
 
 def _short(job: str) -> str:
     """Its name with the last digits of the number of its subject, as people type it."""
-    name, _colon, number = job.partition(":")
-    return f"{name}:{code(number)}" if number.isdecimal() else job
+    return ":".join(code(part) if part.isdecimal() else part for part in job.split(":"))
 
 
 def _title(job: str) -> str:
     name, _colon, subject = job.partition(":")
     if name == "source":
         return _("Check the source {source}", source=subject)
+    if name == "patrol":
+        return _("Patrol “{name}”", name=subject)
     return _(_TITLES[name]) if name in _TITLES else name if subject.isdecimal() else job
 
 
@@ -121,8 +122,8 @@ class JobRow(Row):
         if self.next and markup.time(self.next) in self.plan:  # it runs once, and the plan says when
             following = ""
         state, plan = _(self.state), markup.text(self.plan)
-        name = f"{self.title}{' ' + _short(self.id) if markup.number(self.id) else ''}"
-        return f"{markup.text(name)} ({state}): {plan}{following}{last}{detail}"
+        name = f"{_short(self.id)}, " if markup.number(self.id) else ""
+        return f"{markup.text(self.title)} ({markup.text(name)}{state}): {plan}{following}{last}{detail}"
 
 
 def _ahead(row: JobRow, now: datetime) -> str:

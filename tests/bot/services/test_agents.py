@@ -13,7 +13,7 @@ from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.results import Markdown
+from bot.services.results import Markdown, Plain
 from memory import agents, jobs
 from memory.agenda import reminders
 from memory.people.audience import OWNER, PUBLIC, Trust
@@ -22,6 +22,7 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
+from memory.store.records import replace
 from scheduler import triggers
 from tests.bot.services.calling import somebody
 
@@ -132,6 +133,10 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
         await app.services.registry.call("jobs.pause", EVA, {"job": "reminder:123456"})
     await app.services.database.write(NOTE, lambda tx: jobs.drop(tx, second))
     await told(app, "jobs.pause", EVA, job="reminder:123456")
+    snoozed = replace(new, id=f"{first}:later")
+    await app.services.database.write(NOTE, lambda tx: jobs.put(tx, snoozed, utc_now()))
+    shown = await app.services.registry.call("jobs.list", owner_at_terminal(), {})
+    assert "(reminder:123456:later, active)" in "\n".join(shown.lines(Plain("UTC", utc_now())))
     words, row = await told(app, "jobs.resume", EVA, job="reminder:123456")
     assert (row["id"], row["state"]) == (first, "active")
     for job in ("backup", first):

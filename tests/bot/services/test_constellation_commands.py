@@ -92,7 +92,8 @@ WATCH = 'patrols=[{name="watch",cron="@daily",task="look"}]'
 
 def patrols(here: Here) -> list[tuple[str, str]]:
     here("jobs pause backup")
-    assert re.search(r"backup \(paused\): .*; no next run$", here("jobs list").stdout, re.MULTILINE)
+    line = r"Back up everything \(backup, paused\): .*; no next run$"
+    assert re.search(line, here("jobs list").stdout, re.MULTILINE)
     found = rows(here, "jobs list")
     return [(job["id"], job["when"]) for job in found if job["id"].startswith("patrol:")]
 
@@ -102,6 +103,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
     assert rows(here, f"agent edit Star --set {WATCH}")
     ((job, when),) = patrols(here)
     assert (job, "@daily" in when) == ("patrol:watch", True)
+    assert "- Patrol “watch” (patrol:watch, active): " in here("jobs list").stdout
     assert changed(here, "Star") == ["patrols"]
     twice = 'agents.patrols: found two named "watch"; expected different names'
     refused(here, f"agent edit Moon --set {WATCH.replace('watch', 'Watch')}", twice)
@@ -136,6 +138,7 @@ def test_the_patrols_of_an_agent_are_jobs_for_as_long_as_it_has_them(here: Here,
         ("group remove member Night Moon", 1, "Moon is the only member of Night"),
         ("group show Day", 1, "There is no group 'Day'. Choose from: Main, Night"),
         ("constellation status garden", 1, "There is no constellation 'garden'. Choose from: home"),
+        ("--constellation garden status", 1, "There is no constellation 'garden'. Choose from: home"),
         ("constellation create Home", 1, "There is already a constellation Home"),
     ],
 )
@@ -294,7 +297,9 @@ def test_a_hibernated_agent_is_asked_nothing_until_it_is_woken(here: Here, tmp_p
     for command in ("agent hibernate Star", "agent restore Star"):
         refused(here, command, "Star is hibernating; wake it with `carina agent wake`")
     assert rows(here, "constellation status")["hibernated"] == ["Star"]
-    assert re.search(r"\nsize: [\d.]+ MB$", here("constellation status").stdout)
+    about = here("constellation status").stdout
+    assert re.search(r"\nsize: [\d.]+ MB$", about)
+    assert about.startswith("constellation: home\nstate: "), "no ID"
     silent = carina(tmp_path, "chat", "--once", "hello")
     assert "every agent of the group Main is archived or hibernated" in silent.stdout
     assert here("agent wake Star").stdout == "Star is active.\n"

@@ -16,6 +16,7 @@ from tests.bot.plain import search
 from tests.bot.services.calling import PEOPLE, registry
 from tests.bot.services.test_why import curious
 from tests.bot.stage import Service
+from texts import speaking
 
 STORK, CRANE, FLAMINGO = "The stork is back.", "鶴が湖に戻ってきました", "A flamingo 🦩 on the lawn"
 MANY = " ".join(f"word{number}" for number in range(20_000))
@@ -65,6 +66,17 @@ async def texts(made: Registry, text: str) -> list[str]:
 async def test_it_finds_what_has_the_words_and_nothing_else(made: Registry, text: str, wanted: list[str]) -> None:
     assert sorted(await texts(made, text)) == sorted(wanted)
     assert await texts(made, "stork") == [STORK], "and it goes on"
+
+
+async def test_a_listing_and_filters_that_fit_nothing_are_told_in_the_readers_language(made: Registry) -> None:
+    async def shown(**given: str) -> str:
+        found = await made.call("search", owner_at_terminal(), given)
+        return "\n".join(found.lines(Plain("UTC", NOON)))
+
+    with speaking("de"):
+        assert (await shown(text="")).endswith("Das sind die neuesten. Mit Suchwörtern wird gesucht.")
+        unmet = await shown(text="stork", domain="tasks", role="user")
+        assert unmet == "Nichts wurde durchsucht: Die Filter passen zu nichts davon."
 
 
 async def test_a_task_is_found_without_a_domain_and_says_its_state(made: Registry) -> None:

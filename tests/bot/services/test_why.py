@@ -84,6 +84,8 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     text = text_of(explained)
     assert text.startswith("In view for this answer, besides the conversation here:\n1. ")
     assert f"> {QUAGGA}" in text
+    assert "\n\nAlways in view:\n\n" in text, "neither belongs to the quotation before"
+    assert "\n\nTools used: " in text
     assert "by you in hall; everyone on that server can read it" in text
     assert (
         "Block “persona” in its current version, last changed Sun, Nov 22, 2026, 12:00 (just now); everyone can read it"
