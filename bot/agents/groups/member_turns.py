@@ -48,12 +48,11 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     """Store a member's result, inside the transaction that ends its turn. An empty result can be an answer."""
     fresh = groups.part(tx, part.turn)
     status: Status = "done"
-    if part.kind in _NEEDS_DETAIL and (fresh is None or fresh.detail == PartDetail()):
-        status, text = "failed", _("cast no valid vote")
-    elif part.kind in REQUIRED_PARTS and not text.strip():
+    undecided = part.kind in _NEEDS_DETAIL and (fresh is None or fresh.detail == PartDetail())
+    if undecided or (part.kind in REQUIRED_PARTS and not text.strip()):
         models = [step.body.model for step in material.steps if isinstance(step.body, ModelAnswer)]
-        unasked = models[-1:] == [OFFLINE]
-        status, text = "failed", _("got no answer from its model") if unasked else _("gave nothing")
+        given = _("cast no valid vote") if undecided else _("gave nothing")
+        status, text = "failed", _("got no answer from its model") if models[-1:] == [OFFLINE] else given
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.pass_on_uses(tx, part.turn, part.asked_by)
     mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)

@@ -55,7 +55,7 @@ _Member = Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")]
 
 _PATTERNS = {
     "round_robin": gettext_noop("taking turns"),
-    "dynamic": gettext_noop("chosen by topic"),
+    "dynamic": gettext_noop("chosen for each message"),
     "supervisor": gettext_noop("led by a supervisor"),
     "pipeline": gettext_noop("one after the other"),
     "voting": gettext_noop("by vote"),

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.config.values import OFFLINE
 from bot.models.base import Answer
+from memory.store.records import replace
 from tests.bot.agents.groups.parts import Cast, group, told
 from tests.bot.parts import HeldReply, call, results, said, says, words_of
 from tests.bot.stage import Setting, running, talked
@@ -35,6 +37,12 @@ async def test_every_voter_is_asked_and_ballots_and_tally_are_shown(tmp_path: Pa
     assert sorted(model.asked()) == ["Ant", "Bee", "Cat", "Dog"]
     assert all('one of "Tea", "Coffee"' in told(request) for request in model.requests)
     assert all([spec.name for spec in request.tools] == ["cast_ballot"] for request in model.requests)
+
+
+async def test_a_voter_whose_model_did_not_answer_is_not_blamed(tmp_path: Path) -> None:
+    model = Cast(Ant=[ballot("yes")], Bee=[replace(says("I can look that up."), model=OFFLINE)] * 9)
+    async with talked(tmp_path, Setting(model, toml=group("voting", "")), "Shall we?") as service:
+        assert "- Bee — no ballot (got no answer from its model)" in service.platform.texts()[0].splitlines()
 
 
 async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted(tmp_path: Path) -> None:
