@@ -174,9 +174,9 @@ class DirectMessages:
             self._next = now + self._settings.poll_seconds * _SELDOM
 
     async def _read(self, deliver: Deliver) -> None:
+        self._low = low = self._low or await self._wiring.mark(_MARK)
         page = await self._ask("chat.bsky.convo.listConvos", {"limit": _PAGE})
         convos = [last for each in items(page.get("convos")) if (last := _convo(each, self._session.did))]
-        low = self._low or await self._wiring.mark(_MARK)
         newest = max([from_text(low or LONG_AGO), *(last.at for last in convos)])  # never back: old ones are not news
         back = (newest if low is None else from_text(low)) - _MARGIN
         found = [

@@ -118,7 +118,7 @@ class Subscription:
                 log.exception("bluesky_subscription_failed")
                 raise_if_cancelled()
                 why = gettext_lazy("an unexpected error ({error}); see the log", error=type(error).__name__)
-            if not self.trouble:
+            if why != self.trouble:
                 log.warning("bluesky_subscription_lost", reason=why)
             self.trouble = why
             wait = min(_FIRST_WAIT * 2.0 ** min(self._failures, 10), _LONGEST_WAIT)

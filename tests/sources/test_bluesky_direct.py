@@ -124,6 +124,10 @@ async def test_a_service_that_was_there_and_says_nothing_leaves_it_unclear(here:
     assert source.direct.trouble
     with pytest.raises(DeliveryUnclear):
         await endpoint.send(delivery(place(here.ana), "psst"))
+    again = here.source(owner=here.ana.did)  # a restart does not forget that it was there
+    await look(here, again)
+    with pytest.raises(DeliveryUnclear):
+        await again.endpoint.send(delivery(place(here.ana), "psst"))
 
 
 async def test_a_question_is_answered_by_a_word_and_a_number(here: Harness) -> None:

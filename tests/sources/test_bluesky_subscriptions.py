@@ -12,6 +12,7 @@ import pytest_asyncio
 from sources.base import Kind
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.subscriptions import Subscription
+from tests.captured_logs import capture_logs
 from tests.sources.bluesky_stage import AWAY, Away, Harness, ground
 from tests.wire import until
 
@@ -140,6 +141,14 @@ async def test_broken_connections_leave_no_gap(here: Harness) -> None:
         await until(lambda: len(here.texts) == 3)
         await settled(here)
     assert here.texts == ["one", "two", "three"]
+
+
+async def test_a_stream_that_was_never_reached_is_logged_once(here: Harness) -> None:
+    here.server.jetstream.refusals = 2
+    with capture_logs() as logged:
+        async with running(here, source(here)):
+            pass
+    assert [each["event"] for each in logged if "subscription" in each["event"]] == ["bluesky_subscription_lost"]
 
 
 async def test_what_was_not_stored_is_read_again_after_a_restart(here: Harness) -> None:
