@@ -54,6 +54,7 @@ def _composed(said: list[Lines], speaks: Language, turn: Turn) -> str:
     parts = [lines.text for lines in said if len(saved) < 2 or not lines.fact]
     if len(saved) > 1:
         parts.insert(0, "\n".join([speaks.say("saved_list"), *(f"- {fact}" for fact in saved)]))
+    parts += [speaks.say("picture")] * any(each.files for each in turn.heard)
     text = "\n".join(dict.fromkeys(parts)) or speaks.say("called")
     reason = "" if not any(lines.beyond for lines in said) or _said_today(turn) else _reason(speaks, turn.request)
     between = "\n" if "\n" in text else " " if speaks.spaced else ""
@@ -76,11 +77,8 @@ def _said_today(turn: Turn) -> bool:
     messages, zone = turn.request.messages, turn.now.tzinfo
     heard = {detect(each.said[:LONGEST]) for each in messages if isinstance(each, UserMessage)}
     reasons = {_reason(each, turn.request) for each in heard} - {""}
-    today = [
-        each
-        for each in messages
-        if is_answer(each) and (each.at is None or each.at.astimezone(zone).date() == turn.now.date())
-    ]
+    said = [each for each in messages if is_answer(each)]
+    today = [each for each in said if each.at is None or each.at.astimezone(zone).date() == turn.now.date()]
     return any(reason in each.text for each in today for reason in reasons)
 
 

@@ -100,7 +100,7 @@ class Turn:
                 case UserMessage(overheard=False):
                     if self.heard and message.speaker != self.heard[0].speaker:
                         break
-                    if message.said.strip() or message.images:
+                    if message.said.strip() or message.images or message.files:
                         self.heard.insert(0, message)
                         since = place
         self.before, window = request.messages[:since], request.messages[since:]

@@ -14,6 +14,7 @@ from sources.text import uncalled
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
 
 NOW = datetime(2026, 3, 2, 13, tzinfo=UTC)
+UNREAD = "I can't look at pictures or files without a language model."
 CODES = {"english": "en", "german": "de", "japanese": "ja"}
 _TABLES = {
     code: tomllib.loads((Path(__file__).parent / "offline" / f"{name}.toml").read_text("utf-8"))
@@ -56,8 +57,22 @@ def test_what_is_not_known_is_never_answered_with_something_else(code: str, row:
 
 def test_a_question_about_a_file_is_not_looked_for_in_memory() -> None:
     said = Talk(files=True).say("what is in the attached report?")
-    assert said.startswith("I can't look at pictures or files.")
+    assert said.startswith("I can't look at pictures or files without a language model.")
     assert "CARINA_MODEL" in said
+    assert said.count("pictures") == 1
+
+
+@pytest.mark.parametrize("words", ["my cat is called Tom", "look at this", "", "hello"])
+def test_a_file_is_never_passed_over_in_silence(words: str) -> None:
+    assert Talk(files=True).say(words).splitlines().count(UNREAD) == 1
+    assert UNREAD not in Talk().say(words or "hello")
+
+
+@pytest.mark.parametrize(
+    "asked_why", ["why?", "Why was that?", "how come?", "warum?", "Wieso denn?", "なぜですか？", "どうして？"]
+)
+def test_why_alone_names_the_command_that_tells(asked_why: str) -> None:
+    assert "`/why`" in asked(("my sister is called Petra",), asked_why)
 
 
 @rows("nearest")
