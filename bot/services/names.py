@@ -20,7 +20,7 @@ from memory.people.identities import audience_called, label_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId
 from scheduler.zones import instant
-from texts import _, error_sentence, gettext_noop
+from texts import _, error_sentence, gettext_noop, source
 
 NO_AGENT = gettext_noop("There is no agent {name}.")
 NO_GROUP = gettext_noop("There is no group {name}.")
@@ -30,6 +30,10 @@ NO_CONSTELLATION = gettext_noop("There is no constellation {name}.")
 _SHOWN = 80  # characters of an unknown name that are shown
 _NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constellations
 LARGEST = 2**63 - 1  # SQLite's largest integer
+
+
+_PROGRAMS = re.compile(r"\b[a-z]+_(?:channel|user):")
+"""Says in a block's label whom or what it is about."""
 
 
 class HasName(Protocol):
@@ -128,8 +132,15 @@ def named_blocks(rows: Rows, scope: Scope) -> list[NamedBlock]:
     return named
 
 
+def shown_block(name: str) -> str:
+    """A block's name as its reader sees it: on Discord, where it is chosen, without what only programs need."""
+    if source() != "discord":
+        return name
+    return _PROGRAMS.sub("", name).replace("tool_execution_log", _("use of tools"))
+
+
 def named_audience(text: str) -> Audience:
-    """Parse an audience; a number alone is a server or channel of Discord. Raises CallError."""
+    """Parse an audience; a number alone is a server or channel of Discord. Raises CallError, UserError."""
     kind, _colon, which = text.strip().partition(":")
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
@@ -138,7 +149,25 @@ def named_audience(text: str) -> Audience:
     try:
         return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:
+        require_suggested(text)
         raise CallError(error_sentence(error)) from None
+
+
+def require_suggested(given: str) -> None:
+    """On Discord, refuse what its suggestions do not have, in words without ids. Raises UserError."""
+    if source() == "discord":
+        raise UserError("{given} is none of the suggestions. Choose one of them.", given=repr(given[:_SHOWN]))
+
+
+def unnamed(subject: str) -> str:
+    """Somebody on Discord, or a server or role there, of whom only the id is known; anything else by its id."""
+    kind, _colon, number = subject.removeprefix("person:").replace("discord:", "").rpartition(":")
+    words = {
+        "": gettext_noop("somebody who has not written yet (…{end})"),
+        "role": gettext_noop("a role (…{end})"),
+        "guild": gettext_noop("a server (…{end})"),
+    }
+    return _(words[kind], end=number[-4:]) if "discord:" in subject and kind in words else subject
 
 
 def named_place(text: str) -> str:
@@ -173,11 +202,11 @@ def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     """The block of that name or id. Raises UserError, listing the valid names."""
     every = named_blocks(rows, scope)
     wanted = name.strip().casefold()
-    found = [each for each in every if each.name.casefold() == wanted]
+    found = [each for each in every if wanted in (each.name.casefold(), shown_block(each.name).casefold())]
     found = found or [each for each in every if wanted in _names(each, where(rows, each.block.audience, scope))]
     if len(found) == 1:
         return found[0]
-    names = [each.name for each in (found or every)[:_LISTED]]
+    names = [shown_block(each.name) for each in (found or every)[:_LISTED]]
     if found:
         there = ", ".join(names)
         raise UserError("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there)

@@ -93,6 +93,8 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     pressed = await asyncio.gather(t.olga.press(card, "Deny"), t.olga.press(card, "Allow"))
     assert sorted("has been told" in each.text for each in pressed) == [False, True], "the first one counts"
     await t.olga.command("owner people allow", {"person": bea})
+    offered = {choice.value: choice.name for choice in await t.olga.autocomplete("owner people forget", "who", "")}
+    assert offered[f"discord:{bea.id}"] == f"somebody who has not written yet (…{str(bea.id)[-4:]}) (allowed)"
     await until(lambda: shown.text == f"✅ <@{bea.id}> may talk to me.", what="what was decided last")
     await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"})
     refused(await t.olga.command("owner people forget", {"who": f"discord:{bea.id}"}), "have no open request")

@@ -39,6 +39,12 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         assert "Carina assigned a task to Anchor: mend the fence" in shown
         assert "answered" not in shown
         refused(await t.olga.command("memory activity", {"agent": "Moon"}), "no agent 'Moon'")
+        calls = [Call("search", {"query": word}, f"call_{word}") for word in ("fence", "gate")]
+        t.model.script(Calls(*calls), Answer("Nothing."))
+        await t.ask(t.ana, t.general, "<@bot> look")
+        told = (await t.ana.command("memory activity", None, t.general)).text
+        assert [line.endswith("used search (2 times)") for line in told.splitlines() if "used search" in line] == [True]
+        assert not [line for line in told.splitlines() if " replied " in line and "unverified" in line]
         assert "mend the fence" in (await t.ana.command("memory activity", None, t.general)).text
         (event,) = await t.service.data("activity", "--kind", "task_assigned")
         assert (event["agent"], event["details"]["assignee"]) == ("Carina", "Anchor")

@@ -155,7 +155,7 @@ def find(found: list[Event], which: str) -> Event:
         which,
         lambda event: event.title,
         gettext_noop("There is no event {which} here."),
-        gettext_noop("Several events match {which}. Choose one by its number: {listed}."),
+        gettext_noop("Several events match {which}. Choose one: {listed}."),
     )
 
 

@@ -180,7 +180,7 @@ def find(found: list[Reminder], which: str) -> Reminder:
         which,
         lambda reminder: reminder.text,
         gettext_noop("There is no open reminder {which} here."),
-        gettext_noop("Several reminders match {which}. Choose one by its number: {listed}."),
+        gettext_noop("Several reminders match {which}. Choose one: {listed}."),
     )
 
 

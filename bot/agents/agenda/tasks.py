@@ -60,7 +60,7 @@ class HasId(Protocol):
 def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
     """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 
-    The message also lists what there is.
+    The message also lists what there is, with numbers only where texts are the same.
     """
     wanted = which.strip().lstrip("#").casefold()
     ends = wanted if wanted.isdecimal() and len(wanted) >= SHORTEST else " "
@@ -69,12 +69,12 @@ def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: st
     fitting = exact or [each for each in found if parts and all(part in words(each).casefold() for part in parts)]
     if len(fitting) == 1:
         return fitting[0]
-    ids = [each.id for each in fitting]
-    listed = "; ".join(f"{code(each.id, ids)}: {words(each)[:60]}" for each in fitting[:10])
+    shown, ids = [words(each)[:60] for each in fitting or found], [each.id for each in fitting]
     if fitting:
-        raise Refused(several, which=repr(which), listed=listed)
-    known = list_known([words(each)[:60] for each in found[:10]], "; ")
-    raise Refused(join_lazy("", (gettext_lazy(none, which=repr(which)), known)))
+        both = zip(ids, shown, strict=True)
+        named = [f"{code(own, ids)}: {text}" if shown.count(text) > 1 else text for own, text in both]
+        raise Refused(several, which=repr(which), listed="; ".join(named[:10]))
+    raise Refused(join_lazy("", (gettext_lazy(none, which=repr(which)), list_known(shown[:10], "; "))))
 
 
 def list_known(known: Sequence[str], between: str = ", ") -> str:
@@ -89,7 +89,7 @@ def find_task(found: Sequence[Task], which: str) -> Task:
         which,
         lambda task: task.title,
         gettext_noop("There is no task {which} here."),
-        gettext_noop("Several tasks match {which}. Choose one by its number: {listed}."),
+        gettext_noop("Several tasks match {which}. Choose one: {listed}."),
     )
 
 

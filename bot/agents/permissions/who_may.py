@@ -43,7 +43,7 @@ class Action(StrEnum):
     READ_MEMORY = gettext_noop("see the memory they are allowed to see"), Rank.PERSON
     KEEP = gettext_noop("save something for private conversations"), Rank.PERSON
     ANSWER = gettext_noop("answer a request addressed to them"), Rank.PERSON
-    STATUS = gettext_noop("see the status of the service"), Rank.ADMIN
+    STATUS = gettext_noop("see the status of the service, its agents and its groups"), Rank.ADMIN
     EXAMINE = gettext_noop("check the whole installation"), Rank.OWNER
     AGENTS = gettext_noop("create, change and archive agents and groups"), Rank.OWNER
     EXPORT = gettext_noop("export agents and groups with all their settings"), Rank.OWNER

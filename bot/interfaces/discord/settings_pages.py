@@ -6,7 +6,7 @@ Menus are recognized by their ids, even after a restart.
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import discord
 from discord import app_commands
@@ -27,6 +27,7 @@ from bot.interfaces.discord.components import (
 )
 from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell
 from bot.interfaces.discord.row_actions import menu
+from bot.services.agents.agenda import Clocks
 from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
@@ -144,19 +145,20 @@ class SettingsPages(Struct, frozen=True):
         await change(interaction, *await self.page(interaction, place, done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
-        await open_form(interaction, OpenForm(_clocks_form), {})
+        await open_form(interaction, OpenForm(self._clocks_form), {})
 
     async def clocks_sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
         """Keep what was written; what was left empty stays."""
         given = {name: value for name, value in fields.items() if value.strip()}
         await self.commands.answer(interaction, "quiet", given)
 
-
-async def _clocks_form(_interaction: Interaction, _given: Mapping[str, Any]) -> discord.ui.Modal:
-    return modal(
-        _("Time zone and quiet hours"),
-        _FORM,
-        Entry("zone", _("Your time zone, such as Europe/Vienna"), 60),
-        Entry("begin", _("Quiet from, such as 22:30, or off"), 5),
-        Entry("end", _("Quiet until, such as 7:00"), 5),
-    )
+    async def _clocks_form(self, interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
+        caller = await caller_of(interaction, self.commands.settings)
+        found = cast("Clocks", await self.commands.registry.call("quiet", caller, given))
+        return modal(
+            _("Time zone and quiet hours"),
+            _FORM,
+            Entry("zone", _("Your time zone, such as Europe/Vienna"), 60, found.zone),
+            Entry("begin", _("Quiet from, such as 22:30, or off"), 5, found.quiet_from),
+            Entry("end", _("Quiet until, such as 7:00"), 5, found.quiet_until),
+        )

@@ -76,6 +76,30 @@ class SetClocks(Arguments):
     reminders: Annotated[Literal["here", "privately"] | None, Param("Where reminders arrive", labels=_REMINDERS)] = None
 
 
+class Clocks(Result):
+    """What is set; empty where nothing is."""
+
+    zone: str
+    quiet_from: str
+    quiet_until: str
+    reminders: str
+    usual: str = Field(exclude=True)
+    """The zone of who has set none."""
+    note: str = Field(exclude=True)
+
+    def lines(self, markup: Markup) -> list[str]:
+        text = gettext_noop("Time zone: {zone}. Quiet hours: {quiet}. Reminders arrive {reminders}.")
+        quiet, privately = gettext_noop("from {quiet_from} to {quiet_until}"), self.reminders == "privately"
+        told = self.told(
+            markup,
+            text,
+            zone=self.zone or _("{zone} (the default)", zone=self.usual),
+            quiet=self.told(markup, quiet) if self.quiet_from else _("none"),
+            reminders=_("in direct messages") if privately else _("where you set them"),
+        )
+        return [told + self.note]
+
+
 class ReminderSet(Result):
     id: str
     text: str
@@ -236,7 +260,7 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("quiet", "Show or set your time zone, quiet hours and where reminders arrive", Action.AGENDA, KEEPS)
     @writes
-    def quiet(self, tx: Tx, caller: Caller, arguments: SetClocks) -> str:
+    def quiet(self, tx: Tx, caller: Caller, arguments: SetClocks) -> Clocks:
         if arguments == SetClocks():
             return self._clocks(tx, caller)
         selves = self.people.selves(caller.person)
@@ -246,22 +270,13 @@ class Agenda(ZonedService, frozen=True):
         zone_of(kept or "UTC")
         person_times.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
-        return self._clocks(tx, caller) + (note if kept != before.zone else "")
+        return self._clocks(tx, caller, note if kept != before.zone else "")
 
     # ------------------------------------------------------------------ inside
 
-    def _clocks(self, rows: Rows, caller: Caller) -> str:
+    def _clocks(self, rows: Rows, caller: Caller, note: str = "") -> Clocks:
         found = person_times.of(rows, self.people.selves(caller.person))
-        quiet = _("none")
-        if found.quiet_from:
-            quiet = _("from {quiet_from} to {quiet_until}", quiet_from=found.quiet_from, quiet_until=found.quiet_until)
-        reminders = _("in direct messages") if found.reminders == "privately" else _("where you set them")
-        return _(
-            "Time zone: {zone}. Quiet hours: {quiet}. Reminders arrive {reminders}.",
-            reminders=reminders,
-            zone=found.zone or _("{zone} (the default)", zone=self.zone),
-            quiet=quiet,
-        )
+        return Clocks.from_record(found, usual=self.zone, note=note)
 
     def _reminders(self, rows: Rows, caller: Caller) -> list[ListedReminder]:
         selves = self.people.selves(caller.person)

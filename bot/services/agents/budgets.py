@@ -14,7 +14,7 @@ from bot.config import Config
 from bot.config.file_settings import Budget, check_subject
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.names import find_agent
+from bot.services.names import find_agent, require_suggested, unnamed
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Result, Row, report
 from bot.services.transactions import commit, reads
@@ -222,13 +222,16 @@ class Spending(Struct, frozen=True):
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         there = [each.limit.subject for each in self._states(rows)]
         known = (*_GENERAL, *(f"agent:{each.name}" for each in agents.agents(rows)), *there)
-        return {each: _called(rows, each) or each for each in known}.items()
+        return {each: _called(rows, each) or unnamed(each) for each in known}.items()
 
     @suggestions("budgets set by command")
     @reads
     def suggest_set(self, rows: Rows, _caller: Caller) -> Suggestions:
         found = [each.limit for each in self._states(rows) if each.by_command]
-        return [(each.subject, f"{_called(rows, each.subject) or each.subject}, {_(each.period)}") for each in found]
+        return [
+            (each.subject, f"{_called(rows, each.subject) or unnamed(each.subject)}, {_(each.period)}")
+            for each in found
+        ]
 
     @reads
     def _row(self, rows: Rows, limit: Limit) -> BudgetRow:
@@ -254,6 +257,7 @@ def _subject(text: str) -> str:
     try:
         return check_subject(text)
     except ValueError as error:
+        require_suggested(text)
         raise UserError("A budget is for {known}, not for {given}.", known=error, given=repr(text[:80])) from error
 
 

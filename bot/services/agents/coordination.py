@@ -6,6 +6,7 @@ that they name.
 """
 
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Annotated, ClassVar
 
 from msgspec import Struct
@@ -93,6 +94,17 @@ class EventRow(Row):
         return self.told(markup, "{at} {text}") + took
 
 
+class ActivityList(Listing[EventRow]):
+    def lines(self, markup: Markup) -> list[str]:
+        """Calls of one tool in a row are one line, at the time of the newest."""
+        by_call = groupby(self.rows, lambda row: row.text if isinstance(row.details, ToolUsed) else id(row))
+        told = list[str]()
+        for same in (list(rows) for _key, rows in by_call):
+            times = _(" ({count} times)", count=len(same)) if len(same) > 1 else ""
+            told.append(f"{self.mark}{same[0].line(markup)}{times}")
+        return [*(told or [_(self.empty)]), *filter(None, [markup.text(self.more)])]
+
+
 class AgentPresence(Row):
     name: str
     description: str
@@ -142,7 +154,7 @@ class Coordination(Struct, frozen=True):
 
     @operation("activity", "List what agents did recently", Action.READ_MEMORY)
     @reads
-    def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
+    def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> ActivityList:
         since = self.clock() - timedelta(hours=arguments.hours)
         named = _agent(rows, arguments.agent)
         wanted = EventFilter(since, arguments.kind, None if named is None else named.id)
@@ -150,7 +162,12 @@ class Coordination(Struct, frozen=True):
         words = activity.calls(rows, events, caller.scope)
         events = [each._replace(speaker=_now_called(rows, each, caller.scope)) for each in events]
         listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
-        return Listing.of(listed, _("Nothing that you can see here happened in that time."))
+        doubt = (
+            _("[unverified]: from somebody who is not approved, or from the web.")
+            if any(map(_is_doubted, events))
+            else ""
+        )
+        return ActivityList.of(listed, _("Nothing that you can see here happened in that time."), doubt)
 
     @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     @reads
@@ -209,7 +226,14 @@ def _sentence(event: Event, by_hand: str) -> str:
         told = _("{told} in {place}: “{said}”", **said)
     if event.kind is Kind.NOTABLE and event.importance:
         told += f" ({_(event.importance)})"
-    return told + (_doubt(event.trust) if event.said or event.kind is Kind.NOTABLE else "")
+    return told + (_doubt(event.trust) if _is_doubted(event) else "")
+
+
+def _is_doubted(event: Event) -> bool:
+    """Whether it tells something that nobody vouches for; an agent's reply is its own words."""
+    return (
+        event.kind is not Kind.SENT and bool(event.said or event.kind is Kind.NOTABLE) and event.trust < Trust.APPROVED
+    )
 
 
 def _handoff(note: Handoff) -> str:

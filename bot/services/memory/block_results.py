@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.services.names import is_shared
+from bot.services.names import is_shared, shown_block
 from bot.services.results import Markup, Result, Row
 from memory.blocks import Block
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
@@ -37,6 +37,7 @@ Names = Mapping[Writer, str]
 
 
 class BlockRow(Row):
+    suggested = "shown"
     block: str
     id: str
     agent: str
@@ -51,9 +52,13 @@ class BlockRow(Row):
     """The same for people: not what a model is told of the block's fields."""
     changed_at: datetime = Field(validation_alias="updated_at")
 
+    @property
+    def shown(self) -> str:
+        return shown_block(self.block)
+
     def line(self, markup: Markup) -> str:
         whose = f"{self.agent}, {self.readers}" if is_shared(self.audience) else self.agent
-        return f"`{self.block}` ({markup.text(whose)}): {markup.text(self.purpose)}"
+        return f"`{self.shown}` ({markup.text(whose)}): {markup.text(self.purpose)}"
 
 
 def purpose_of(block: Block) -> str:
@@ -83,7 +88,7 @@ class ShownBlock(Result):
         row = self.row
         text = gettext_noop("{length} of {limit} characters, version {version}")
         size = row.told(markup, text, length=number_text(row.size), version=str(self.version))
-        head = f"**{markup.text(row.block)}** ({markup.text(row.agent)}, {size})"
+        head = f"**{markup.text(row.shown)}** ({markup.text(row.agent)}, {size})"
         content = "\n".join(part for part in (self.profile, self.text) if part) or _("(empty)")
         return [head, markup.text(row.purpose), "", content]
 
@@ -140,7 +145,8 @@ class History(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         unchanged = gettext_noop("Block {block} has not been changed yet.")
-        head = self.told(markup, gettext_noop("Block {block} has {versions}.") if self.versions else unchanged)
+        text = gettext_noop("Block {block} has {versions}.") if self.versions else unchanged
+        head = self.told(markup, text, block=markup.text(shown_block(self.block)))
         return [head, *(each.line(markup) for each in self.changes)]
 
 
@@ -239,7 +245,7 @@ class UndoResult(Result):
         return cls.from_record(done, block=block, changes=changes, redone=redone, **left)
 
     def lines(self, markup: Markup) -> list[str]:
-        lines = [_(_NOW_AT, block=self.block, version=self.version)]
+        lines = [_(_NOW_AT, block=shown_block(self.block), version=self.version)]
         if self.changes:
             removed = ngettext("{count} character removed", "{count} characters removed", self.removed)
             restored = ngettext("{count} restored", "{count} restored", self.restored)

@@ -30,7 +30,16 @@ from bot.services.memory.block_results import (
     state_of,
 )
 from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
-from bot.services.names import MOMENTS, NamedBlock, find_named, moment_said, named_blocks, named_past, where
+from bot.services.names import (
+    MOMENTS,
+    NamedBlock,
+    find_named,
+    moment_said,
+    named_blocks,
+    named_past,
+    shown_block,
+    where,
+)
 from bot.services.registry import (
     CHANGES,
     CHANGES_AT_TERMINAL,
@@ -247,7 +256,8 @@ class Blocks(ZonedService, frozen=True):
     @reads
     def suggest_writable(self, rows: Rows, caller: Caller) -> Suggestions:
         hand = self._hand(caller)
-        return [each.name for each in named_blocks(rows, caller.scope) if revert.is_writable(hand, each.block)]
+        found = (each.name for each in named_blocks(rows, caller.scope) if revert.is_writable(hand, each.block))
+        return {name: shown_block(name) for name in found}.items()
 
     @suggestions("fields", within="label")
     @reads

@@ -24,7 +24,7 @@ from memory.store.errors import Refused
 from memory.store.ids import FactId, PersonId, SessionId, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
-from texts import _
+from texts import _, source
 
 _Which = Annotated[str, Param("Number of the fact, as listed", example="856122", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
@@ -178,6 +178,10 @@ def _statement(given: str, category: Category) -> Statement:
 
 def _get(rows: Rows, which: str, scope: Scope) -> Fact:
     found = facts.get(rows, FactId(ending(rows, "facts", which)), scope)
+    if found is None and source() == "discord":  # its lists show no numbers
+        raise Refused(
+            "There is no fact {number} that you can see here. Choose one of the suggestions.", number=which[:40]
+        )
     if found is None:
         raise Refused(
             "There is no fact {number} that you can see here. `carina facts list` shows them.", number=which[:40]

@@ -61,7 +61,7 @@ _Embedder = Annotated[
 _READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
-_Audience = Annotated[str, Param(_READERS, example="owner")]
+_Audience = Annotated[str, Param(_READERS, example="owner", suggests="audiences")]
 
 
 class FolderRow(Row):

@@ -17,6 +17,7 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Change, MemoryRights, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
+from bot.services.names import shown_block
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
@@ -132,7 +133,7 @@ class MemoryRow(Row):
                 return _("Summary of an agent") if self.label == "agent" else _("Summary ({kind})", kind=self.label)
             case _:
                 of = _(" of {speaker}", speaker=self.speaker) if self.speaker else ""
-                return _("Block “{label}”{of} in its current version", label=self.label, of=of)
+                return _("Block “{label}”{of} in its current version", label=shown_block(self.label), of=of)
 
 
 class Explanation(Result):

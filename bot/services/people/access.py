@@ -23,6 +23,7 @@ from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.names import unnamed
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
 from bot.services.transactions import commit, reads
@@ -361,11 +362,11 @@ class Access:
 
 
 def _called(rows: Rows, subject: str) -> str:
-    """A person or server by name, or else by ID."""
+    """A person or server by name, as far as one is known."""
     source, _colon, server = subject.partition(":guild:")
     known = Scope(OWNER)
     guild = audience_called(rows, Audience(f"guild:{source}:{server}"), known) if server else ""
-    return guild or person_called(rows, PersonId(subject), known) or subject
+    return guild or person_called(rows, PersonId(subject), known) or unnamed(subject)
 
 
 def _require(subject: str) -> None:

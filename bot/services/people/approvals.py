@@ -60,8 +60,12 @@ class GrantPermit(Arguments):
     ]  # fmt: skip
     audience: Annotated[
         str,
-        Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True)
-    ] = ""  # fmt: skip
+        Param(
+            "Where it applies: public, owner, guild:… or channel:… (default: here)",
+            positional=True,
+            suggests="audiences",
+        ),
+    ] = ""
     arguments: Annotated[
         str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
     ] = ""

@@ -11,7 +11,7 @@ from bot.services.results import Markup, Result
 from memory.erasure.records import Erasure
 from memory.people.privacy_choices import PrivacyChoice
 from memory.store.clock import from_text
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, ngettext, source
 
 WORDS = {
     "messages": (gettext_noop("messages"), gettext_noop("including direct messages and private answers")),
@@ -88,12 +88,13 @@ class FoundWords:
     tables: dict[str, int] = field(default_factory=dict)
 
     def line(self, markup: Markup) -> str:
-        tables = "".join(f", {table} ({count})" for table, count in self.tables.items())
+        owner = source() == "terminal"
+        tables = "".join(f", {table} ({count})" for table, count in self.tables.items()) if owner else ""
         kind = _("a copy") if self.copy else _("in use")
         day = markup.time(from_text(self.changed_at))
         return _(
             "- found in {file} ({kind}, {day}): {samples}{tables}",
-            file=markup.text(self.file),
+            file=markup.text(self.file) if owner else _("a file of this service"),
             kind=kind,
             day=day,
             samples=ngettext("{count} word", "{count} words", self.samples),
@@ -108,6 +109,8 @@ class OldCopy:
 
     def line(self, markup: Markup) -> str:
         day = markup.time(from_text(self.at))
+        if source() != "terminal":
+            return _("- There is an older copy ({day}); whoever runs this service can delete it.", day=day)
         return _(
             "- {file} ({day}) is an older copy; whoever runs this service can delete it.",
             file=markup.text(self.file),

@@ -40,6 +40,7 @@ from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running, talked, until
 from tests.bot.terminals import carina
 from tests.captured_logs import capture_logs
+from texts import reading
 
 WORD = "quetzalcoatl"
 DIRECT, FAR = direct(ANN), channel("far", of="elsewhere")
@@ -291,6 +292,11 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     assert "agents (1)" in text
     assert f"{copy.name} (" in text
     assert "found some in 2 of 9" in text
+    with reading("discord"):
+        text = written(receipt)
+    assert "There is an older copy" in text
+    assert "carina.db" not in text
+    assert "agents (1)" not in text
 
 
 async def test_the_name_that_a_person_went_by_is_looked_for(service: Service) -> None:

@@ -197,6 +197,16 @@ async def test_what_cannot_be_changed_is_refused(desk: Harness, given: dict[str,
         await desk("tasks.change", task="pack books", **given)
 
 
+async def test_which_of_several_is_meant_is_asked_by_their_titles_and_by_numbers_only_where_those_are_the_same(
+    desk: Harness,
+) -> None:
+    with pytest.raises(UserError, match=r"^Several tasks match 'b'\. Choose one: buy boxes; pack books\.$"):
+        await desk("tasks.done", task="b")
+    await desk("tasks.add", title="buy boxes")
+    with pytest.raises(UserError, match=r"^Several tasks match 'buy'\. Choose one: \d{6}: buy boxes; \d{6}: buy boxes"):
+        await desk("tasks.done", task="buy")
+
+
 async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_charge(
     desk: Harness, database: Database
 ) -> None:

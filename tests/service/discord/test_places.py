@@ -133,6 +133,10 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         form = await t.ana.press(own, "Change time zone and quiet hours")
         changed = await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})
         assert "Time zone: Asia/Tokyo. Quiet hours: from 22:30 to 07:00." in changed.text
+        form = await t.ana.press(own, "Change time zone and quiet hours")
+        assert form.modal
+        opened = {name: each.get("value") for name, each in form.modal.inputs.items()}
+        assert opened == {"zone": "Asia/Tokyo", "begin": "22:30", "end": "07:00"}
         pages = (await t.olga.command("settings", None, t.general)).shown
         await t.olga.select(pages, "carina:settings:page", "This channel")
         await until(lambda: "The mode here is" in pages.text)

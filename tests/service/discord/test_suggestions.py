@@ -61,6 +61,10 @@ async def test_what_somebody_has_is_suggested_to_them_alone(tmp_path: Path) -> N
         await t.ask(ana, t.general, "<@bot> hello")
         assert await offered(olga, "admin budget clear", "of", "annie") == [f"person:discord:{ana.id}"]
         assert await offered(ana, "admin budget clear", "of") == []
+        blocks = (await ana.command("memory list", None, t.general)).text
+        assert "`Annie`" in blocks
+        assert "discord_" not in blocks
+        assert "**Annie** (everybody" in (await ana.command("memory show", {"label": "Annie"}, t.general)).text
         assert (
             await offered(olga, "facts list", "agent", "veg")
             == await offered(ana, "facts add", "agent", "v")

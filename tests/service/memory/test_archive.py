@@ -126,7 +126,10 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     other = t.member("Bob")
     refused(await other.command("facts forget", {"fact": cake}, t.general), "You cannot have this forgotten")
     refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
-    refused(await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact cake")
+    refused(
+        await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact cake that you can see here. Choose"
+    )
+    assert "`carina facts list` shows them" in await t.service.refused("facts", "confirm", "1")
     assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": f"#{cake[-6:]}"}, t.general)).text
     now = {"fact": cake, "text": "loves cherry pie"}
     assert "Now: Preference: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
