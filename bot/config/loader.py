@@ -201,8 +201,7 @@ class Config(FileSettings, Environment):
         return gettext_lazy("{setting}, not {written}", setting=name, written=written) if written else name
 
     def secrets(self) -> tuple[str, ...]:
-        alone = self.discord_token, self.discord_client_secret, self.bluesky_password, self.embedding_key
-        held = [*self.keys.values(), *filter(None, (*alone, self.replica_key, self.replica_secret))]
+        held = [given for _name, given in self if isinstance(given, SecretStr)]
         urls = [self.openai_base_url, self.embedding_base_url, self.telemetry.otlp]
         urls += [server.url for server in self.mcp.values()]
         passwords = [urlsplit(url).password for url in urls]
