@@ -82,7 +82,7 @@ _RARELY = {
     "coord": "what other agents do, tasks and handoffs among agents",
     "emergency_halt": "stop every agent when harm is happening",
     "facts": "what was learned about people: list, correct, forget",
-    "projects": "lasting goals and their progress",
+    "projects": "lessons from projects: findings, preferences, ratings",
     "send_message": "write to another place, person or agent",
     "working_memory": "notes for yourself that expire",
 }
