@@ -312,7 +312,7 @@ async def _examine_outside(
 
 async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
-        remedy = _("set {setting} (README, Discord)", setting=_(config.unset()["discord"]))
+        remedy = _("set {setting} (docs/quickstart.md, Discord)", setting=_(config.unset()["discord"]))
         return [Finding("Discord", State.UNSET, _("the bot is not on Discord"), remedy)]
     examining = loaded("sources.discord.diagnostics")  # loads the library
     found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
