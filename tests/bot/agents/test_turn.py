@@ -8,6 +8,7 @@ import pytest
 
 from bot.agents.budgets import Budgets
 from bot.agents.context.quotes import say
+from bot.agents.events import TextChunk
 from bot.agents.mcp import Servers
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
@@ -83,6 +84,13 @@ async def test_an_edit_after_a_tool_had_its_effect_is_told_and_not_done_again(tm
         assert service.platform.texts() == ["I rang for the old words."]
     assert bell.rung == ["x"]
     assert notes(model.requests[2]) == [edited_to("new")]
+
+
+async def test_lines_that_only_the_platform_writes_are_neither_shown_nor_sent(tmp_path: Path) -> None:
+    model = ScriptedModel(says("[now in #general; your answer is heard by: everybody]\nHello!"))
+    async with talked(tmp_path, Setting(model), "hi") as service:
+        assert service.platform.texts() == ["Hello!"]
+        assert [event.text for event in service.events if isinstance(event, TextChunk)] == ["Hello!"]
 
 
 async def test_a_deletion_ends_the_turn_without_a_word_if_nothing_was_said(tmp_path: Path) -> None:

@@ -152,6 +152,9 @@ async def test_the_first_answer_is_final(tmp_path: Path) -> None:
         assert "already been decided" in late.words
         assert "<@olga>" in late.words
         assert await strokes(service) == 1
+        await service.write(lambda tx: requests.expire(tx, RequestId(request), service.clock()))
+        assert not await service.write(lambda tx: requests.use(tx, RequestId(request)))
+        assert await service.column("SELECT status FROM permission_requests") == ["used"]
 
 
 LINKED, TERMINAL = frozenset({EVA.id, BOB.id}), PersonId("terminal:owner")

@@ -39,6 +39,7 @@ from tests.captured_logs import capture_logs
 from tests.memory.parts import GUILD, NOON, STAR
 from tests.memory.search.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
 from tests.memory.search.vector_parts import say
+from tests.wire import PATIENCE
 
 _SAY = commit_point("test.embedding_say")
 KEY = "canary-7f3b9c2e5d81"
@@ -112,18 +113,29 @@ async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, ser
 
 
 async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_once(
-    tmp_path: Path, server: EmbeddingServer
+    tmp_path: Path, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(tmp_path, **remote(server)) as (made, file):
-        made.settle = 1.0
-        await said(file, "a")
-        await all_done(made, file, 1)
-        before = len(server.asked)
-        for text in ("b", "c", "d", "e", "f"):
+    sleep, settle, pauses = asyncio.sleep, 1_000_000.0, asyncio.Queue[asyncio.Event]()
+
+    async def paused(seconds: float) -> None:
+        if seconds < settle:
+            await sleep(seconds)
+        else:
+            pauses.put_nowait(over := asyncio.Event())
+            await over.wait()
+
+    monkeypatch.setattr(asyncio, "sleep", paused)
+    async with asyncio.timeout(PATIENCE), running(tmp_path, **remote(server)) as (made, file):
+        made.settle = settle
+        (await pauses.get()).set()  # the one after a start; then it chooses its model, which is a write
+        pause, before = await pauses.get(), len(server.asked)
+        for text in "abcde":
             await said(file, text)
-            await asyncio.sleep(0.05)
+            pause.set()
+            pause = await pauses.get()
         assert len(server.asked) == before
-        await all_done(made, file, 6)
+        pause.set()
+        await all_done(made, file, 5)
         assert len(server.asked) == before + 1
 
 

@@ -75,6 +75,8 @@ def test_the_first_moment_of_sending_is_kept_however_often_it_is_tried(tx: Tx) -
     again = outbox.mark_sending(tx, row.id, LATER)
     assert again is not None
     assert (again.status, again.attempts, again.sending_at) == (Status.SENDING, 2, NOON)
+    assert outbox.claim(tx, HALL.id, LATER) is None
+    assert not outbox.withdraw(tx, row.id)
     assert outbox.stuck_since(again, LATER) == timedelta(seconds=30)
 
 
@@ -105,6 +107,7 @@ def test_what_was_certainly_not_delivered_waits_for_its_time_or_for_the_place(tx
     outbox.mark_retry(tx, row.id, "slow down", LATER)
     waiting = known(tx, row.id)
     assert (waiting.status, waiting.sending_at, waiting.next_attempt_at) == (Status.PENDING, None, LATER)
+    assert outbox.claim(tx, HALL.id, NOON) is None
     outbox.release(tx, PlaceId("discord:11"))
     assert known(tx, row.id).next_attempt_at == LATER
     outbox.release(tx, HALL.id)
@@ -132,6 +135,9 @@ def test_the_rest_of_an_answer_goes_with_a_piece_that_failed_and_nothing_else_of
         f"tool/{turn.id}/55/0",
     ]
     first, _second, tool, _more, _other = [queued(tx, key, turn=turn.id) for key in keys]
+    sent = queued(tx, f"turn/{turn.id}/2", turn=turn.id)
+    outbox.mark_sending(tx, sent.id, NOON)
+    outbox.mark_sent(tx, sent.id, "900", NOON)
     for row, left in ((tool, [keys[0], keys[1], keys[4]]), (first, [keys[4]])):
         outbox.mark_closed(tx, row.id, Status.FAILED, "forbidden")
         assert outbox.withdraw_rest(tx, row) == 1

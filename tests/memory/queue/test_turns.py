@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -170,6 +171,33 @@ def test_a_turn_is_done_only_if_what_it_answers_is_as_it_was(tx: Tx, meanwhile: 
     answered = turn, ((row.message, 0),), row.id
     assert turns.undisturbed(tx, *answered) is turns.end_undisturbed(tx, *answered, NOON) is ends
     assert (stored(tx, turn).status, stored(tx, other).status) == ("done" if ends else before, "running")
+
+
+FATES: tuple[Callable[[Tx, TurnId], object], ...] = (
+    turns.count_attempt,
+    partial(turns.note_ran, now=NOON),
+    partial(turns.count_again, now=NOON, ran=True),
+    partial(turns.count_again, now=NOON, ran=False),
+    turns.uncount_attempt,
+    partial(turns.postpone, error="it failed", again=NOON),
+    turns.separate,
+    partial(turns.give_up, error="it failed", now=NOON),
+)
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_message_that_was_deleted_is_not_tried_again_with_the_rest_of_its_turn(
+    tx: Tx, fate: Callable[[Tx, TurnId], object]
+) -> None:
+    gone, other = taken(tx, 1), taken(tx, 2)
+    turn = begun(tx, gone, other)
+    turns.count_attempt(tx, turn.id)
+    tx.run("UPDATE inbox SET ran = 1, starts = 1, status = iif(id = ?, 'done', status)", (gone.id,))
+    before = [tuple(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) for row in (gone, other)]
+    fate(tx, turn.id)
+    after = [tuple(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) for row in (gone, other)]
+    assert after[0] == before[0]
+    assert after[1] != before[1]
 
 
 def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> None:
