@@ -226,7 +226,7 @@ class Parser(Struct, frozen=True):
                 minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
                 return Intent(act, self._title(what), number=minutes)
             case "remember" | "forget":
-                return self._memory(act, what.strip(_ASKED), sentence)
+                return self._memory(act, self.language.rewrite("unquoted", what.strip(_ASKED)), sentence)
             case "talked" | "sum":
                 return self._look_back(sentence) if act == "talked" else self._sum(sentence)
             case "cancel" if rest:  # all of a kind

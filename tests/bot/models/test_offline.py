@@ -75,6 +75,13 @@ def test_why_alone_names_the_command_that_tells(asked_why: str) -> None:
     assert "`/why`" in asked(("my sister is called Petra",), asked_why)
 
 
+def test_quotes_around_what_is_meant_are_not_quoted_again() -> None:
+    talk = Talk()
+    assert talk.say('forget "motto"').startswith("I have nothing about “motto” to forget.")
+    assert talk.say('remember "the code is 4"').startswith("I'll remember: the code is 4.")
+    assert "“always try”" in talk.say("remember that my motto is “always try”")
+
+
 @rows("nearest")
 def test_an_answer_of_another_sort_is_the_nearest_at_most(code: str, row: list[str]) -> None:
     assert asked(*row).startswith(NEAREST)
