@@ -250,7 +250,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
                 done = "done"
             case _:
                 reminding.cancel(tx, reminder, context.now)
-                done = "cancelled"
+                done = "canceled"
         return Outcome(line(f"{done}: {reminder.text}"), _reminder_data(reminder))
 
     def _set(self, tx: Tx, context: ToolContext, arguments: ReminderArguments, people: tuple[PersonId, ...]) -> Outcome:

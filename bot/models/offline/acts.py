@@ -1,6 +1,6 @@
 """What a person may want, act by act: the tool calls it needs, and the answer to their results."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TypeAlias
 
@@ -147,9 +147,9 @@ def _ask(intent: Intent, context: Context) -> Lines:
 
 
 def _planned(question: Question, context: Context) -> Lines | None:
-    """What is planned that has most of the words of a question."""
+    """What is planned that has the words without which nothing answers a question, or most of its words."""
     rows = _rows(filter(context.turn.tools.__contains__, context.language.data["lists"]["day"]), context, days=366)
-    counts = _counts(question.words, rows, context)
+    counts = _counts(question.required or question.stems, rows, context)
     found = [row for (_, row), count in zip(rows, counts, strict=True) if 0 < count == max(counts)][:_SHOWN]
     return Lines("\n".join([context.language.say("planned"), *map(context.listed, found)])) if found else None
 
@@ -327,9 +327,9 @@ def _end(intent: Intent, context: Context) -> Lines:
     every: list[str] | None = context.language.data["lists"].get(intent.name)
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
     rows, what = _rows(tools, context, days=366), context.language.rewrite("ended", intent.text)
-    words = context.language.content_words(what)
-    fitting = [row for row, count in zip(rows, _counts(words, rows, context), strict=True) if count == len(words)]
-    if not words:  # "it" is no name, but may be a title
+    stems = list(map(context.language.stem, context.language.content_words(what)))
+    fitting = [row for row, count in zip(rows, _counts(stems, rows, context), strict=True) if count == len(stems)]
+    if not stems:  # "it" is no name, but may be a title
         fitting = [row for row in rows if what.casefold() in ("", row[1].text.casefold())]
     if not fitting or not (len(fitting) == 1 or every):
         named = context.language.say("quote", text=intent.text[:_LONGEST_LINE])
@@ -348,11 +348,11 @@ def _end(intent: Intent, context: Context) -> Lines:
     return Lines("\n".join(said) + f" {more}".rstrip())
 
 
-def _counts(words: Iterable[str], rows: list[tuple[str, Record]], context: Context) -> list[int]:
-    """How many of these words each row has, each as a word: tea is no part of a teacher."""
+def _counts(stems: Collection[str], rows: list[tuple[str, Record]], context: Context) -> list[int]:
+    """How many words with these stems each row has, each as a word: tea is no part of a teacher."""
     language = context.language
     texts = [frozenset(map(language.stem, language.tokens(row.text))) for _, row in rows]
-    return [sum(language.among(language.stem(word), text) for word in words) for text in texts]
+    return [sum(language.among(stem, text) for stem in stems) for text in texts]
 
 
 def _move(intent: Intent, tool: str, row: Record, context: Context) -> Lines:

@@ -204,6 +204,8 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
         ("move the dinner to 8", "Moved, now"),
         ("move the dinner to yesterday", "nothing was moved"),
         ("when is dinner?", "- dinner – "),
+        ("when is my dinner appointment?", "- dinner – "),
+        ("what is my favorite dinner?", "don't know"),
         ("add an event: yoga every Monday at 18:00", "every Monday"),
         ("move the yoga to 19:00", "nothing was moved"),
         ("timer 5", "Your timer is set"),
