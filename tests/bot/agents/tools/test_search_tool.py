@@ -79,21 +79,23 @@ async def test_an_agent_s_conversations_are_those_it_took_part_in(
 async def test_what_a_model_expects_in_the_answer_is_searched_for_with_the_question(tmp_path: Path, tool: str) -> None:
     asked: list[str] = []
 
-    async def meaning(text: str) -> None:
+    async def meaning(text: str) -> Meaning | None:
         asked.append(text)
+        return Meaning(MODEL, to_vector((1.0, 0.0))) if text.endswith("clay") else None
 
     asking = {"operation": "query"} if tool == "recall" else {}
     async with running(tmp_path, Setting(meaning=meaning)) as service:
         service.model.replies.append(says("Nice."))
         await service.heard(said("I made a bowl in the pottery class.", 1))
-        for number, expected in enumerate(("", "hiking, pottery"), 2):
+        await service.write(lambda tx: embed(tx, {"pottery": (1.0, 0.0), "": (0.0, 1.0)}))
+        for number, expected in enumerate(("", "hiking, pottery", "clay"), 2):
             call = looking(tool, query="which hobbies?", expected=expected, **asking)
             service.model.replies.extend([call, says("Done.")])
             await service.heard(said("what do I like to do?", number))
             ((told, ok),) = results(service.model.requests[-1])[-1:]
             assert ok
             assert ("pottery class" in told) is bool(expected)
-    assert asked.count("which hobbies?") == 2
+    assert asked.count("which hobbies?") == 3
     assert asked.count("which hobbies? hiking, pottery") == 1
 
 
