@@ -193,6 +193,6 @@ def test_a_row_that_either_search_is_sure_of_is_no_guess(world: World) -> None:
 def test_the_meaning_of_what_is_expected_finds_rows_that_the_meaning_of_the_question_does_not(world: World) -> None:
     dog, rain = world.keep("the puppy plays"), world.keep("it rains again")
     embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
-    asked = {"meaning": ABOUT_DOGS, "expected_meaning": Meaning(MODEL, to_vector(WEATHER))}
+    asked: dict[str, Any] = {"meaning": ABOUT_DOGS, "expected_meaning": Meaning(MODEL, to_vector(WEATHER))}
     assert ids(look(world, "hounds", **asked)) == [dog]
     assert ids(look(world, "hounds", **asked, expected="umbrella")) == [rain, dog]
