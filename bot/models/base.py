@@ -56,7 +56,7 @@ class UserMessage(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Tells it from others: of calls that are made for it, the beginning of their ids."""
+        """Tells this message from others. It is part of the ids of the calls that the offline model makes for it."""
         raw = f"{self.at.isoformat() if self.at else ''}\0{self.speaker}\0{self.said}"
         return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
