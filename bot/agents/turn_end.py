@@ -42,7 +42,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
         place = inbox.conversation_place(tx, place)
     heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
-    said = "" if silent else text
+    said = "" if silent or ":" not in place else text  # nobody is spoken to in "bluesky" as a whole
     pieces = turn_deps.package(place_source(place), said, "")
     transcript.write(tx, transcript.TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:

@@ -174,6 +174,8 @@ _EARLY = timedelta(seconds=40)
 _TALK = timedelta(hours=24)
 """How far back a stretch of talk is followed."""
 _FRESH = timedelta(hours=24)
+_SAID = "Your final text is said here; an empty one stays silent, which is right unless somebody has to know now."
+_UNSAID = "Nobody is told anything here: leave your final text empty."
 _log = Log("bot.agents.groups.sleeptime")
 
 
@@ -296,8 +298,7 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[FiredTrigger
     lines = [f"- {each.trigger.name} ({each.trigger.priority} priority): {each.why}" for each in fired]
     text = (
         f'You look after "{found.group.name}" in the background, and this is true now:\n' + "\n".join(lines) + "\n"
-        "Do what that calls for: look into memory, write down what you find. Your final text is said here; an empty "
-        "one stays silent, which is right unless somebody has to know now."
+        "Do what that calls for: look into memory, write down what you find. " + (_SAID if ":" in place else _UNSAID)
     )
     scope = _scope(tx, place)
     event = inbox.Event(

@@ -18,6 +18,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.records import asdict, replace
+from tests.bot import parts
 from tests.bot.agents.groups.parts import Cast, agents, sleeptime, told, watching
 from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, call, channel, direct, said, says, words_of
 from tests.bot.stage import Service, Setting, running, talked
@@ -126,6 +127,19 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
         assert [words_of(row).speaker for row in await service.outbox()][-1] == "Bee"
         assert await ticked(service, LATER) == []  # counted anew
     assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
+
+
+async def test_in_bluesky_as_a_whole_a_group_works_and_says_nothing(tmp_path: Path) -> None:
+    model, toml = Cast(Bee=["I looked after you."]), agents("Ant", "Bee") + NIGHT.replace("discord:77", "bluesky")
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        assert await ticked(service) == []
+        service.clock.forward(1)
+        for number in range(20):
+            await service.heard(said(f"word {number}", number, parts.thread_in_public("ann"), at=service.clock()))
+        before = len(await service.outbox())
+        assert await ticked(service, LATER) == ["Night: sync"]
+        assert "leave your final text empty" in told(model.of("Bee")[0])
+        assert len(await service.outbox()) == before
 
 
 async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: Path) -> None:
