@@ -275,24 +275,6 @@ async def test_pictures_are_heard_with_all_that_describes_them(here: Stage) -> N
     assert "[image that you cannot see: " in shown  # this model is on a server that is asked in words alone
 
 
-async def test_a_page_of_notifications_is_asked_for_only_when_something_is_new(here: Stage) -> None:
-    here.model.script(Answer("Hello."))
-    await here.start()
-    await mention(here, "hello")
-    await here.bot.wait_for_records(1)
-    await here.net.flush()
-    await looked(here)
-    await here.net.calls()
-    looks: list[str] = []
-    async with asyncio.timeout(60):
-        while len(looks) < 40:
-            await asyncio.sleep(0.5)
-            looks += [each[0] for each in await here.net.calls() if each[0].startswith(LOOK)]
-    await here.service.stop()
-    whole = [each for each in looks if "limit=1&" not in f"{each}&"]
-    assert len(whole) <= len(looks) // 10, whole
-
-
 async def test_the_first_answer_and_those_in_its_thread_come_within_seconds_on_shipped_defaults(here: Stage) -> None:
     del here.service.environment["BLUESKY_POLL_SECONDS"]
     here.service.file.write_text("", "utf-8")
