@@ -251,10 +251,7 @@ class Activity(Struct, frozen=True):
 
 
 class Form(Struct, frozen=True):
-    """The form of an answer: the maximum number of messages, and whether a file can hold a longer text.
-
-    `shows_names`: whether a message shows its agent's name beside the text.
-    """
+    """The form of an answer: how many messages at most, whether a file can hold the rest, whether names are shown."""
 
     most_pieces: int = 5
     takes_files: bool = True

@@ -20,10 +20,9 @@ MOST_DESCRIPTION = 256
 
 async def owner_line(session: BlueskySession, owner: str) -> str:
     """The line of the profile that names the bot's owner; `owner` is a DID, or empty. Raises CallFailed."""
-    if not owner:
-        return 'Automated account, run with Carina. Reply "stop" and it never answers you again.'
-    handle = (await session.query("app.bsky.actor.getProfile", {"actor": owner})).get("handle", owner)
-    return f'Automated account of @{handle}, run with Carina. Reply "stop" and it never answers you again.'
+    who = await session.query("app.bsky.actor.getProfile", {"actor": owner}) if owner else {}
+    of = f" of @{who.get('handle', owner)}" if owner else ""
+    return f'Automated account{of}, run with Carina. Reply "stop" and it never answers you again.'
 
 
 async def set_up(session: BlueskySession, line: str) -> list[str]:

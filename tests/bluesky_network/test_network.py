@@ -52,18 +52,6 @@ async def test_a_mention_is_answered_in_its_thread_and_a_restart_answers_nothing
     assert len(await here.bot.records()) == 2
 
 
-async def test_a_long_answer_becomes_a_chain(here: Stage) -> None:
-    here.model.script(Answer(" ".join(["seven letters"] * 50)))
-    await here.start()
-    asked = await here.ana.post(f"@{here.bot.handle} tell me more", mention=here.bot)
-    first, second, third = await here.bot.wait_for_records(3)
-    await here.service.stop()
-    parents = [each["value"]["reply"]["parent"]["uri"] for each in (first, second, third)]
-    assert parents == [asked["uri"], first["uri"], second["uri"]]
-    assert {each["value"]["reply"]["root"]["uri"] for each in (first, second, third)} == {asked["uri"]}
-    assert all(len(each["value"]["text"]) <= 300 for each in (first, second, third))
-
-
 async def test_who_says_stop_is_not_answered_again(here: Stage) -> None:
     here.model.script(Answer("Hello"))
     await here.start()

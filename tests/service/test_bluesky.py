@@ -53,19 +53,9 @@ async def test_a_mention_is_answered_once_in_its_thread(sky: Skies) -> None:
     assert stat.S_IMODE((sky.service.home / "bluesky.session").stat().st_mode) == 0o600
 
 
-SEVERAL = """\
-[[agents]]
-name = "Ant"
-[[agents]]
-name = "Bee"
-[[groups]]
-name = "Insects"
-members = ["Ant", "Bee"]
-"""
-
-
 async def test_where_several_members_answer_each_post_begins_with_its_name(sky: Skies) -> None:
-    sky.configure(f'owner = "{sky.ana.did}"', SEVERAL)
+    both = "agents = [{ name = 'Ant' }, { name = 'Bee' }]\ngroups = [{ name = 'Insects', members = ['Ant', 'Bee'] }]"
+    sky.configure(f'owner = "{sky.ana.did}"', both)
     sky.model.script(Answer("one"), Answer("one"), Answer("two"), Answer("two"), Answer("three"))
     await sky.service.start()
     asked = sky.mention("@all who are you?")
