@@ -192,7 +192,7 @@ def thread_profile(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> s
     root = thread.first
     seen = [each for each in thread.posts if each is thread.post or not hidden(each)]
     people = dict.fromkeys("you" if each.author.did == us else each.author.shown for each in seen)
-    began = "by somebody whose post cannot be shown"
+    began = "by somebody whose post is not shown"
     if root is not None and root in seen:
         began = f"by: {'you' if root.author.did == us else root.author.shown}, {root.at:%Y-%m-%d %H:%M} UTC"
     return "\n".join(

@@ -235,7 +235,7 @@ async def test_a_thread_whose_beginning_cannot_be_seen_or_shown_is_not_told_to_b
     for each, root in zip(here.heard, (gone, theirs), strict=True):
         assert each.place.name == "a thread on Bluesky"
         profile = each.blocks[0].profile.splitlines()
-        assert profile[:2] == [f"First post: {root.uri}", "Begun by somebody whose post cannot be shown"]
+        assert profile[:2] == [f"First post: {root.uri}", "Begun by somebody whose post is not shown"]
         assert "Evelyn" not in str(each)
 
 
