@@ -11,6 +11,7 @@ from bot.services.people.people import States
 from memory import agents, blocks
 from memory.blocks import Author
 from memory.blocks.document import agent_writer
+from memory.people import states
 from memory.people.audience import Scope
 from memory.store.database import Tx
 from memory.store.records import replace
@@ -88,7 +89,9 @@ async def test_a_field_of_a_block_about_the_person_chooses_where_it_may_be_known
         await service.heard(said("hello", 2, place))
         await service.heard(said("hello", 3))
         await service.heard(said("hello", 4, direct(BOB), BOB))
-    assert model.asked() == ["Ant", "Cat", "Ant", "Ant"]
+        await service.write(lambda tx: tx.run("UPDATE memory_blocks SET deleted_at = ?", (NOON,)))
+        await service.heard(said("hello", 5, place))
+    assert model.asked() == ["Ant", "Cat", "Ant", "Ant", "Ant"]
 
 
 async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: Path) -> None:
@@ -100,6 +103,8 @@ async def test_a_state_lasts_over_a_restart_and_a_long_one_is_refused(tmp_path: 
         assert "so the same agents answer as before" in await say(service, direct(ANN), "sleepy")
     async with talked(tmp_path, Setting(model, toml=TOML), "hello") as service:
         seen = await say(service, HALL, "")
+        service.clock.forward(states.LASTS.total_seconds())
+        assert "You have not told me" in await say(service, HALL, "")
     assert model.asked() == ["Bee"]
     assert seen == "Your state is “overwhelmed”. Groups respond to these states: overwhelmed."
 
