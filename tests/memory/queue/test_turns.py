@@ -173,6 +173,17 @@ def test_a_turn_is_done_only_if_what_it_answers_is_as_it_was(tx: Tx, meanwhile: 
     assert (stored(tx, turn).status, stored(tx, other).status) == ("done" if ends else before, "running")
 
 
+@pytest.mark.parametrize("meanwhile", ["restarted", "ended"])
+def test_nothing_is_written_for_a_turn_that_was_restarted_or_ended_meanwhile(tx: Tx, meanwhile: str) -> None:
+    turn = begun(tx)
+    turns.require_current(tx, turn)
+    MEANWHILE[meanwhile][0](tx)
+    with pytest.raises(turns.TurnMoved):
+        turns.require_current(tx, turn)
+    with pytest.raises(turns.TurnMoved):
+        turns.add_joined(tx, turn, [], NOON)
+
+
 FATES: tuple[Callable[[Tx, TurnId], object], ...] = (
     turns.count_attempt,
     partial(turns.note_ran, now=NOON),
