@@ -27,7 +27,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.store.row_mapper import UnreadableRow
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of, taken
 
 LATER = NOON + timedelta(seconds=30)
 
@@ -43,6 +43,12 @@ def known(tx: Tx, identifier: OutboxId) -> OutRow:
     row = outbox.get(tx, identifier)
     assert row is not None
     return row
+
+
+def spoken(turn: Turn, sequence: int) -> TurnRow:
+    return TurnRow(
+        turn.id, sequence, HALL.id, STAR, ANN, "Star", "assistant", "hello", "discord", GUILD, Trust.AGENT, NOON
+    )
 
 
 def preview_of(tx: Tx, turn: Turn) -> OutRow:
@@ -244,6 +250,33 @@ def test_what_was_sent_is_forgotten_without_looking_through_everything(tx: Tx) -
     assert "SCAN outbox" not in plan
 
 
+def test_with_a_message_of_ours_goes_what_was_sent_of_it_and_what_tools_of_its_turn_said(tx: Tx) -> None:
+    turn = begun(tx)
+    message, other = [messages.add_said(tx, spoken(turn, sequence)) for sequence in (1, 2)]
+    sent, tool = f"turn/{turn.id}", f"tool/{turn.id}"
+    rows: tuple[tuple[str, dict[str, Any]], ...] = (
+        (f"{sent}/0", {"message": message}),
+        (f"{tool}/1", {}),
+        (f"{sent}/stays", {}),
+        (f"{tool}/stays/1", {"message": other}),
+        (f"{tool}/stays/2", {"kind": "preview"}),
+    )
+    for key, change in rows:
+        row = queued(tx, key, turn=turn.id, **change)
+        outbox.mark_sending(tx, row.id, NOON)
+        outbox.mark_sent(tx, row.id, key, NOON)
+    queued(tx, f"{sent}/stays/unsent", turn=turn.id, message=message)
+    asked = taken(tx, 1).message
+    assert asked is not None
+    tx.run("UPDATE messages SET batch_id = ? WHERE id = ?", (turn.id, asked))
+    assert outbox.forget(tx, [asked]) == 0, "a person's message is none of ours"
+    assert outbox.forget(tx, [message]) == 2
+    assert [row["key"] for row in tx.all("SELECT key FROM outbox WHERE content = '' ORDER BY id")] == [
+        f"{sent}/0",
+        f"{tool}/1",
+    ]
+
+
 def test_a_row_that_was_looked_for_in_vain_begins_anew(tx: Tx) -> None:
     row = queued(tx, "a")
     outbox.mark_sending(tx, row.id, NOON)
@@ -334,8 +367,7 @@ def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
 
 def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
     turn = begun(tx)
-    said = TurnRow(turn.id, 1, HALL.id, STAR, ANN, "Star", "assistant", "hello", "discord", GUILD, Trust.AGENT, NOON)
-    message = messages.add_said(tx, said)
+    message = messages.add_said(tx, spoken(turn, 1))
     row = queued(tx, f"turn/{turn.id}/0", turn=turn.id, message=message)
     given_up(tx, row)
     before = messages.by_ids(tx, [message], Scope(GUILD))[0].delivery
