@@ -51,6 +51,18 @@ async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -
     await until(lambda: scripted.model.requests[0].abandoned)
 
 
+async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scripted: Live) -> None:
+    channel = scripted.guild.text_channel("deleting")
+    scripted.model.script(Slow(20, Answer("never")), Answer("to the second"))
+    said = await scripted.ana.say(channel, "<@bot> my salary is 4711")
+    await scripted.model.wait_for(1)
+    await scripted.ana.delete(said)
+    await until(lambda: scripted.model.requests[0].abandoned)
+    await scripted.ask(scripted.ana, channel, "<@bot> something else")
+    assert texts(channel.from_bot) == ["to the second"]
+    assert "4711" not in shown(scripted.model.requests[1])
+
+
 async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(
     scripted: Live,
 ) -> None:
