@@ -67,7 +67,7 @@ def take_back(tx: Tx, arranged: Arrangement) -> tuple[bool, str]:
         if row is None or not isinstance(change, TaskChanged) or not change.before:
             return False, gettext_lazy("its earlier state is not known")
         if not tasks.restore(tx, change.before, arranged.at):
-            return False, gettext_lazy("somebody changed it since")
+            return False, gettext_lazy("somebody has changed it since")
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         return True, gettext_lazy("it is as it was before")
     if arranged.what == "fact":

@@ -137,12 +137,12 @@ def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, t
     own = audience == OWNER and hand.is_owner
     if not own and audience not in {f"person:{each}" for each in hand.known}:
         return gettext_lazy(
-            "{what} may hold words of several people; you can share only what you wrote yourself or told an agent in "
+            "{what} may contain several people's words; you can share only what you wrote yourself or told an agent in "
             "private",
             what=what,
         )
     if to == OWNER or to.startswith("person:"):
-        wider = gettext_noop("{to} is not wider than {audience}: name a server, a channel or everybody")
+        wider = gettext_noop("{to} is not wider than {audience}: name a server, a channel or everyone")
         return gettext_lazy(wider, to=to, audience=audience)
     if to != PUBLIC and not hand.scope.may_use(to):
         return gettext_lazy("you cannot see {to} from here, so you cannot share anything there", to=to)

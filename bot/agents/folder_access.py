@@ -280,7 +280,7 @@ def _opened(at: FolderPath, root: Path | None, content: bytes) -> Iterator[tuple
 
 def _require_text(name: str, content: bytes) -> None:
     if binary(content):
-        raise Refused("{name} is a binary file of {size:,} bytes and cannot be read", name=name, size=len(content))
+        raise Refused("{name} is a binary file and cannot be read", name=name)
 
 
 def _grep(at: FolderPath, root: Path | None, content: bytes, how: tuple[Pattern, float, int]) -> list[Match]:

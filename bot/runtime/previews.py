@@ -290,7 +290,7 @@ def _is_for_people(run: Run, part: Part) -> bool:
 def _doing(run: Run, part: Part) -> str:
     stages = _stages(run)
     stage = f": {stages[part.stage]}" if part.kind == "stage" and part.stage < len(stages) else ""
-    return _("{stage} (try {attempt})", stage=stage, attempt=part.attempt) if part.attempt > 1 else stage
+    return _("{stage} (attempt {attempt})", stage=stage, attempt=part.attempt) if part.attempt > 1 else stage
 
 
 def _side_by_side(run: Run) -> bool:

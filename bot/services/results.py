@@ -40,6 +40,7 @@ _UNITS = (
 _PEOPLE = ("who", "person", "other")
 """Values that are people, roles or servers, by id."""
 COUNTED = {
+    "bytes": ngettext_noop("{count} byte", "{count} bytes"),
     "calls": ngettext_noop("{count} call", "{count} calls"),
     "files": ngettext_noop("{count} file", "{count} files"),
     "messages": ngettext_noop("{count} message", "{count} messages"),

@@ -166,7 +166,7 @@ class ServiceStatus(Result):
             yield Finding("outbox", State.DOUBT, words, remedy)
         if self.unfollowed:
             words = _("parts of edited or deleted messages that could not be removed: {count}", count=self.unfollowed)
-            remedy = _("the log says why (not_followed); `carina restart` tries again")
+            remedy = _("the log says why (search it for not_followed); `carina restart` tries again")
             yield Finding("memory", State.PROBLEM, words, remedy)
         for words in self.damage:
             yield Finding("memory", State.PROBLEM, words, _("`carina memory verify` shows details"))

@@ -243,7 +243,7 @@ def _require_known(task: Task, other: Task) -> None:
     """Refuse a link that would reveal a task, even by its number, to people who may not know of it."""
     if not may_write_down(Scope(other.audience), task.audience):
         raise Refused(
-            "Not everybody who can see {task} can see {other}, so the two cannot be linked.",
+            "Not everyone who can see {task} can see {other}, so the two cannot be linked.",
             task=repr(task.title),
             other=repr(other.title),
         )

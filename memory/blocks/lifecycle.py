@@ -65,7 +65,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
-        raise BlockExists("there is a block {label!r} already, for {audience}", label=new.label, audience=new.audience)
+        raise BlockExists("there is already a block {label!r} for {audience}", label=new.label, audience=new.audience)
     if new.content or not isinstance(new.schema, TextSchema):
         opened = open_block(tx, block, writer, now)
         if isinstance(new.schema, TextSchema):
@@ -311,9 +311,7 @@ def set_block_settings(
         if needed := _joined(_called_by_label(tx, block)):
             raise Refused("block {label} cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:
-            raise BlockExists(
-                "there is a block {label!r} already, for {audience}", label=label, audience=block.audience
-            )
+            raise BlockExists("there is already a block {label!r} for {audience}", label=label, audience=block.audience)
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
     search = index_text(f"{label} {description} {block.content}")
     tx.run(
@@ -332,7 +330,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     if block.type is BlockType.LOG:
         raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
-        raise Refused("block {label} is a {type} already", label=block.label, type=schema.type)
+        raise Refused("block {label} is already a {type}", label=block.label, type=schema.type)
     opened = open_block(tx, block.id, writer, now)
     empty = BlockDocument()
     empty.change(partial(containers.declare, schema=block.schema))
@@ -358,8 +356,8 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
 _INSTEAD = {
     BlockType.CORE: "a core block is always in context",
     BlockType.LOG: "a log keeps its entries",
-    BlockType.WORKING: "it is a working block already",
-    BlockType.ARCHIVAL: "it is in archival already: load it first",
+    BlockType.WORKING: "it is already a working block",
+    BlockType.ARCHIVAL: "it is archival: load it first",
 }
 
 
@@ -367,7 +365,7 @@ def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: B
     block, decision = existing_block(tx, author, label, operation)
     if block.type is not wanted:
         raise BlockRefused(
-            "block {address} is not a {wanted} block, so no {operation}: {instead}",
+            "block {address} is not of the type {wanted}, so no {operation}: {instead}",
             address=block.address,
             wanted=wanted,
             operation=operation,
@@ -463,7 +461,7 @@ def _shared_with(rows: Rows, block: Block) -> str:
 def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> AgentId:
     if permission not in SHARED_AT:
         raise Refused(
-            "a block can be shared with read_only, append or read_write, not with {permission}", permission=permission
+            "a block can be shared as read_only, append or read_write, not as {permission}", permission=permission
         )
     if (agent := _agent(rows, name)) == block.owner:
         raise Refused("block {label} is that agent's own", label=block.label)

@@ -110,11 +110,7 @@ class OpenFile(Struct, frozen=True):
     def text(self) -> None:
         """Raise `Refused` unless it is text."""
         if binary(os.pread(self.descriptor, BLOCK, 0)):
-            raise Refused(
-                "{name} is a binary file of {size:,} bytes and cannot be read",
-                name=self.seen.name,
-                size=self.seen.size,
-            )
+            raise Refused("{name} is a binary file and cannot be read", name=self.seen.name)
 
 
 def checked_root(given: str, data: Path) -> Path:

@@ -135,7 +135,7 @@ def checked_content(text: str) -> str:
         raise Refused("an entry needs content")
     if len(content) > MAX_CONTENT:
         raise Refused(
-            "an entry holds {max_content} characters, and this has {content}: split it",
+            "an entry has at most {max_content} characters; this has {content}: split it",
             max_content=MAX_CONTENT,
             content=len(content),
         )

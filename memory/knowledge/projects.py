@@ -119,8 +119,8 @@ def note_review(tx: Tx, by: By, review: str) -> list[Item]:
     issues = read_review(_checked(review, LONGEST_REVIEW)).issues
     if not issues:
         raise Refused(
-            "it has no issue of {least} to {most} characters, so there is nothing to learn: number "
-            "the issues, one per line",
+            "it has no finding of {least} to {most} characters, so there is nothing to learn: number "
+            "the findings, one per line",
             least=_ISSUE[0],
             most=_ISSUE[1],
         )

@@ -86,7 +86,7 @@ def read_blocks(source: Source) -> tuple[bytes, Iterator[Block]]:
         match None if framed is None else _decoded(framed[1], 0):
             case {"version": 1, "roots": [bytes(root)]} if len(root) == _CID_BYTES:
                 return root, _blocks(reader)
-    raise CarError("this is not a CAR file exported by Carina: it begins with something else (at byte 0)")
+    raise CarError("this is not a CAR file exported by Carina")
 
 
 def _blocks(reader: "_Reader") -> Iterator[Block]:

@@ -128,7 +128,7 @@ def words(found: Sequence[Gap]) -> tuple[str, ...]:
     """Lines about gaps for the operator; places by their ids, since their names may be private."""
     lines = [
         _(
-            "{place}: missed messages could not be read since {at}: {reason}; next try {next}",
+            "{place}: missed messages could not be read since {at}: {reason}; next attempt {next}",
             place=gap.span.place,
             at=gap.noticed_at,
             reason=gap.reason,

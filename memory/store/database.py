@@ -198,7 +198,7 @@ def _translate(error: BaseException) -> BaseException:
     """Our own error for failures that a caller can handle; any other is a defect and stays as it is."""
     match result_code(error):
         case Code.BUSY | Code.LOCKED:
-            return DatabaseBusy("another program holds the database: {error}", error=error)
+            return DatabaseBusy("another program is locking the database: {error}", error=error)
         case Code.FULL | Code.IOERR | Code.READONLY | Code.CANTOPEN:
             return DatabaseFull("the disk did not accept the write: {error}", error=error)
         case _:

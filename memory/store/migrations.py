@@ -110,7 +110,7 @@ def unreadable(path: Path, error: Exception) -> Exception:
             )
         case Code.BUSY | Code.LOCKED:
             return DatabaseBusy(
-                "{path} could not be opened ({error}): another program holds it; try again", path=path, error=error
+                "{path} could not be opened ({error}): another program is locking it; try again", path=path, error=error
             )
         case Code.CORRUPT | Code.NOTADB | Code.CANTOPEN:
             return _damaged(path, error)

@@ -65,10 +65,10 @@ class Connection:
             return ""
         if self._next_try is not None:
             return _(
-                "not connected: {reason}; next try {clock} ({count} so far)",
+                "not connected: {reason}; next attempt {clock} ({count} so far)",
                 reason=_(self._reason),
                 clock=self._next_try,
-                count=ngettext("{count} try", "{count} tries", self._failed_tries),
+                count=ngettext("{count} attempt", "{count} attempts", self._failed_tries),
             )
         if self._reason:
             return _("not connected: {reason}; trying again", reason=_(self._reason))

@@ -61,7 +61,7 @@ def checked_url(url: str) -> SplitResult:
             url=url[:200],
         )
     if parts.username or parts.password:
-        raise WebRefused("URLs with a user name or a password are not read.")
+        raise WebRefused("This URL contains a user name or a password. Leave that out.")
     return parts
 
 

@@ -102,7 +102,7 @@ class WebSearch:
         page = await self._reader.fetch(address, accept="application/json")
         if page.status != 200:
             hint = ": its settings must allow the format json" if page.status == 403 else ""
-            raise WebRefused("the search server answered with the error {status}{hint}.", status=page.status, hint=hint)
+            raise WebRefused("The search server answered with the error {status}{hint}.", status=page.status, hint=hint)
         try:
             results = json.loads(page.body)["results"]
             return [
@@ -110,4 +110,4 @@ class WebSearch:
                 for each in results[:limit]
             ]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise WebRefused("the search server did not answer like a SearXNG server.") from error
+            raise WebRefused("The search server did not answer like a SearXNG server.") from error

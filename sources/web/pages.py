@@ -55,12 +55,7 @@ def read_text(page: Page) -> PageText:
     if is_text and b"\0" not in page.body:
         return PageText("", page.body.decode(charset or "utf-8", "replace"))
     named = kind if _KIND.fullmatch(kind) else "something else"
-    raise WebRefused(
-        "{host} sent {named} ({count} bytes), which cannot be read as text.",
-        host=page.host,
-        named=named,
-        count=len(page.body),
-    )
+    raise WebRefused("{host} sent {named}, which cannot be read as text.", host=page.host, named=named)
 
 
 def _content_type(header: str) -> tuple[str, str]:

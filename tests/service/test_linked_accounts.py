@@ -81,7 +81,7 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
         assert "person:" not in str(t.rows("SELECT within FROM places"))
         assert not await found(t, anna, anna.direct)
         assert SECRET not in (await anna.command("search", {"text": SECRET})).text
-        refused(await t.ana.command("my link remove"), "not linked with another one")
+        refused(await t.ana.command("my link remove"), "not linked to another one")
         await linked(t.ana, anna)
         assert await found(t, anna, anna.direct)
         assert "is unlinked" in (await anna.command("my link remove")).text

@@ -80,12 +80,14 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         await t.service.logged("waiting_for_database", what="arrivals")
         out = await t.service.said("status")
         assert "The database has not accepted writes since" in out
-        assert "another program holds the database" in out
+        assert "another program is locking the database" in out
         assert "1 new message is only in memory" in out
         told = await t.ana.command("tasks add", {"title": "buy milk"}, t.general)
-        assert "another program holds the database" in told.text
+        assert "another program is locking the database" in told.text
         assert "try again" in told.text
-        assert "another program holds the database" in (await t.olga.submit_modal(form, {"text": "I am calm."})).text
+        assert (
+            "another program is locking the database" in (await t.olga.submit_modal(form, {"text": "I am calm."})).text
+        )
         holder.execute("ROLLBACK")
         holder.close()
         answer = await t.general.wait_for_bot(after=said)

@@ -56,9 +56,9 @@ class State(Table):
     def _complete(self) -> "State":
         conditions = bool(self.value) + (self.below is not None) + (self.above is not None)
         if bool(self.said) == bool(self.block or self.field) or (self.said and conditions):
-            raise ValueError(_("either said, or block and field"))
+            raise ValueError(_('either "said", or "block" and "field"'))
         if not self.said and not (self.block and self.field and conditions == 1):
-            raise ValueError(_("block and field together with one of value, below and above"))
+            raise ValueError(_('"block" and "field" together with one of "value", "below" and "above"'))
         return self
 
 
@@ -163,7 +163,7 @@ class Trigger(Table):
             "constellation_activity": (self.messages > 0, gettext_noop("messages above 0")),
             "threshold_exceeded": (
                 bool(self.block) is not bool(self.tool) and bool(self.field),
-                gettext_noop("block or tool, one of them, and field"),
+                gettext_noop('"field" together with either "block" or "tool"'),
             ),
             "pattern_detected": (any(word.strip() for word in self.words), "words"),
             "custom": (bool(self.predicate), "predicate"),

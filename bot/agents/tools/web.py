@@ -37,7 +37,9 @@ def fetching(reader: Reader) -> Fetch:
             page = await reader.fetch(url)
             return page.url, await asyncio.to_thread(read_text, page)
         except ValueError as error:  # names and encodings that no standard knows
-            raise WebRefused("That address or page is malformed.") from error
+            raise WebRefused(
+                "The URL or the encoding of this page is invalid. Check the URL, or try another page."
+            ) from error
 
     return fetch
 

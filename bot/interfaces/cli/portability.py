@@ -46,7 +46,7 @@ from memory.store.migrations import migrations
 from memory.store.records import replace
 from memory.store.sqlite import connect, copy_database
 from sources.terminal import PERSON
-from texts import _, gettext_noop
+from texts import _, gettext_noop, size_text
 
 N = TypeVar("N", Agent, Group)
 
@@ -235,7 +235,7 @@ class CarFiles(Struct, frozen=True):
         origin = Origin(found.path, self.config.home / "global.db", about, part)
         with progress_line(_("Exporting")) as progress:
             made = await asyncio.to_thread(export, origin, target, passphrase, progress)
-        done = _("Exported to {path} ({bytes} bytes)", path=target, bytes=f"{made.size:,}")
+        done = _("Exported to {path} ({size})", path=target, size=size_text(made.size))
         return Contents.of(done, VerifiedFile(made.root, made.manifest, 0))
 
 

@@ -187,7 +187,10 @@ class AccessMiddleware:
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if unsafe and (foreign or (origin is not None and not self._is_own(origin, headers))):
-            raise Refusal(403, _("This request came from a page of another site."))
+            raise Refusal(
+                403,
+                _("This request came from another site, so it was refused. Open the dashboard and try again there."),
+            )
         state = scope.setdefault("state", {})
         state.update(key=None, csrf="", secret="", attempts=self._attempts)
         path = str(scope["path"])

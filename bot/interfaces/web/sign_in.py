@@ -63,7 +63,7 @@ async def from_discord(ctx: Context) -> Response:
         return _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403)
     client = f"{client_of(ctx.request.scope)} by Discord"
     if attempts.blocked(client):
-        return Refusal(429, _("Too many tries came from this address; wait five minutes.")).response("/login")
+        return Refusal(429, _("Too many attempts came from this address; wait five minutes.")).response("/login")
     page, person = _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403), None
     try:
         if code:

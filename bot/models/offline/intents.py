@@ -217,7 +217,7 @@ class Parser(Struct, frozen=True):
                 return self._timed(act, " ".join(groups.values()).strip(), sentence)
             case "at":
                 said = groups.get("when", "").replace("-", " ").strip(_ASKED)
-                said = self.language.say("minutes", text=said) if rest == "timer" and said.isdecimal() else said
+                said = self.language.say("minutes", count=int(said)) if rest == "timer" and said.isdecimal() else said
                 text = self.language.say(rest, text=groups.get("for", said).strip(_ASKED))
                 missing, when = Intent("unclear", sentence.strip(_ASKED), "remind_when"), self._time_alone(said)
                 return Intent("remind", text, f"{rest}_set", when) if when else missing

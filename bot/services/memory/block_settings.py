@@ -36,7 +36,10 @@ WritableBlock = Annotated[
 _SharedWith = Annotated[
     str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
-_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do with it")]
+_At = Annotated[
+    Literal["read_only", "append", "read_write"],
+    Param("What the agent may do with it", labels={"read_write": "Read and write"}),
+]
 _Agent = Annotated[str, Param("Name of the agent", example="Carina", suggests="sharers")]
 _To = Annotated[
     str, Param("Who can see it", example="public", metavar="AUDIENCE", suggests="audiences", positional=True)
@@ -96,7 +99,9 @@ class CreateBlock(Arguments):
     agent: Annotated[str, Param("Agent that gets it (default: the first)", suggests="agents")] = ""
     type: _Type = None
     limit: _Limit = None
-    permission: Annotated[Permission, Param("What the agent may do with it")] = Permission.READ_WRITE
+    permission: Annotated[
+        Permission, Param("What the agent may do with it", labels={"read_write": "Read and write"})
+    ] = Permission.READ_WRITE
 
 
 class ChangeBlock(Arguments):
@@ -134,11 +139,11 @@ class BlockSettings(MemoryService, frozen=True):
     @suggestions("audiences")
     async def audiences(self, caller: Caller) -> Suggestions:
         """Everybody and, where the call is made, its server and its channel."""
-        here, found = caller.location, {"public": _("everybody")}
+        here, found = caller.location, {"public": _("everyone")}
         if here is not None and here.guild:
-            found[f"guild:{here.guild}"] = _("everybody on this server")
+            found[f"guild:{here.guild}"] = _("everyone on this server")
         if here is not None and here.audience.startswith("channel:"):
-            found[here.audience] = _("everybody in this channel")
+            found[here.audience] = _("everyone in this channel")
         return list(found.items())
 
     @operation("memory.widen", "Share a block that contains only your own words", Action.WIDEN, ASKS)

@@ -163,7 +163,9 @@ class Blocks(ZonedService, frozen=True):
             raise UserError("The new text is missing. An empty text empties the block.")
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
-            raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
+            raise BlockChanged(
+                "Block {block} has been changed since then, so it stays as it is.", block=named.block.label
+            )
         opened = "" if arguments.seen is None else arguments.field  # a form has room for a mark of the field alone
         field = manual_edits.field_marked(named.block, opened) or arguments.field
         edit = revert.by_hand(tx, self._hand(caller), named.block)

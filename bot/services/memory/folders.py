@@ -87,7 +87,7 @@ class FolderRow(Row):
 
     def line(self, markup: Markup) -> str:
         agents = self.told(markup, gettext_noop("for {agents}")) if self.agents else _("no agent can use it")
-        about = [self.told(markup, gettext_noop("{files}, {bytes} bytes")), agents, markup.text(self.text)]
+        about = [self.told(markup, gettext_noop("{files}, {bytes}")), agents, markup.text(self.text)]
         if self.embedder != _DEFAULT:
             about.append(self.told(markup, gettext_noop("embedding model: {embedder}")))
         return f"{markup.text(self.folder)}: {'; '.join(filter(None, about))}"
@@ -102,7 +102,7 @@ class FileRow(Row):
 
     def line(self, markup: Markup) -> str:
         note = f" ({markup.text(self.note)})" if self.note else ""
-        return self.told(markup, gettext_noop("{file}: {bytes} bytes{note}"), note=note)
+        return self.told(markup, gettext_noop("{file}: {bytes}{note}"), note=note)
 
 
 class Folders(Struct, frozen=True):
@@ -212,7 +212,7 @@ class Folders(Struct, frozen=True):
             words = _("{folder} is the directory {path}. Copy the file there, then run `carina folder index`.")
             raise UserError(words.format(folder=name, path=folder.path))
         folders.put(tx, folder, replace(new, people=(PERSON,)), self.clock())
-        text = _("Uploaded to {folder} as {file}, {bytes} bytes. {note}")
+        text = _("Uploaded to {folder} as {file}, {bytes}. {note}")
         return report(text, folder=name, file=new.name, bytes=new.size, note=new.note)
 
     @operation("folder.index", "Update a folder's index from its directory", Action.FOLDERS, _INDEXES)

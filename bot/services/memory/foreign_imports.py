@@ -160,7 +160,7 @@ class Imports(MemoryService, frozen=True):
             raise UserError("{path} is not a folder.", path=arguments.file)
         return await self._take("markdown", arguments, foreign_exports.markdown)
 
-    @operation("import.v1", "Import a CAR file of the program Pattern, version 1", Action.AGENTS, _IMPORTS)
+    @operation("import.v1", "Import a CAR file from version 1 of the program Pattern", Action.AGENTS, _IMPORTS)
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("v1", arguments, foreign_exports.version_1)
 

@@ -287,8 +287,8 @@ class Why(MemoryService, frozen=True):
         if not stay:
             return said
         return f"{said} " + ngettext(
-            "{count} entry that also holds words of others stays unchanged.",
-            "{count} entries that also hold words of others stay unchanged.",
+            "{count} entry that also contains other people's words stays unchanged.",
+            "{count} entries that also contain other people's words stay unchanged.",
             stay,
         )
 

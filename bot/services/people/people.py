@@ -62,7 +62,7 @@ class AccountList(Listing[AccountRow]):
         first, *others = (row.line(markup) for row in self.rows)
         if not others:
             return [_("You have no linked accounts; I know you as {first}.", first=first)]
-        return [_("You are {first}, linked with:", first=first), *(f"- {each}" for each in others)]
+        return [_("You are {first}, linked to:", first=first), *(f"- {each}" for each in others)]
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Accounts:
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:
             hint = _(" The owner's accounts are linked by DISCORD_OWNER_ID.") if person in self.people.owner else ""
-            raise UserError("This account is not linked with another one.{hint}", hint=hint)
+            raise UserError("This account is not linked to another one.{hint}", hint=hint)
         await commit(self.constellations.registry, lambda tx: identities.unlink(tx, person))
         await self.load()
         await self.settle()

@@ -182,7 +182,7 @@ class PlaceSetting(Result):
         level = _("this server") if self.at == self.guild else markup.place(self.at)
         origin = _("in the configuration, for {level}", level=level) if self.at else _("by default")
         if self.since is not None:
-            text = gettext_noop("by command of {by}, {since}, for {level}")
+            text = gettext_noop("by {by} with a command, {since}, for {level}")
             origin = self.told(markup, text, by=markup.person(self.by), level=level)
         return [self.done + sentence(f"{self.words.format(f'**{markup.text(self.value)}**')} ({origin})")]
 

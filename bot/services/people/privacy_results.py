@@ -51,7 +51,7 @@ WORDS = {
     "jobs": (gettext_noop("jobs"), gettext_noop("scheduled messages and work")),
     "activity": (gettext_noop("activity notes"), gettext_noop("what agents did in conversations")),
     "facts": (gettext_noop("facts"), gettext_noop("what agents learned")),
-    "admission": (gettext_noop("admissions"), gettext_noop("pairing requests and approvals")),
+    "admission": (gettext_noop("access"), gettext_noop("pairing requests and approvals")),
     "identities": (gettext_noop("accounts and places"), gettext_noop("by which somebody is known")),
 }
 """What each store holds, for who asks."""

@@ -46,7 +46,7 @@ class Health(Struct, frozen=True):
             return _("working")
         if not self.rests:
             return _("failing: {reason}", reason=self.reason)
-        return _("failing: {reason}; next try in {seconds} s", reason=self.reason, seconds=f"{self.rests:.0f}")
+        return _("failing: {reason}; next attempt in {seconds} s", reason=self.reason, seconds=f"{self.rests:.0f}")
 
 
 class GuardedEmbedder:

@@ -58,7 +58,7 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
     readers = {each["block"]: each["readers"] for each in said(folder, "list")}
     assert readers["scratchpad"] == "all places"
     again = carina(folder, "memory", "widen", "scratchpad", "public")
-    assert "may hold words of several people" in again.stderr
+    assert "may contain several people's words" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
     )
     assert entry_of(folder)["audience"] == "public"
     for arguments, words, code in (
-        (("key", "public"), "may hold words of several people", 1),
+        (("key", "public"), "may contain several people's words", 1),
         (("nothing", "public"), "that you can see here", 1),
         (("key", "everybody"), "is not an audience", 2),
     ):
@@ -231,7 +231,7 @@ def test_a_block_that_went_through_a_file_keeps_what_others_wrote_since_the_vers
     shown_now = said(tmp_path, "show", "note")
     only = ("edit", "note", "--only-at", f"{shown_now['id']}.{shown_now['version']}", "--text")
     assert said(tmp_path, *only, "mine\n")["text"] == "mine\n"
-    carina(tmp_path, "memory", *only, "late\n").refused("Block note was changed since, so it stays as it is.")
+    carina(tmp_path, "memory", *only, "late\n").refused("Block note has been changed since then, so it stays as it is.")
 
     field = ("edit", "current_state", "--field", "mood")
     seen = said(tmp_path, *field, "--text", "calm")["version"]

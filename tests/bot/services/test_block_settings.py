@@ -43,12 +43,12 @@ def blocks(database: Database) -> Blocks:
 async def test_who_could_see_it_is_offered_by_name_where_it_is_asked(settings: BlockSettings) -> None:
     place = PlaceId("discord:7")
     here = Location(place, channel_audience(place), (), (), guild="discord:1")
-    everybody, there = ("public", "everybody"), (GUILD, "everybody on this server")
+    everybody, there = ("public", "everyone"), (GUILD, "everyone on this server")
     assert await settings.audiences(OLGA) == [everybody]
     assert await settings.audiences(replace(OLGA, location=here)) == [
         everybody,
         there,
-        (here.audience, "everybody in this channel"),
+        (here.audience, "everyone in this channel"),
     ]
     narrower = replace(OLGA, location=dataclasses.replace(here, audience=GUILD))
     assert await settings.audiences(narrower) == [everybody, there]

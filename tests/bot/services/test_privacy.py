@@ -461,7 +461,7 @@ async def test_a_choice_applies_although_nothing_can_be_read_after_it(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def busy(_work: Any) -> None:
-        raise DatabaseBusy("another program holds the database")
+        raise DatabaseBusy("another program is locking the database")
 
     monkeypatch.setattr(service.constellations.registry, "read", busy)
     await service.privacy.choices.choose(ANN.id, PrivacyChoice.PAUSED)

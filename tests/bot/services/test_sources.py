@@ -112,7 +112,7 @@ async def test_a_source_is_paused_although_nothing_can_be_read_after_it(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def busy(_work: Any) -> None:
-        raise DatabaseBusy("another program holds the database")
+        raise DatabaseBusy("another program is locking the database")
 
     own = settings(database)
     monkeypatch.setattr(database, "read", busy)

@@ -304,7 +304,9 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
     gone, came = swap_blocks(tx, author(), "old", "next")
     assert (gone.type, came.type) == (BlockType.ARCHIVAL, BlockType.WORKING)
     assert in_context(tx) == ["next"]
-    with pytest.raises(BlockRefused, match="next is not a archival block, so no swap: it is a working block already"):
+    with pytest.raises(
+        BlockRefused, match="next is not of the type archival, so no swap: it is already a working block"
+    ):
         swap_blocks(tx, author(), "next", "next")
     assert in_context(tx) == ["next"]
 
@@ -527,7 +529,7 @@ def test_what_a_stranger_says_shares_no_block_without_a_yes(tx: Tx, kind: BlockT
 
 def test_shares_that_make_no_sense_are_refused(tx: Tx) -> None:
     made(tx, new(permission=Permission.ADMIN))
-    with pytest.raises(Refused, match="not with admin"):
+    with pytest.raises(Refused, match="not as admin"):
         share_by_agent(tx, author(), "notes", "Bea", Permission.ADMIN)
     with pytest.raises(Refused, match="that agent's own"):
         share_by_agent(tx, author(), "notes", "Ada", Permission.APPEND)

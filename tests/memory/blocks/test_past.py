@@ -364,7 +364,7 @@ def test_an_empty_block_changes_its_type(tx: Tx, schema: Schema, shown: str) -> 
     edit_lines(tx, author(), "notes", 1, 1, "")
     assert retype(tx, schema).content == shown
     sound(tx, block)
-    with pytest.raises(Refused, match=f"is a {schema.type} already"):
+    with pytest.raises(Refused, match=f"is already a {schema.type}"):
         retype(tx, schema)
     if shown:
         with pytest.raises(Refused, match="block notes is not empty"):

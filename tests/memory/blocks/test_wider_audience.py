@@ -84,8 +84,8 @@ def test_a_person_lets_more_people_know_what_they_said_alone_but_not_what_stood_
 @pytest.mark.parametrize(
     ("who", "words"),
     [
-        (replace(HERS, person=OTHER, known=(OTHER,), scope=Scope(DM)), "may hold words of several people"),
-        (OWNERS, "may hold words of several people"),
+        (replace(HERS, person=OTHER, known=(OTHER,), scope=Scope(DM)), "may contain several people's words"),
+        (OWNERS, "may contain several people's words"),
     ],
 )
 def test_nobody_widens_anothers_words(tx: Tx, who: Hand, words: str) -> None:

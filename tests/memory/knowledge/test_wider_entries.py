@@ -66,10 +66,10 @@ def test_a_person_lets_more_people_know_what_they_said_alone(tx: Tx, content: st
 def test_the_owner_widens_what_the_owner_stored_and_nobody_elses(tx: Tx) -> None:
     own = entry_changes.insert(tx, ADA, NewEntry("Shoes off.", Origin(Scope(OWNER), Trust.OWNER, OWNERS.person)), NOW)
     assert widened(tx, own, PUBLIC, OWNERS).audience == PUBLIC
-    with pytest.raises(Refused, match="may hold words of several people"):
+    with pytest.raises(Refused, match="may contain several people's words"):
         widened(tx, kept(tx), PUBLIC, OWNERS)
     anothers = replace(HERS, person=OTHER, known=(OTHER,), scope=Scope(DM))
-    with pytest.raises(Refused, match="may hold words of several people"):
+    with pytest.raises(Refused, match="may contain several people's words"):
         widened(tx, kept(tx), PUBLIC, anothers)
 
 

@@ -452,7 +452,7 @@ async def test_a_server_is_left_alone_as_long_as_it_asks_and_a_refusal_longest()
         with pytest.raises(EmbeddingError):
             await guarded.embed(["a"], 1)
         assert guarded.rests == rest
-    assert refused.health.words == "failing: key; next try in 600 s"
+    assert refused.health.words == "failing: key; next attempt in 600 s"
 
 
 # ---------------------------------------------------------------------------------------------------------- questions

@@ -295,7 +295,7 @@ async def test_a_file_that_another_program_holds_is_busy_and_works_again_later(
     other = connect(path)
     async with Database.open(path) as database:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(DatabaseBusy, match="another program holds the database"):
+        with pytest.raises(DatabaseBusy, match="another program is locking the database"):
             await database.write(NOTE, put("refused"))
         assert await database.read(words) == []
         other.execute("ROLLBACK")

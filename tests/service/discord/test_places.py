@@ -39,7 +39,7 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
     assert "by default" in seen.text
     refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
     done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
-    assert f"by command of <@{t.olga.id}>" in done.text
+    assert f"by <@{t.olga.id}> with a command" in done.text
     assert done.text.endswith(f":R>, for <#{side.id}>).")
     await t.talk(t.ana, side, "anybody here?", "I hear you.")
     await t.service.restart(kill=True)
@@ -71,7 +71,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         )
         assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
         assert (
-            "**Night** answers here (by command" in (await t.olga.command("admin route", {"group": "night"}, side)).text
+            "**Night** answers here (by <@" in (await t.olga.command("admin route", {"group": "night"}, side)).text
         )
         await t.service.restart()
         await t.olga.command("admin route", {"group": "Night", "reach": "server"}, t.general)
@@ -142,7 +142,7 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await until(lambda: "The mode here is" in pages.text)
         assert "**offline** answers here (by default)" in pages.text
         await t.olga.select(pages, "carina:set:model:model", "offline")
-        await until(lambda: "answers here (by command" in pages.text)
+        await until(lambda: "answers here (by <@" in pages.text)
         await t.olga.select(pages, "carina:set:model:model", "Configured")
         await until(lambda: "**offline** answers here (by default)" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")

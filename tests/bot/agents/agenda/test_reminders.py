@@ -202,16 +202,18 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
     said_so = (
         ("add an event: dinner on Friday from 19:00 to 21:00", "Added to your calendar"),
         ("move the dinner to 8", "Moved, now"),
-        ("move the dinner to yesterday", "nothing was moved"),
+        ("move the dinner to yesterday", "The new time must be in the future"),
         ("when is dinner?", "- dinner – "),
         ("when is my dinner appointment?", "- dinner – "),
         ("what is my favorite dinner?", "don't know"),
         ("add an event: yoga every Monday at 18:00", "every Monday"),
-        ("move the yoga to 19:00", "nothing was moved"),
+        ("move the yoga to 19:00", "has to be canceled and added again"),
         ("timer 5", "Your timer is set"),
         ("set a tea timer for 10 minutes", "Your timer is set"),
         ("cancel all timers", "Canceled: “timer (5 minutes)”.\nCanceled: “timer (tea)”."),
         ("yes", "I did nothing"),
+        ("timer 1", "Your timer is set"),
+        ("stop the timer", "Canceled: “timer (1 minute)”."),
     )
     async with running(tmp_path, without_a_model()) as service:
         for number, (text, answer) in enumerate(said_so, 1):

@@ -37,7 +37,7 @@ def test_stages_are_counted_and_named_and_a_second_try_is_said() -> None:
     assert words("pipeline", TWO_STAGES, first, again, final) == [
         "Team is working on this: stage 2 of 2.",
         "✗ Ant: draft",
-        "✓ Ant: draft (try 2)",
+        "✓ Ant: draft (attempt 2)",
         "… Bee: final",
         "> words",  # the last stage's words are the answer; those of the stages before are not for people
     ]

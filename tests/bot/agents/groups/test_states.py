@@ -130,5 +130,5 @@ def test_a_field_holds_by_its_whole_value(state: State, content: str, expected: 
     "wrong", [{}, {"said": "low", "block": "b"}, {"block": "b", "field": "f"}, {"said": "low", "above": 2}]
 )
 def test_a_state_that_says_nothing_or_two_things_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"either said|one of value"):
+    with pytest.raises(ValueError, match=r'either "said"|one of "value"'):
         State.model_validate(wrong)

@@ -215,7 +215,7 @@ async def test_what_a_file_says_is_quoted_and_cannot_end_its_quotation(scene: Sc
         ("papers/away/secret.txt", "no directory for"),
         ("papers/pipe", "is not a regular file"),
         ("papers/.env", "hidden"),
-        ("papers/picture.png", "binary file of 10 bytes"),
+        ("papers/picture.png", "picture.png is a binary file"),
         ("papers/nothing.txt", "cannot be opened: No such file"),
         ("papers/trips", "is not a regular file"),
         ("papers", "papers is a folder: name a file in it"),
