@@ -1,6 +1,7 @@
 """What is decided by command: models of places, and languages."""
 
 import dataclasses
+import re
 
 import pytest
 
@@ -48,7 +49,7 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
     with pytest.raises(UserError, match="--place discord:1234"):
         await offered.call("model", owner, {})
     usual = await answered(hall, 1)
-    assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
+    assert re.search(r"\*\*openai:gpt-5\*\* answers here \(by .+ with a command", await chosen("openai:gpt-5", hall.id))
     assert await answered(hall, 2) == "openai:gpt-5"
     assert await answered(thread, 3) == "openai:gpt-5", "a thread is answered as its channel is"
     assert await answered(attic, 4) == usual

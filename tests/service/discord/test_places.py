@@ -70,9 +70,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
             "There is no group 'Dawn'. Choose from: Day, Night.",
         )
         assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
-        assert (
-            "**Night** answers here (by <@" in (await t.olga.command("admin route", {"group": "night"}, side)).text
-        )
+        assert "**Night** answers here (by <@" in (await t.olga.command("admin route", {"group": "night"}, side)).text
         await t.service.restart()
         await t.olga.command("admin route", {"group": "Night", "reach": "server"}, t.general)
         await t.olga.command("admin route", {"group": "Day", "channel": side}, t.general)
