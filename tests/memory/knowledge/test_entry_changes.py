@@ -149,7 +149,7 @@ def test_what_could_pass_for_another_line_or_for_markup_is_no_label_and_no_tag(t
         ({"tags": ("fine", "a\udfff")}, "a tag contains a NUL character"),
         ({"metadata": {"from": "a\x00"}}, "metadata contains a NUL character"),
         ({"metadata": {"fr\x00om": "a"}}, "metadata contains a NUL character"),
-        ({"content": "x" * (entries.MAX_CONTENT + 1)}, "30000 characters, and this has 30001"),
+        ({"content": "x" * (entries.MAX_CONTENT + 1)}, "30000 characters; this has 30001"),
         ({"label": " "}, "label"),
         ({"label": "x" * 201}, "label"),
         ({"label": "ent_6yjqmpqm0000"}, "and not an ID; "),

@@ -62,7 +62,7 @@ def test_what_of_a_review_is_not_kept_is_known(review: str, left: list[str]) -> 
 
 def test_a_review_that_fails_gives_each_of_its_issues(tx: Tx) -> None:
     assert [each.text for each in projects.note_review(tx, HERS, FAIL)] == list(projects.read_review(FAIL).issues)
-    with pytest.raises(Refused, match="no issue"):
+    with pytest.raises(Refused, match="no finding"):
         projects.note_review(tx, HERS, "VERDICT: PASS")
 
 
