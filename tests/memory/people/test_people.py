@@ -38,6 +38,7 @@ from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Re
 from memory.knowledge.working_memory import NewEntry as NewKept
 from memory.people import access, hidden_people, person_times, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.people.hidden_people import HiddenReason
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
 from memory.queue.inbox import InRow, Place
@@ -425,3 +426,19 @@ def test_a_turn_of_an_erased_person_is_cancelled_and_its_message_is_not_answered
     assert (stored.status, row_of(tx, row.id).status) == ("cancelled", inbox.Status.DONE)
     assert inbox.open_conversations(tx) == []
     assert HALL.id not in {place for place, _group in inbox.open_conversations(tx)}
+
+
+def test_each_reason_hides_a_person_by_itself_and_only_where_others_hear(tx: Tx) -> None:
+    hidden_people.note(tx, ANN, HiddenReason.LABEL, NOON, holds=True)
+    for chosen in ({ANN: "2026-01-01", BOB: "2026-01-01"}, {ANN: "2026-01-02"}):
+        hidden_people.choices(tx, chosen)
+        assert hidden_people.chosen(tx) == chosen
+        assert hidden_people.people(tx) == chosen.keys()
+    hidden_people.note(tx, ANN, HiddenReason.CHOICE, NOON, holds=False)
+    assert hidden_people.chosen(tx) == {}
+    hidden_people.choices(tx, {})
+    assert hidden_people.people(tx) == {ANN}
+    for number, audience in enumerate((GUILD, person_audience(ANN), OWNER, person_audience(BOB))):
+        taken(tx, number, place=replace(HALL, audience=audience))
+    found = tx.all(" ".join(("SELECT audience FROM messages WHERE", hidden_people.shown("messages"), "ORDER BY id")))
+    assert [row["audience"] for row in found] == [person_audience(ANN), OWNER]
