@@ -14,7 +14,7 @@ import pytest
 from bot.errors import UserError
 from bot.interfaces.web import logs, pages
 from bot.interfaces.web.memory_pages import side_by_side
-from bot.interfaces.web.render import badge, markdown, number
+from bot.interfaces.web.render import badge, markdown, money, number, source_name
 from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents
@@ -248,6 +248,13 @@ def test_numbers_are_short_as_the_reader_writes_them() -> None:
     ):
         with speaking(language):
             assert [number(each) for each in (999, 9_999, 40_000, 41_500, 999_960, 1.25e9, 665_950)] == shown
+
+
+def test_money_and_sources_are_written_as_the_reader_writes_them() -> None:
+    for language, shown in (("en", ["$0.15", "$0.0015"]), ("de", ["0,15 $", "0,0015 $"])):
+        with speaking(language):
+            assert [money(0.15), money(0.0015)] == shown
+            assert [source_name(each) for each in ("api", "discord", "news")] == ["API", "Discord", "news"]
 
 
 async def test_a_chat_is_searched_and_its_messages_have_links(s: Site) -> None:

@@ -198,6 +198,8 @@ class _Command(click.Command):
             raise click.UsageError(f"{flag}{error.message}", ctx) from None
         if ctx.args and not ctx.resilient_parsing:
             more = " ".join(ctx.args)
+            if any(each.flags[-1:] == ("--output",) for each in self._entry.parameters):
+                ctx.fail(_("This command does not take {words}. To name a file, use --output FILE.", words=repr(more)))
             ctx.fail(_("This command does not take {words}. Put several words in quotes.", words=repr(more)))
         return ctx.args
 

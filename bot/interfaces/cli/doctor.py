@@ -122,8 +122,22 @@ _FULL, _FILLING = 100_000_000, 1_000_000_000  # bytes that are left
 _OLD = timedelta(days=3)
 
 
+def _refusal(folder: Path) -> str:
+    """Why no folder can be created there; empty if one can. Only trying tells: root may have every right in vain."""
+    try:
+        tempfile.TemporaryDirectory(dir=folder).cleanup()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
 def examine_folder(folder: DataFolder) -> Iterator[Finding]:
-    if not folder.path.is_dir():
+    whole = folder.path.absolute()
+    nearest = next(each for each in (whole, *whole.parents) if each.exists())
+    if not folder.path.is_dir() and (reason := _refusal(nearest)):
+        words = _("{path} cannot be created: {reason}", path=folder.path, reason=reason)
+        yield Finding("data folder", State.PROBLEM, words, _("set CARINA_HOME to a folder that you can write to"))
+    elif not folder.path.is_dir():
         words = _("{path} does not exist yet: the first start creates it", path=folder.path)
         yield Finding("data folder", State.GOOD, words)
     elif folder.open_to_others():
@@ -131,8 +145,7 @@ def examine_folder(folder: DataFolder) -> Iterator[Finding]:
         yield Finding("data folder", State.DOUBT, words, f"chmod 700 {folder.path}")
     else:
         yield Finding("data folder", State.GOOD, _("{path}, accessible only to its owner", path=folder.path))
-    whole = folder.path.absolute()
-    free = shutil.disk_usage(next(each for each in (whole, *whole.parents) if each.exists())).free
+    free = shutil.disk_usage(nearest).free
     state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
     remedy = "" if state is State.GOOD else _("free up disk space: messages that cannot be stored are not answered")
     yield Finding("disk", state, _("{free:,.1f} GB free", free=free / 1e9), remedy)

@@ -16,6 +16,7 @@ from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
 from bot.services.names import NO_CONSTELLATION, find
 from bot.services.registry import Clocks, Guard, Registry
+from memory.queue import place_settings
 from memory.store.clock import utc_now
 from memory.store.constellation import constellations
 from memory.store.database import Rows
@@ -24,7 +25,7 @@ from memory.store.faults import faults
 from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from memory.store.records import replace
-from memory.store.sqlite import connect
+from memory.store.sqlite import connect, driver
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop
 
@@ -72,8 +73,27 @@ def local_registry(config: Config, by: str) -> Registry:
     async def zone_of(_person: PersonId) -> str:
         return config.schedule.zone_name()
 
+    def language(_person: PersonId) -> str:
+        return _chosen_language(config)
+
     guard = Guard(People((PERSON,)), lambda _person: False, Redactor(config.secrets()).clean)
-    return Registry([made], guard, Clocks(utc_now, zone_of, lambda _person: ""))
+    return Registry([made], guard, Clocks(utc_now, zone_of, language))
+
+
+def _chosen_language(config: Config) -> str:
+    """The language that the owner chose, read without opening the constellation; empty if that cannot be read."""
+    folder = DataFolder(config.home)
+    try:
+        with closing(connect(folder.global_db, read_only=True)) as raw:
+            found = constellations(Rows(raw), folder.path)
+        path = next((each.path for each in found if each.name == config.constellation.name), None)
+        if path is None:
+            return ""
+        with closing(connect(path, read_only=True)) as raw:
+            held = place_settings.settings(Rows(raw))
+    except driver.DatabaseError:  # the operation itself says what is wrong with a file
+        return ""
+    return next((each.value for each in held if (each.kind, each.subject) == ("language", PERSON)), "")
 
 
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})

@@ -95,7 +95,8 @@ def money(value: float | None) -> str:
     """In dollars; small amounts with what matters of them."""
     if value is None:
         return "–"
-    return f"${number_text(value, ',.2f')}" if value == 0 or abs(value) >= 0.1 else f"${number_text(value, '.4f')}"
+    amount = number_text(value, ",.2f" if value == 0 or abs(value) >= 0.1 else ".4f")
+    return texts._("${amount}", amount=amount)
 
 
 @cache
@@ -117,6 +118,12 @@ def colors(writers: Iterable[str]) -> dict[str, int]:
 def named(text: str) -> str:
     """A place or a person without the id in parentheses."""
     return place_title(_ID.sub("", text) or text)
+
+
+def source_name(source: str) -> str:
+    """The name of a place's source for people; others, such as a data source's, stand as they are."""
+    names = {"api": "API", "bluesky": "Bluesky", "dashboard": texts._("Dashboard"), "discord": "Discord"}
+    return names.get(source, texts._("Terminal") if source == "terminal" else source)
 
 
 def heading(name: str) -> str:
@@ -191,6 +198,7 @@ def environment() -> Environment:
         "pattern": pattern_text,
         "role": role_text,
         "named": named,
+        "source": source_name,
         "bdi": bdi,
         "mark": text_mark,
         "moment": from_text,

@@ -120,7 +120,11 @@ class BillRow(Row):
         return cls.from_record(bill, cost_usd=round(bill.cost_usd, 6))
 
     def line(self, markup: Markup) -> str:
-        money = f"${number_text(self.cost_usd, '.4f')}" if self.unpriced < self.calls else _("price unknown")
+        money = (
+            _("${amount}", amount=number_text(self.cost_usd, ".4f"))
+            if self.unpriced < self.calls
+            else _("price unknown")
+        )
         if 0 < self.unpriced < self.calls:
             one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
             money += f" {ngettext(one, more, self.unpriced)}"

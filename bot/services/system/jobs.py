@@ -102,12 +102,16 @@ class JobRow(Row):
     text: str
     reminder: str = Field(exclude=True)
     """The words of the reader's own reminder."""
+    overdue: bool = Field(exclude=True)
 
     @classmethod
-    def of(cls, job: Job, reminder: str = "") -> "JobRow":
+    def of(cls, job: Job, reminder: str = "", now: datetime | None = None) -> "JobRow":
+        """With `now`, a job that should have run a minute before and is not running is overdue."""
         trigger = triggers.load(job.trigger)
-        plan = {"when": triggers.rule_text(trigger), "plan": triggers.words(trigger), "next": _next(job)}
-        return cls.from_record(job, **plan, state=_state(job), text=_(job.last_detail), reminder=reminder)
+        following, state = _next(job), _state(job)
+        overdue = bool(now and following and state == "active" and now - following > _LATE)
+        plan = {"when": triggers.rule_text(trigger), "plan": triggers.words(trigger), "next": following}
+        return cls.from_record(job, **plan, state=state, text=_(job.last_detail), reminder=reminder, overdue=overdue)
 
     @property
     def title(self) -> str:
@@ -118,8 +122,11 @@ class JobRow(Row):
         last = self.told(markup, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
         detail = markup.text(f": {self.text}") if self.last and self.text else ""
         planned = self.next and self.state != "paused"
-        following = self.told(markup, gettext_noop("; next run {next}")) if planned else _("; no next run")
-        if self.next and markup.time(self.next) in self.plan:  # it runs once, and the plan says when
+        coming = gettext_noop("; overdue since {next}") if self.overdue else gettext_noop("; next run {next}")
+        following = self.told(markup, coming) if planned else _("; no next run")
+        if (
+            self.next and not self.overdue and markup.time(self.next) in self.plan
+        ):  # it runs once, and the plan says when
             following = ""
         state, plan = _(self.state), markup.text(self.plan)
         name = f"{_short(self.id)}, " if markup.number(self.id) else ""
@@ -171,7 +178,7 @@ class Schedule(Struct, frozen=True):
     @reads
     def list_jobs(self, rows: Rows, caller: Caller, done: _Done = False) -> Listing[JobRow]:
         listed = jobs.listing(rows, _LISTED, done=done)
-        found = [JobRow.of(each, _own_reminder(rows, caller, each)) for each in listed]
+        found = [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in listed]
         return Listing.of(found, _("Nothing is scheduled yet. Jobs are set up when the service first runs."))
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, CHANGES)
@@ -236,6 +243,9 @@ def _own_reminder(rows: Rows, caller: Caller, job: Job) -> str:
     if found is None or found.person != caller.person or not caller.scope.may_use(found.audience):
         return ""
     return one_line(found.text, _REMINDER)
+
+
+_LATE = timedelta(minutes=1)
 
 
 def _state(job: Job) -> str:

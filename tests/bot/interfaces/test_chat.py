@@ -16,7 +16,17 @@ from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces import group_requests
-from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
+from bot.interfaces.cli.chat.chat import (
+    Clear,
+    Command,
+    Help,
+    Quit,
+    TextLine,
+    UnknownCommand,
+    help_text,
+    own_help,
+    parse_line,
+)
 from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.commands import Commands
@@ -215,6 +225,8 @@ def test_a_line_means_what_it_begins_with_and_goes_to_the_service_as_that_spells
 def test_help_names_every_command_and_each_can_say_where_it_works() -> None:
     for word in ("/help", "/why", "/approve", "/deny", "/quit", "/exit"):
         assert word in own_help()
+    told = help_text(["permits", "approve", "deny"], "")
+    assert [told.count(word) for word in ("/permits", "/approve", "/deny")] == [1, 1, 1]
     assert {"run", "my", "init", "remind", "route"} <= known()
     assert not {"run", "my", "init"} & {*offered()}
 

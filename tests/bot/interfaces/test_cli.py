@@ -66,6 +66,11 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
         (["chat", "--once", "/quit"], 2, "--once: that would only end the chat"),
         (["inbox", "list", "--limit", "0"], 2, "--limit: '0' is too small. The minimum is 1."),
+        (
+            ["export", "agent", "Star", "file"],
+            2,
+            "This command does not take 'file'. To name a file, use --output FILE.",
+        ),
         (["quiet", "Europe/Vienna"], 2, "This command does not take 'Europe/Vienna'."),
         (["budget", "set", "constellation", "--usd", "abc"], 2, "--usd: 'abc' is not a number that"),
         (["language", "xx"], 2, "Error: 'xx' is not available. Choose one of en"),
@@ -201,6 +206,14 @@ def test_ctrl_c_before_it_has_begun_ends_it_without_a_traceback(monkeypatch: pyt
     with pytest.raises(SystemExit) as ended:
         carina_program.main()
     assert ended.value.code == 1
+
+
+def test_without_a_service_status_and_doctor_speak_the_chosen_language(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", said="hello\n").returncode == 0
+    assert carina(tmp_path, "status").stdout.startswith("Carina is not running.")
+    assert carina(tmp_path, "language", "de").returncode == 0
+    assert carina(tmp_path, "status").stdout.startswith("Carina läuft nicht.")
+    assert "Datenordner" in carina(tmp_path, "doctor").stdout
 
 
 # ------------------------------------------------------------------------------------------------ a chat, piped

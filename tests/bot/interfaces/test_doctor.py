@@ -112,6 +112,15 @@ def test_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free:
     assert bool(disk.remedy) is (state is not GOOD)
 
 
+def test_a_data_folder_that_cannot_be_created_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder", "utf-8")
+    refused, _disk = examine_folder(DataFolder(tmp_path / "file" / "carina"))
+    assert (refused.state, "cannot be created" in refused.words) == (PROBLEM, True)
+    assert "CARINA_HOME" in refused.remedy
+    allowed, _disk = examine_folder(DataFolder(tmp_path / "new" / "carina"))
+    assert (allowed.state, [each.name for each in tmp_path.iterdir()]) == (GOOD, ["file"])
+
+
 def test_files_that_cannot_be_opened_and_a_missing_extension(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, vectors = examine_databases(2, ["a is older", "b is damaged"])
     assert [first.words, second.words] == ["a is older", "b is damaged"]

@@ -15,6 +15,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.tools.recall import RecallTool
 from bot.config.file_settings import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Usage
+from bot.services.results import Plain
 from bot.services.system.jobs import JobRow
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, UpkeepDeps
@@ -254,6 +255,10 @@ async def test_what_fails_is_tried_again_ever_later_and_given_up_after_two_days(
         assert (shown.state, shown.next) == ("active", again), "not when it was due first"
         running = JobRow.of(replace(waiting, holder="a process"))
         assert running.next == g.service.clock(), "the end of its lease is no time of a run"
+        plain, late = Plain("UTC", again), again + timedelta(minutes=2)
+        assert "; next run " in JobRow.of(waiting, "", again).line(plain)
+        assert "; overdue since " in JobRow.of(waiting, "", late).line(plain)
+        assert "overdue" not in JobRow.of(replace(waiting, holder="a process"), "", late).line(plain)
         for _ in range(12 * 60):
             await g.run(minutes=5)
         assert (await g.job()).status is jobs.Status.DONE

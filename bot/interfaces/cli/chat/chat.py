@@ -34,8 +34,8 @@ from texts import _, error_text, gettext_noop
 _OWN = (
     ("/help", gettext_noop("show this help")),
     ("/why", gettext_noop("show what the last answer was based on")),
-    ("/approve REQUEST [once|hour|always]", gettext_noop("allow what an agent asks for")),
-    ("/deny REQUEST", gettext_noop("deny what an agent asks for")),
+    (gettext_noop("/approve REQUEST [once|hour|always]"), gettext_noop("allow what an agent asks for")),
+    (gettext_noop("/deny REQUEST"), gettext_noop("deny what an agent asks for")),
     ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")),
 )
 """The chat's own commands."""
@@ -47,9 +47,9 @@ SERVED = ("why", "approve", "deny")
 
 
 def own_help() -> str:
-    width = max(len(typed) for typed, _does in _OWN) + 2
+    width = max(len(_(typed)) for typed, _does in _OWN) + 2
     rest = _("Everything else is sent to the agent. To send a line that begins with a slash, put a space before it.")
-    return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
+    return "\n".join([*(f"{_(typed):<{width}}{_(does)}" for typed, does in _OWN), rest])
 
 
 class TextLine(Struct, frozen=True):
@@ -123,7 +123,8 @@ def _unknown(word: str, commands: Collection[str]) -> str:
 def help_text(commands: Collection[str], hint: str) -> str:
     """Help for a chat with commands: the chat's own, then the others by name."""
     *own, end = own_help().splitlines()
-    kinds = ((_(kind), [f"/{each}" for each in names if each in commands]) for kind, names in HEADINGS.items())
+    others = {*commands} - {*SERVED}  # which stand above
+    kinds = ((_(kind), [f"/{each}" for each in names if each in others]) for kind, names in HEADINGS.items())
     every = "\n".join(f"{kind}: {'  '.join(names)}" for kind, names in kinds if names)
     keys = _(
         "Alt-Enter starts a new line, Tab completes, the arrow keys recall earlier lines, and Ctrl-C stops an answer."
