@@ -588,6 +588,8 @@ async def test_a_change_of_a_block_is_taken_back_from_the_journal(demo: Site) ->
 async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(demo: Site) -> None:
     asked = (await demo.call("permits.list"))["requests"]
     await demo.call("halt.now")  # what is approved is not done meanwhile
+    agent, tool = (f"<bdi>{asked[0][each]}</bdi>" for each in ("agent", "tool"))
+    assert f"{agent} is asking for your approval to use {tool}</h2>" in (await demo.get("/approvals")).text
     page = (await demo.post("/approvals", op="approve", request=asked[0]["id"])).text
     assert page.count("Approve once</button>") == 1
     assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page

@@ -80,6 +80,7 @@ class RequestRow(Row):
     """A request as it is shown to those whom it asks, without its arguments."""
 
     id: str
+    agent: str
     tool: str
     subject: str
     reason: str
@@ -93,6 +94,7 @@ class RequestRow(Row):
     def of(cls, rows: Rows, request: Request) -> "RequestRow":
         return cls.from_record(
             request,
+            agent=agents.agent(rows, request.agent).name,
             subject=_subject(rows, request.subject),
             reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
