@@ -125,9 +125,10 @@ class Context(Struct, frozen=True):
 
     def make(self, *calls: Call) -> None:
         """Raises PendingError where some were not made yet, FailedError where one needs a tool that is not there."""
-        for missing in (call.name for call in calls if call.name not in self.turn.tools):
+        pending = tuple(call for call in calls if call.id not in self.turn.made | self.turn.results.keys())
+        for missing in (call.name for call in pending if call.name not in self.turn.tools):
             raise FailedError(self.language.say("missing_tool", tool=missing))
-        if pending := tuple(call for call in calls if call.id not in self.turn.made | self.turn.results.keys()):
+        if pending:
             raise PendingError(*pending)
 
     def data(self, call: Call) -> Any:
