@@ -52,6 +52,8 @@ _PLACES = {
     "constellation_messages": gettext_noop("Conversations of all agents"),
     "all": gettext_noop("Everything"),
 }
+_FILTERS = {"tags": "tag", "person": "author"}
+"""What people call them, where that differs."""
 _LONGEST_NAME = 100  # of Discord's suggestions
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
@@ -195,6 +197,8 @@ class SearchResults(Result):
     hits: tuple[HitRow, ...]
     searched: dict[str, int] = Field(validation_alias="seen")
     unmet: str
+    filters: tuple[str, ...] = Field(default=(), exclude=True)
+    """The conditions that nothing which was searched can meet."""
     """Why nothing was searched, if nothing was."""
     words_alone: str
     """Why it went without meaning, if it did."""
@@ -211,7 +215,7 @@ class SearchResults(Result):
             HitRow.of(hit, places[hit.place or hit.audience], mine, learned.get((hit.kind, hit.id), ""))
             for hit in found.hits
         )
-        return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet))
+        return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet), filters=found.unmet)
 
     @property
     def shown(self) -> list[HitRow]:
@@ -232,7 +236,13 @@ class SearchResults(Result):
     def nothing(self) -> str:
         where = ", ".join(ngettext(*_SEARCHED[domain], count) for domain, count in self.searched.items())
         if self.unmet:
-            return _("Nothing was searched: the filters fit nothing that you asked for.")
+            named = ", ".join(_FILTERS.get(name, name) for name in self.filters)
+            return ngettext(
+                "Nothing was searched: the filter “{filters}” fits nothing that you asked for.",
+                "Nothing was searched: the filters “{filters}” fit nothing that you asked for at once.",
+                len(self.filters),
+                filters=named,
+            )
         return _("Nothing was found. Searched: {where}.", where=where)
 
     @property

@@ -204,6 +204,9 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
             ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
             ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, pond, lake, roof."),
             ({"since": "soon"}, "'soon' is not a time. Use a day such as 2026-11-22"),
-            ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
+            (
+                {"tag": "nest", "role": "user"},
+                "Nothing was searched: the filters “role, tag” fit nothing that you asked for at once.",
+            ),
         ):
             assert told in await found(cid, t.general, **options)
