@@ -309,7 +309,7 @@ def _unknown(said: str, known: Sequence[str]) -> str:
     return f"{said} that you may know here; there are: {', '.join(known[:_NAMED]) or 'none'}{more}."
 
 
-EXPECTED = "words that you would expect in what answers it, such as likely answers ('hiking, pottery' for a hobby)"
+EXPECTED = "words that you expect in the answer, such as likely answers ('hiking, pottery' for a hobby)"
 """How the tools that search describe `expected`."""
 
 
