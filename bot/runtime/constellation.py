@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
-from bot.agents.transcript import queue_preview
 from bot.agents.turn_deps import TurnDeps
+from bot.agents.turn_end import queue_preview
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
 from bot.runtime.follow_ups import follow

@@ -1,9 +1,10 @@
-"""Decides whether an arriving message is accepted, and stores it in the inbox of its constellation.
+"""Decides whether an arriving notification is accepted, and stores it as an arrival in its constellation's inbox.
 
 Each check protects somebody, so none has a default.
 """
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, TypeAlias
@@ -14,22 +15,24 @@ from bot.agents import learning
 from bot.agents.notices import Notices
 from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import TurnDeps
-from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
 from bot.runtime.supervision import Supervisor
 from bot.runtime.turn_retries import RetryPolicy
 from bot.storage_retry import until_stored
-from memory.people.audience import OWNER, Audience, person_audience
-from memory.queue import inbox
+from memory.people.audience import OWNER, Audience, Trust, person_audience
+from memory.queue import inbox, outbox
 from memory.queue.inbox import AcceptedRow, Arrival
-from memory.store.database import Database, Tx
+from memory.queue.message_files import MessageFile
+from memory.queue.payloads import Attachment, Extras
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.base import Kind, Notification, Place
+from sources.text import one_line
 from texts import _
 
 _ACCEPT = commit_point("inbox.accept")
@@ -204,3 +207,77 @@ class ConstellationIntake:
                     conversation.changed(row.turn)
         if row.group is not None:
             self._runtime.answer(row.place, row.group)
+
+
+_EXCERPT = 80  # characters of our message that a reaction quotes
+
+
+def to_arrival(notification: Notification, group: GroupId) -> Arrival:
+    """A notification as the inbox stores it: its text is stored once, apart from the rest, for edits."""
+    place, speaker = notification.place, notification.speaker
+    if place.kind == "direct":
+        place = replace(place, bindings=())  # they identify the person
+    answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
+    return Arrival(
+        source=notification.source,
+        external_id=notification.external_id,
+        kind=notification.kind,
+        place=place,
+        person=speaker.id if speaker else None,
+        speaker=speaker.name if speaker else "",
+        trust=speaker.trust if speaker else Trust.STRANGER,
+        subject=notification.subject,
+        text=notification.text,
+        at=notification.at,
+        payload=_payload(notification),
+        group=group if answerable else None,
+        position=notification.position,
+        alone=notification.alone,
+        asks=group if notification.kind == Kind.EDIT else None,
+        unshown=speaker.unshown if speaker else None,
+        files=tuple(
+            MessageFile(each.name, each.content_type, each.size, each.skipped, each.content or each.text.encode())
+            for each in notification.attachments
+            if each.kept
+        ),
+    )
+
+
+def _payload(notification: Notification) -> Extras:
+    attachments = notification.attachments
+    return Extras(
+        blocks=notification.blocks,
+        background=notification.background,
+        quoted=notification.quoted,
+        attachments=tuple(Attachment(a.name, a.content_type, a.size, a.text, a.skipped) for a in attachments),
+        images=tuple(a.url for a in attachments if a.content_type.startswith("image/") and a.url),
+        mentioned=notification.mentioned,
+        temperature=notification.temperature,
+        max_tokens=notification.max_tokens,
+    )
+
+
+def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
+    """A reaction with a quote of our message that it belongs to; anything else unchanged."""
+    if arrival.kind != Kind.REACTION:
+        return arrival
+    row = outbox.said_by_us(rows, arrival.source, arrival.subject)
+    about = f': "{one_line(row.content, _EXCERPT)}"' if row is not None and row.place == arrival.place.id else ""
+    return replace(arrival, text=f"(reacted with {arrival.text} to a message of yours{about})")
+
+
+def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:
+    """The notification without values of loaded secrets in its text: they are stored and shown nowhere."""
+    said, quoted = notification.speaker, notification.quoted
+    return replace(
+        notification,
+        text=redact(notification.text),
+        speaker=None if said is None else replace(said, name=redact(said.name)),
+        quoted=None if quoted is None else dataclasses.replace(quoted, text=redact(quoted.text)),
+        attachments=tuple(
+            dataclasses.replace(each, name=redact(each.name), text=redact(each.text))
+            for each in notification.attachments
+        ),
+        background=tuple(map(redact, notification.background)),
+        blocks=tuple(dataclasses.replace(each, profile=redact(each.profile)) for each in notification.blocks),
+    )

@@ -26,7 +26,7 @@ from bot.agents.events import (
     Watch,
 )
 from bot.agents.groups.settings import Pipeline, stored
-from bot.agents.transcript import name_of_speaker, progress_key
+from bot.agents.turn_end import name_of_speaker, progress_key
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.supervision import Supervisor
 from memory import agents, groups

@@ -20,8 +20,7 @@ from memory.store.errors import StoreError
 from memory.store.faults import call_point, outside
 from memory.store.ids import PlaceId, text_mark
 from memory.store.logs import Log
-from sources.discord.conversion import readable
-from sources.discord.discord_objects import heard_of, said_by_a_person
+from sources.discord.conversion import heard_of, readable, said_by_a_person
 from sources.discord.listener import GatewayListener, Job
 from sources.discord.outcomes import REFUSED, WORDS
 from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number

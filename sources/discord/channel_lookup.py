@@ -11,7 +11,7 @@ from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.answer_rules import Author, is_admitted
-from sources.discord.discord_objects import author_of, said_by_a_person
+from sources.discord.conversion import author_of, said_by_a_person
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import ChannelInfo, channel_info, person_id
 from sources.discord.shared_state import SharedState

@@ -17,11 +17,10 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from memory.store.records import replace
 from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
-from sources.discord import answer_rules, conversion, discord_objects
+from sources.discord import answer_rules, conversion
 from sources.discord.answer_rules import Author, DiscordMessage
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
-from sources.discord.conversion import MessageContext, Reaction
-from sources.discord.discord_objects import author_of, heard_of, offered_of, said_by_a_person
+from sources.discord.conversion import MessageContext, Reaction, author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
 from sources.discord.shared_state import SharedState, Spawn
@@ -211,7 +210,7 @@ class GatewayListener:
         for line in earlier or ():
             await self._overhear(line, info, where)
         notification = conversion.to_notification(heard, around, answer=answer)
-        self._give(replace(notification, background=lines, attachments=await discord_objects.fetched(offered)))
+        self._give(replace(notification, background=lines, attachments=await conversion.fetched(offered)))
 
     def _pass_over(self, message: int, info: ChannelInfo, shared: tuple[int, ...]) -> None:
         """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""

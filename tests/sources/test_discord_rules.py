@@ -19,8 +19,7 @@ from memory.store.records import replace
 from sources.attachments import decode
 from sources.base import Delivery, PlaceKind
 from sources.discord.answer_rules import Author, DiscordMessage, is_admitted, is_answered, trust_of
-from sources.discord.conversion import MessageContext, readable, to_notification
-from sources.discord.discord_objects import forwarded_lines, from_discord
+from sources.discord.conversion import MessageContext, forwarded_lines, from_discord, readable, to_notification
 from sources.discord.markup import tables_as_code
 from sources.discord.places import (
     ChannelInfo,

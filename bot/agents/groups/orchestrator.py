@@ -16,10 +16,9 @@ from bot.agents.groups.conducted_run import MemberRequest, NoMemberAnswer, RunAn
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
-from bot.agents.transcript import answer_row, answers, words_of
 from bot.agents.turn import TurnRunner, TurnState, load_state, run_part
 from bot.agents.turn_deps import TurnDeps
-from bot.agents.turn_end import begin_again, cancel, finish
+from bot.agents.turn_end import answer_row, answers, begin_again, cancel, finish, words_of
 from memory import agents, groups
 from memory.groups import Part
 from memory.queue import messages, outbox, turns

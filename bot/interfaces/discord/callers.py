@@ -13,7 +13,7 @@ from memory.store.ids import PersonId, PlaceId
 from sources.base import PlaceKind
 from sources.discord import answer_rules
 from sources.discord.answer_rules import trust_of
-from sources.discord.discord_objects import author_of
+from sources.discord.conversion import author_of
 from sources.discord.places import NAME, ChannelInfo, channel_info, guild_id, person_id, place_id, place_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten

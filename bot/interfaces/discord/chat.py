@@ -15,8 +15,7 @@ from bot.services.system.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import answer_rules, conversion
-from sources.discord.conversion import MessageContext
-from sources.discord.discord_objects import author_of
+from sources.discord.conversion import MessageContext, author_of
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import NAME, bindings_of, channel_info, place_of
 from sources.discord.settings import DiscordSettings, Mode

@@ -27,7 +27,7 @@ from bot.agents.tools.more import ALIASES
 from bot.agents.tools.web import WebFetchTool, WebSearchTool
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
-from bot.runtime.arrivals import to_arrival
+from bot.runtime.intake import to_arrival
 from memory import data_sources
 from memory.agents import Agent
 from memory.data_sources import SourceType

@@ -13,7 +13,7 @@ import pytest
 from bot.agents.permissions.who_may import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.runtime.arrivals import to_arrival
+from bot.runtime.intake import to_arrival
 from bot.services.caller import Caller, Location, PlaceScope, Via
 from bot.services.composition import ServedConstellations, Services
 from bot.services.served_folder import ServedRegistry, open_shared
