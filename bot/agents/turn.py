@@ -18,7 +18,6 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall, TurnControl
-from bot.agents.notices import Notices
 from bot.agents.rules import Rules
 from bot.agents.steps import (
     CallModel,
@@ -329,7 +328,7 @@ class TurnRunner:
             told = gettext_noop("No language model is answering, so people read “{said}”: {trouble}.")
         elif said:
             told = gettext_noop("No language model is answering, so people get simple answers: {trouble}.")
-        notices = Notices(self._deps.owner.place)
+        notices = self._deps.notices
         with self._deps.speaking_to(None), notices.reading():
             text = f"{_(told, said=apology, trouble=why)} {_('See more with `carina status`.')}"
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)

@@ -12,6 +12,7 @@ from bot.agents import events
 from bot.agents.answers import Piece
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
+from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker
 from bot.agents.rate_limits import Rates
 from bot.agents.tools.base import Toolset
@@ -70,13 +71,6 @@ class Limits(Struct, frozen=True):
     tool_seconds: float = 60
 
 
-class OwnerPlace(Struct, frozen=True):
-    """Where the owner gets notices, and the end of their quiet hours if it is quiet now."""
-
-    place: PlaceId
-    quiet: Callable[[Rows, datetime], datetime | None]
-
-
 OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Mapping[str, Meaning]]]
 """(text, agent or any, scope, path) -> the text's meaning for folders with their own embedding model, by model name."""
 
@@ -104,7 +98,10 @@ class TurnDeps(Struct, frozen=True):
     too_long: Callable[[str, str], str]
     """(source, text) -> what to tell the model about an answer that is too long there; empty if it fits."""
     budgets: Budgets
-    owner: OwnerPlace
+    notices: Notices
+    """Where the owner gets notices."""
+    quiet: Callable[[Rows, datetime], datetime | None]
+    """Returns the end of the owner's quiet hours; None if it is not quiet now."""
     apology: str | None
     """What others than the owner read if no language model answers; empty for nothing. None: nothing in public,
     elsewhere the offline model's answer."""

@@ -36,7 +36,7 @@ from texts import gettext_lazy
 
 def answer_place(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
     """The place where a turn's answer is sent: for a patrol, the owner's."""
-    return turn_deps.owner.place if is_patrol(turn.place) else turn.place
+    return turn_deps.notices.place if is_patrol(turn.place) else turn.place
 
 
 def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now: datetime) -> None:

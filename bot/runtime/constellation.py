@@ -7,11 +7,9 @@ it has nothing left to do (`bot.runtime.open_constellations`).
 import asyncio
 import functools
 from collections.abc import Collection, Mapping
-from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import queue_preview
@@ -40,11 +38,10 @@ _log = Log("bot.runtime.constellation")
 
 
 class AnswerDeps(Struct, frozen=True):
-    """How a constellation answers: which group, with which dependencies, and where its owner gets notices."""
+    """How a constellation answers: which group, and with which dependencies."""
 
     routing: RoutingTable
     turn_deps: TurnDeps
-    notices: Notices
     endpoints: Mapping[str, Endpoint]
     """The endpoints that send messages, by source."""
     origin: str = ""
@@ -57,17 +54,15 @@ class ConstellationRuntime:
     ) -> None:
         self.constellation = constellation
         self.database = database
-        self.turn_deps, self.notices = answering.turn_deps, answering.notices
+        self.turn_deps = answering.turn_deps
         self.conversations: dict[tuple[PlaceId, GroupId], ConversationWorker] = {}
         self._deliveries: dict[PlaceId, DeliveryWorker] = {}
         self._answering = answering
         self._endpoints = answering.endpoints
         self._shared = shared
         self._gate, self._supervisor = shared.gate, shared.supervisor
-        self.intake = ConstellationIntake(database, answering.routing, self.turn_deps, self.notices, shared, self)
+        self.intake = ConstellationIntake(database, answering.routing, self.turn_deps, shared, self)
         self._background: dict[str, Work] = {}
-        self._later: dict[PlaceId, tuple[datetime, str]] = {}
-        """Work that is due so late that no worker waits for it: for each place, when to look again, and its source."""
         self._following = False
         """Whether a follow-up of an edit or deletion is being retried."""
         self._working: set[asyncio.Task[None]] = set()
@@ -131,13 +126,6 @@ class ConstellationRuntime:
             for turn in turns:
                 conversation.changed(turn)
 
-    def ring(self) -> None:
-        """Check each place whose waiting time is over."""
-        for place, (due, source) in list(self._later.items()):
-            if due <= self.turn_deps.clock():
-                del self._later[place]
-                self._deliver(place, source)
-
     async def delivered(self, place: PlaceId) -> None:
         """Wait until nothing is left to send to a place, or the rest has to wait."""
         while found := await self.database.read(lambda rows: outbox.for_delivery(rows, place)[0]):
@@ -188,7 +176,7 @@ class ConstellationRuntime:
     async def follow(self, *, started: bool = False) -> None:
         """Handle the follow-ups of edits and deletions; failures are retried in the background."""
         try:
-            waits = await self._follow_now(started=started)
+            waits = await follow(self.database, self.turn_deps, started=started)
         except Exception:
             _log.warning("follow_ups_delayed", exc_info=True)
             waits = True
@@ -198,14 +186,10 @@ class ConstellationRuntime:
             self._spawn(f"follow-ups {self.id}", again, halts=False)
         self.resume()
 
-    async def _follow_now(self, *, started: bool) -> bool:
-        deps = self.turn_deps
-        return await follow(self.database, deps.clock, deps.redact, self.notices, started=started)
-
     async def _follow_later(self, *, started: bool) -> None:
         try:
             self._following = True  # it may be a restart
-            while await self._follow_now(started=started):
+            while await follow(self.database, self.turn_deps, started=started):
                 started = False
                 self.resume()
                 await asyncio.sleep(_FOLLOW_SECONDS)
@@ -247,7 +231,6 @@ class ConstellationRuntime:
             (place, group),
             self.turn_deps,
             self._shared.patience(place_source(place)),
-            self.notices,
             self._see_to,
         )
         self.conversations[place, group] = conversation
@@ -282,18 +265,13 @@ class ConstellationRuntime:
         if place in self._deliveries:
             self._deliveries[place].wake()
             return
-        clock, broker, origin = self.turn_deps.clock, self.turn_deps.broker, self._answering.origin
-        deps = DeliveryDeps(clock, self.notices, self._supervisor.settle, self.resume, broker, origin)
+        made = self.turn_deps
+        woken = self._supervisor.settle, self.resume
+        deps = DeliveryDeps(made.clock, made.notices, *woken, made.broker, self._answering.origin)
         delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
-
-        async def run() -> None:
-            """Check again the work that was postponed for long when it is due."""
-            if (due := await delivery.run()) is not None:
-                self._later[place] = due, source
-
         self._deliveries[place] = delivery
         try:
-            await until_stored(f"delivery {place}", run, self._supervisor.unstored)
+            await until_stored(f"delivery {place}", delivery.run, self._supervisor.unstored)
         finally:
             del self._deliveries[place]
             self._supervisor.settle()

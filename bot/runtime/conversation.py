@@ -17,7 +17,6 @@ from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.who_answers import member_similarity
 from bot.agents.model_call import HOLD_SECONDS, TurnControl
-from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
@@ -74,7 +73,6 @@ class ConversationWorker:
         conversation: tuple[PlaceId, GroupId],
         turn_deps: TurnDeps,
         patience: RetryPolicy,
-        notices: Notices,
         deliver: Callable[[OpenPlaces, Written], None],
     ) -> None:
         self._db = database
@@ -82,8 +80,7 @@ class ConversationWorker:
         self._deliver = deliver
         self._deps = turn_deps
         self._patience = patience
-        self._notices = notices
-        self._retries = TurnRetries(database, self._place, turn_deps, patience, notices)
+        self._retries = TurnRetries(database, self._place, turn_deps, patience)
         self._control: TurnControl | None = None
         self._turn: TurnId | None = None
         self._counted: TurnId | None = None
@@ -324,14 +321,14 @@ class ConversationWorker:
         rows = [row for row in waiting if row.id == head.id or not (alone or isinstance(row.payload, UnreadableRow))]
         if head.id == self._risked:
             turns.uncount_start(tx, head.id)
-        if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
+        if (until := waits_until(tx, head, self._deps.quiet, now)) is not None:
             inbox.put_off(tx, head.id, until)
             return None
         with self._deps.speaking_to(head.person):
             refused = refuse(tx, self._deps.rates, rows, self._deps.broker.terms.people.selves, now)
         if refused:
             return None
-        if is_unattended(tx, rows, found, self._notices, self._deps):
+        if is_unattended(tx, rows, found, self._deps):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 

@@ -42,7 +42,7 @@ _PREVIEW_GONE = commit_point("outbox.preview_gone")
 
 MAX_ATTEMPTS = 8
 """Sends of one row, or reads of an unreadable history, before it is given up."""
-_LONG_WAIT = 3_600.0  # longer waits are left to others: a delivery keeps its constellation's file open
+_LONGEST_PAUSE = 60.0  # a changed system clock is noticed then
 _LONGEST_LOOK = 30.0  # between reads of an unreadable history
 _LOOK_BACK = timedelta(minutes=10)  # time before a row was created in which an equal message may be an earlier one
 _UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is repeated: the first and the longest
@@ -116,8 +116,8 @@ class DeliveryWorker:
         """Look again now: a row was added, or the place is reachable again."""
         self._woken.set()
 
-    async def run(self) -> datetime | None:
-        """Deliver until nothing is left (None), or return the time until which the rest has to wait."""
+    async def run(self) -> None:
+        """Deliver until nothing is left."""
         over = False
         while not over or self._woken.is_set():
             over = False
@@ -130,10 +130,8 @@ class DeliveryWorker:
                 continue
             row = left.rows[0]
             wait = (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
-            if wait > _LONG_WAIT and row.status is Status.PENDING:
-                return row.next_attempt_at
             if wait > 0 and row.status is Status.PENDING:
-                await self._pause(wait)
+                await self._pause(min(wait, _LONGEST_PAUSE))
                 continue
             try:
                 if left.around is None or isinstance(row.detail, UnreadableRow):
@@ -144,7 +142,6 @@ class DeliveryWorker:
                 raise
             except Exception as error:
                 await self._failed_oddly(row, error)
-        return None
 
     async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> None:
         """Move on a row that was claimed earlier."""

@@ -1,15 +1,13 @@
 """Runs `memory.erasure.edits_and_deletions`, follow-up by follow-up; failures are retried and finally reported."""
 
-from collections.abc import Callable
 from datetime import datetime
 
-from bot.agents.notices import Notices
+from bot.agents.turn_deps import TurnDeps
 from memory.erasure import edits_and_deletions
 from memory.people.audience import Scope
 from memory.queue import follow_ups, inbox, messages
 from memory.queue.follow_ups import FollowUp
 from memory.queue.payloads import EditEvent
-from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, RowUnreadable
 from memory.store.faults import commit_point
@@ -24,33 +22,31 @@ _TAKE_UP = commit_point("follow_up.take_up")
 _log = Log("bot.runtime.follow_ups")
 
 
-async def follow(
-    database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices, *, started: bool = False
-) -> bool:
+async def follow(database: Database, deps: TurnDeps, *, started: bool = False) -> bool:
     """Handle everything due, at a start also what the last run gave up; returns whether something waits for a retry.
 
     Raises DatabaseBusy or DatabaseFull.
     """
     given_up = await database.read(follow_ups.given_up) if started else 0
     if given_up:
-        await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, clock()))
+        await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, deps.clock()))
     for each in await database.read(follow_ups.waiting):
-        if each.next_attempt_at is not None and each.next_attempt_at > clock() and each.attempts:
+        if each.next_attempt_at is not None and each.next_attempt_at > deps.clock() and each.attempts:
             continue
         try:
-            await _do(database, each, clock)
+            await _do(database, each, deps.clock())
         except (DatabaseBusy, DatabaseFull):
             raise
         except Exception as error:
             _log.exception("follow_up_failed", message=each.message, part=each.part, attempts=each.attempts + 1)
-            await _failed(database, each, f"{type(error).__name__}: {redact(str(error))}"[:500], clock, notices)
+            await _failed(database, each, f"{type(error).__name__}: {deps.redact(str(error))}"[:500], deps)
     return bool(await database.read(follow_ups.waiting))
 
 
-async def _do(database: Database, each: FollowUp, clock: Clock) -> None:
+async def _do(database: Database, each: FollowUp, now: datetime) -> None:
     def work(tx: Tx) -> None:
         if edits_and_deletions.follow(tx, each):
-            _ask_again(tx, each, clock())
+            _ask_again(tx, each, now)
 
     await database.write(_DO, work, durable=True)
 
@@ -79,10 +75,10 @@ def _ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
     return inbox.add_event(tx, event, now) is not None
 
 
-async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, notices: Notices) -> None:
+async def _failed(database: Database, each: FollowUp, error: str, deps: TurnDeps) -> None:
     def work(tx: Tx) -> None:
-        if not follow_ups.failed(tx, each, error, clock()):
-            with notices.reading():
+        if not follow_ups.failed(tx, each, error, deps.clock()):
+            with deps.notices.reading():
                 text = _(
                     "Somebody edited or deleted a message, and I could not remove everything I had derived "
                     "from it ({parts}): {error}. The message itself has been changed. I will try again "
@@ -90,7 +86,7 @@ async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, 
                     parts=_(_PARTS[each.part]),
                     error=error.partition(":")[0],
                 )
-            notices.tell_owner(tx, f"follow_up/{each.id}", text, clock())
+            deps.notices.tell_owner(tx, f"follow_up/{each.id}", text, deps.clock())
 
     await database.write(_FAILED, work)
 

@@ -12,7 +12,6 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from bot.agents import learning
-from bot.agents.notices import Notices
 from bot.agents.permissions.who_may import People
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.conversation import ConversationWorker
@@ -110,11 +109,10 @@ class ConstellationIntake:
         database: Database,
         routing: RoutingTable,
         turn_deps: TurnDeps,
-        notices: Notices,
         shared: SharedParts,
         runtime: Runtime,
     ) -> None:
-        self._database, self._notices = database, notices
+        self._database = database
         self._routing, self._turn_deps = routing, turn_deps
         self._shared, self._runtime = shared, runtime
 
@@ -140,7 +138,7 @@ class ConstellationIntake:
                 external_id=notification.external_id,
             )
             key, now = f"lost/{notification.source}/{notification.external_id}", self._turn_deps.clock()
-            await self._database.write(_LOST, lambda tx: self._notices.tell_owner(tx, key, words, now))
+            await self._database.write(_LOST, lambda tx: self._turn_deps.notices.tell_owner(tx, key, words, now))
 
     async def _accept(self, found: Sequence[Notification]) -> None:
         """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""

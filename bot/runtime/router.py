@@ -18,8 +18,6 @@ from memory.store.logs import Log
 from sources.base import Kind, Notification
 
 _BATCH = 64  # notifications in one durable commit at most
-LOOK_SECONDS = 1.0
-"""Between checks of postponed deliveries."""
 
 _log = Log("bot.runtime.router")
 
@@ -47,7 +45,6 @@ class Router:
         self.supervisor.start(tasks, tell)
         await self.opened.begin()
         self.supervisor.keep("intake", self._pass_on)
-        self.supervisor.keep("deliveries that wait long", self._ring)
         self.supervisor.keep("idle constellations", self.opened.run)
 
     def release(self) -> None:
@@ -142,10 +139,3 @@ class Router:
     async def _accept(self, constellation: ConstellationId, notifications: Sequence[Notification]) -> None:
         async with self.opened.use(constellation) as runtime:
             await runtime.intake.accept(notifications)
-
-    async def _ring(self) -> None:
-        """Check each place whose work was postponed for long; a changed system clock is noticed soon."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            for runtime in self.opened:
-                runtime.ring()

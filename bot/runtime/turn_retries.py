@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from bot.agents import events
 from bot.agents.context import recovery
-from bot.agents.notices import Notices
 from bot.agents.turn_deps import TurnDeps
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
@@ -53,7 +52,6 @@ class TurnRetries(Struct, frozen=True):
     place: PlaceId
     deps: TurnDeps
     patience: RetryPolicy
-    notices: Notices
 
     async def not_begun(self, head: InRow, error: str) -> None:
         """No turn could be made for a row: this counts like any other failure."""
@@ -121,7 +119,7 @@ class TurnRetries(Struct, frozen=True):
     def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
         """Tell the person that no answer will come; not if the owner is told why in the same place, or in public."""
         row = next((each for each in rows if each.source == place_source(self.place)), None)
-        if row is None or self.place == self.notices.place or row.audience == PUBLIC:
+        if row is None or self.place == self.deps.notices.place or row.audience == PUBLIC:
             return
         key = f"given_up/{row.id}/"
         key += str(len(outbox.of_prefix(tx, key)))  # it may be given up a second time
@@ -134,7 +132,7 @@ class TurnRetries(Struct, frozen=True):
         """Tell the owner what was given up and why; errors may quote messages that the owner may not read."""
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
-        with self.notices.reading():
+        with self.deps.notices.reading():
             words = _(
                 "I could not answer a message in {place} after {count}: {error}. `carina inbox show {id}` shows it, "
                 "and `carina inbox retry {id}` tries again.",
@@ -143,7 +141,7 @@ class TurnRetries(Struct, frozen=True):
                 error=_(error),
                 id=code(row.id),
             )
-        self.notices.tell_owner(tx, key, words, now, _retry(row))
+        self.deps.notices.tell_owner(tx, key, words, now, _retry(row))
 
 
 def _retry(row: InRow) -> PressButtons:

@@ -145,13 +145,13 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
 # ------------------------------------------------------------------------------------------------- nobody is there
 
 
-def is_unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: TurnDeps) -> bool:
+def is_unattended(tx: Tx, rows: list[InRow], found: Team, deps: TurnDeps) -> bool:
     """Whether no agent of the team is there to answer these rows; then they wait for one.
 
     The person is told when the first message of a conversation waits, at the terminal each time, never in public; the
     owner is told once a day.
     """
-    now = deps.clock()
+    now, notices = deps.clock(), deps.notices
     if isinstance(patrol := rows[0].payload, PatrolEvent):  # nobody takes over another's patrol
         agent = patrol.agent
         gone = agents.statuses(tx, [agent]).get(agent) != "active"

@@ -25,7 +25,7 @@ from bot.agents.rate_limits import Rates
 from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
-from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople
+from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import Config
 from bot.models.catalog import ModelSelection
 from bot.runtime.bootstrap import load_routing, seed_routing
@@ -343,7 +343,7 @@ class _Maker:
         runtime = ConstellationRuntime(
             self.constellation,
             self.database,
-            AnswerDeps(routing, turn_deps, owner_notices(config), endpoints, self._origin),
+            AnswerDeps(routing, turn_deps, endpoints, self._origin),
             shared.parts,
         )
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
@@ -361,7 +361,7 @@ class _Maker:
         """The schedule, with all kinds of jobs. Only the configured constellation backs up the data folder."""
         shared, config, clock, zone = self.shared, self.shared.config, self.shared.clock, self._zone
         owners, private = approvals.people.owner, approvals.broker.terms.private
-        owner = next((each for each in owners if private(each) == deps.owner.place), owners[0])
+        owner = next((each for each in owners if private(each) == deps.notices.place), owners[0])
         background, language = Background.of(deps), shared.accounts.language
         means = UpkeepDeps(background, config.dreams, config.home / FOLDER)
         upkeep = UpkeepRun(self.database, means, self._busy)
@@ -379,7 +379,7 @@ class _Maker:
             plan=lambda tx, now: patrols.plan(tx, zone, now),
         )
         for each in (
-            *(UpkeepJobs(clock, zone), backups, looking, patrols.Patrols(config.home, owner, deps.owner.quiet)),
+            *(UpkeepJobs(clock, zone), backups, looking, patrols.Patrols(config.home, owner, deps.quiet)),
             *(reminding, EventJob(reminding), ConsentRequests(reminding)),
             *(replace(summaries, enabled=config.schedule.summaries), upkeep),
             *(EvaluationJob(means), ExpansionJob(means, self._busy)),
@@ -390,7 +390,7 @@ class _Maker:
     def _keep_up(self, answers: "_Answers", schedule: Schedule) -> None:
         """Start the constellation's background work, and watch its turns."""
         shared, runtime = self.shared, answers.runtime
-        notices, resume = runtime.notices, runtime.resume
+        notices, resume = runtime.turn_deps.notices, runtime.resume
         idling = IdleMonitor(self.database, shared.clock, shared.config.activity.kept(), schedule.changed)
         damage = IntegrityMonitor(self.database, notices, shared.clock, resume)
         self._go_on(runtime, "expiry of requests", answers.approvals.watch)
@@ -481,7 +481,8 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
         budgets=budgets,
-        owner=OwnerPlace(owner_notices(config).place, patrols.quiet_hours(people, zone)),
+        notices=owner_notices(config),
+        quiet=patrols.quiet_hours(people, zone),
         apology=config.model.apology,
         rates=_rates(config),
         watch=events,

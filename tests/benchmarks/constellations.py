@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from bot.agents.notices import Notices
 from bot.config import Config, load_config
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
@@ -16,7 +15,7 @@ from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.ids import ConstellationId, GroupId, PersonId
 from memory.store.records import replace
 from sources.base import Notification
 from tests.benchmarks.options import Options
@@ -75,13 +74,12 @@ async def _serve(
 ) -> dict[str, float]:
     endpoint, found = Sink(), dict[str, float]()
     turn_deps = make_kit(EchoModel(), endpoint)
-    notices = Notices(PlaceId(f"{SOURCE}:owner"))
 
     @asynccontextmanager
     async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
         async with constellations.use(identifier) as file:
             routing = RoutingTable({}, groups.get(identifier, GroupId("")))
-            answering = AnswerDeps(routing, turn_deps, notices, {SOURCE: endpoint})
+            answering = AnswerDeps(routing, turn_deps, {SOURCE: endpoint})
             yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
     around = surroundings(constellations)

@@ -18,7 +18,7 @@ from bot.agents.permissions.broker import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
-from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople
+from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
 from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
@@ -146,7 +146,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
         @asynccontextmanager
         async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
             async with constellations.use(identifier) as file:
-                answering = AnswerDeps(routing, turn_deps, Notices(PlaceId("bench:owner")), {SOURCE: endpoint})
+                answering = AnswerDeps(routing, turn_deps, {SOURCE: endpoint})
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         around = surroundings(constellations)
@@ -177,7 +177,8 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) 
         rates=NO_LIMITS,
         too_long=lambda _source, _text: "",
         budgets=Budgets(),
-        owner=OwnerPlace(PlaceId(f"{SOURCE}:owner"), lambda _rows, _now: None),
+        notices=Notices(PlaceId(f"{SOURCE}:owner")),
+        quiet=lambda _rows, _now: None,
         apology=None,
         meaning=words_alone,
         of_folders=none_of_folders,

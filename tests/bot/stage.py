@@ -24,7 +24,7 @@ from bot.agents.rate_limits import NO_LIMITS, Rates
 from bot.agents.rules import MORE_TOOLS
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
-from bot.agents.turn_deps import Limits, OwnerPlace, TurnDeps, TypingPeople
+from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import Config, load_config
 from bot.config.tool_names import TOOLS
 from bot.models.base import Model, Request
@@ -316,8 +316,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
             async with constellations.use(identifier) as file:
                 routing = await seed_routing(configs.get(identifier, configs[default]), file, made.clock)
                 await choices.follow(file)
-                notices = Notices(OWNERS_PLACE.id)
-                answering = AnswerDeps(routing, turn_deps, notices, endpoints)
+                answering = AnswerDeps(routing, turn_deps, endpoints)
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         default = next(iter(configs))
@@ -432,7 +431,8 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
             setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place),
             lambda person: setting.languages.get(person, "en"),
         ),
-        owner=OwnerPlace(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
+        notices=Notices(OWNERS_PLACE.id),
+        quiet=quiet_hours(People((OLGA.id,)), "UTC"),
         meaning=setting.meaning,
         of_folders=none_of_folders,
         checkpoints=CheckpointPolicy(),

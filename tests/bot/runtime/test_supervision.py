@@ -9,7 +9,7 @@ import pytest
 
 from bot import storage_retry
 from bot.errors import ConfigError
-from bot.runtime import constellation, conversation, delivery, follow_ups, router, supervision
+from bot.runtime import constellation, conversation, delivery, follow_ups, supervision
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor, TellOwner
@@ -35,7 +35,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.002)
     monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.2)
     monkeypatch.setattr(delivery, "_FIRST_BROKEN", 0.001)
-    monkeypatch.setattr(router, "LOOK_SECONDS", 0.01)
     with capture_logs():
         yield
 
@@ -204,13 +203,16 @@ async def test_what_memory_refuses_is_no_database_that_refuses_and_is_given_up(
     assert len(tries) < 10
 
 
-async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_come(tmp_path: Path) -> None:
+async def test_a_delivery_that_must_wait_for_hours_is_made_when_its_time_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "_LONGEST_PAUSE", 0.01)
     setting = Setting()
     setting.platform = platform = Platform(setting.clock)
     platform.fates.append(DeliveryFailed("come back later", retry_after=4_000, reached=False))
     async with running(tmp_path, setting) as service:
         service.hear(said("hello", 1))
-        await until(lambda: service.runtime._later)
+        await until(lambda: any(each.waiting for each in service.runtime._deliveries.values()))
         assert platform.texts(HALL.id) == []
         setting.clock.forward(4_001)
         await until(lambda: platform.texts(HALL.id) == ["Yes."])
