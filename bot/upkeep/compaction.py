@@ -216,7 +216,9 @@ def conversation_of(
         return None
     audience = turn.scope.audience
     previous = summaries.newest(rows, agent.id, turn.place, audience)
-    after = previous.end if previous is not None else summaries.newest_position(rows, turn.place, audience, _FIRST)
+    after = (
+        previous.covers[1] if previous is not None else summaries.newest_position(rows, turn.place, audience, _FIRST)
+    )
     waiting = inbox.waiting_messages(rows, turn.place)
     found = summaries.uncompacted(rows, turn.place, audience, after, _READ)
     open_from = turns.oldest_running(rows, turn.place)  # its answer will stand before what was written meanwhile
@@ -243,8 +245,10 @@ def _compaction(found: Conversation, planned: Plan, now: datetime) -> Compaction
         strategy=found.strategy.strategy,
         summary="" if previous is None else previous.summary,
         kept=planned.kept,
-        start=summaries.position(leaving[0]) if previous is None else previous.start,
-        end=max(planned.end, previous.end if previous is not None else 0),
+        covers=(
+            summaries.position(leaving[0]) if previous is None else previous.covers[0],
+            max(planned.end, previous.covers[1] if previous is not None else 0),
+        ),
         messages=len(leaving) + (0 if previous is None else previous.messages - len(previous.kept)),
         model="" if previous is None else previous.model,
         audience=found.audience,

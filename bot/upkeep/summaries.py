@@ -31,7 +31,7 @@ from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary, Span
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import Audience, Scope
 from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -115,7 +115,7 @@ def due_agents(rows: Rows, now: datetime) -> list[Due]:
             continue
         previous = summaries.agent_summary(rows, agent.id, doing.audience)
         sources = summaries.of_agent(rows, agent.id, doing.audience, since, _READ)
-        told = 0 if previous is None else previous.end
+        told = 0 if previous is None else previous.covers[1]
         new = sum(bool(message.text) and message.id > told for message in sources)
         if new >= _NEW or (new and not doing.active):
             found.append(DueAgent(agent, doing.audience, sources, previous))
@@ -254,13 +254,15 @@ class SummaryJob(Struct, frozen=True):
             did, model = _agent_extract(due.sources), OFFLINE
         trust = min(message.trust for message in due.sources)
         words = self.background.redact(did.summary)
-        told = AgentSummary(agent.id, agent.name, words, len(due.sources), due.audience, trust, now, model)
+        made = AgentSummary(
+            words, due.audience, trust, len(due.sources), model, now, agent=agent.id, agent_name=agent.name
+        )
 
         def work(tx: Tx) -> bool:
             stored = summaries.agent_summary(tx, agent.id, due.audience)
             if stored != due.previous or not summaries.unchanged(tx, due.sources):
                 return False
-            summaries.put_agent_summary(tx, told, due.sources)
+            summaries.put_agent_summary(tx, made, due.sources)
             return True
 
         return await database.write(_KEEP_AGENT, work)
@@ -280,13 +282,12 @@ class SummaryJob(Struct, frozen=True):
             told, model = await self._told(database, agent, due.audience, prompts.DAY, texts, DayDigest)
         else:
             told, model = _day_extract(sources, places), OFFLINE
-        made = self._summary(due, told, model)
-        made = replace(made, messages=len(sources), trust=min(message.trust for message in sources))
+        made = self._summary(due, told, model, sources)
 
         def work(tx: Tx) -> bool:
             if _stored(tx, due.audience, "day", period) != stored or not summaries.unchanged(tx, sources):
                 return False
-            summaries.add_constellation_summary(tx, made, sources, self.background.clock())
+            summaries.add_constellation_summary(tx, made, sources)
             return True
 
         return await database.write(_KEEP_DAY, work)
@@ -301,13 +302,12 @@ class SummaryJob(Struct, frozen=True):
             told, model = await self._told(database, agent, due.audience, prompts.WEEK, texts, DayDigest)
         else:
             told, model = _week_extract(days), OFFLINE
-        made = replace(self._summary(due, told, model), span="week", trust=min(day.trust for day in days))
-        made = replace(made, messages=sum(day.messages for day in days))
+        made = replace(self._summary(due, told, model, days), span="week", messages=sum(day.messages for day in days))
 
         def work(tx: Tx) -> bool:
             if _days_of(tx, due.audience, due.period) != days:
                 return False
-            summaries.add_week(tx, made, days, self.background.clock())
+            summaries.add_week(tx, made, days)
             return True
 
         return await database.write(_KEEP_DAY, work)
@@ -316,13 +316,17 @@ class SummaryJob(Struct, frozen=True):
         """The account for everybody's summaries: no agent's, only the constellation's."""
         return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
 
-    def _summary(self, due: DuePeriod, told: DayDigest, model: str) -> ConstellationSummary:
+    def _summary(
+        self, due: DuePeriod, told: DayDigest, model: str, made_of: Sequence[Message | ConstellationSummary]
+    ) -> ConstellationSummary:
         redact = self.background.redact
         decisions, threads = (tuple(map(redact, lines)) for lines in (told.key_decisions, told.open_threads))
         start, end = due.period.start, due.period.end
-        trust = Trust.WEB  # the store sets the trust of its sources
-        words = redact(told.summary)
-        return ConstellationSummary(start, end, words, decisions, threads, due.audience, trust, model=model)
+        words, trust, now = redact(told.summary), min(each.trust for each in made_of), self.background.clock()
+        return ConstellationSummary(
+            words, due.audience, trust, len(made_of), model, now,
+            start=start, end=end, decisions=decisions, threads=threads,
+        )  # fmt: skip
 
     async def _told(
         self,

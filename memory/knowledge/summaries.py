@@ -4,10 +4,11 @@ Each is an item made from a span of messages of its own audience: when one of th
 erased, it is deleted and made again without that text.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from memory.knowledge import items
@@ -16,73 +17,61 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue import messages
 from memory.queue.messages import COLUMNS, Message, to_message
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, MessageId, PlaceId
+from memory.store.records import asdict, replace
 
 Span: TypeAlias = Literal["day", "week"]
 _LONGEST = timedelta(days=8)  # of a week
 StrategyName: TypeAlias = Literal["truncate", "recursive_summarization", "importance", "time_decay"]
 
 
-class Compaction(Struct, frozen=True):
-    """How far one agent's view of a conversation is compacted: messages up to `end` are hidden, except `kept` ones.
+class Summary(Struct, frozen=True):
+    """What all summaries have. `messages` is how many it stands for, `model` who wrote it: "offline" means rules."""
 
-    Positions are those of the conversation's order, see `position`. `summary` replaces the hidden messages; it may be
-    empty.
-    """
+    summary: str
+    audience: Audience
+    trust: Trust
+    messages: int
+    model: str
+    created_at: datetime
+    covers: tuple[int, int] = (0, 0)
+    """The first and last message in it, set by the store; of a conversation, their positions, see `position`."""
+    id: int = 0
+    """The item's id, once it is stored."""
+
+
+class Compaction(Summary, frozen=True, kw_only=True):
+    """How far one agent's view of a conversation is compacted: messages up to the last covered position are hidden,
+    except `kept` ones. The summary replaces the hidden messages; it may be empty."""
 
     agent: AgentId
     place: PlaceId
     strategy: StrategyName
-    summary: str
-    kept: frozenset[MessageId]
-    start: int
-    end: int
-    messages: int
-    model: str
-    audience: Audience
-    trust: Trust
-    created_at: datetime
-    id: str = ""
-    """The item's id."""
+    kept: frozenset[MessageId] = frozenset()
 
     def hides(self, message: Message) -> bool:
         """Whether it replaces a message in the prompt."""
-        return message.audience == self.audience and position(message) <= self.end and message.id not in self.kept
+        return message.audience == self.audience and position(message) <= self.covers[1] and message.id not in self.kept
 
 
-class AgentSummary(Struct, frozen=True):
+class AgentSummary(Summary, frozen=True, kw_only=True):
     agent: AgentId
     agent_name: str
-    summary: str
-    messages: int
-    audience: Audience
-    trust: Trust
-    generated_at: datetime
-    model: str = ""
-    """The model that wrote it; "offline" for an extract by rules."""
-    end: int = 0
-    """The newest message in it; set by the store."""
 
 
-class ConstellationSummary(Struct, frozen=True):
+class ConstellationSummary(Summary, frozen=True, kw_only=True):
+    """What happened for everybody from `start` until `end`."""
+
     start: datetime
     end: datetime
-    summary: str
-    decisions: tuple[str, ...]
-    threads: tuple[str, ...]
-    audience: Audience
-    trust: Trust
+    decisions: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
     span: Span = "day"
-    model: str = ""
-    """The model that wrote it; "offline" for an extract by rules."""
-    messages: int = 0
-    covers: tuple[int, int] = (0, 0)
-    """The first and last message in it; set by the store."""
-    created_at: datetime | None = None
-    id: str = ""
-    """Set by the store, both."""
+
+
+S = TypeVar("S", bound=Summary)
 
 
 def position(message: Message) -> int:
@@ -140,39 +129,23 @@ class _TimeDetail(_Made, frozen=True):
     threads: tuple[str, ...]
 
 
+def _new(kind: Kind, made: Summary, detail: Struct, agent: AgentId | None = None) -> NewItem:
+    return NewItem(kind, made.audience, made.trust, made.summary, detail=detail, agent=agent, span=made.covers)
+
+
+def _read(item: Item, of: type[S], **more: object) -> S:
+    """The summary of an item: the fields are the item's, those of its detail, and `more`."""
+    found = asdict(item) | msgspec.json.decode(item.detail) | {"summary": item.text, "covers": item.span} | more
+    return msgspec.convert({name: found[name] for name in of.__struct_fields__}, of)
+
+
 def add(tx: Tx, made: Compaction) -> Item:
-    new = NewItem(
-        Kind.CONVERSATION,
-        made.audience,
-        made.trust,
-        made.summary,
-        detail=_CompactionDetail(made.messages, made.model, made.strategy, tuple(sorted(made.kept))),
-        agent=made.agent,
-        place=made.place,
-        span=(made.start, made.end),
-    )
-    return items.put(tx, new, made.created_at)
+    detail = _CompactionDetail(made.messages, made.model, made.strategy, tuple(sorted(made.kept)))
+    return items.put(tx, replace(_new(Kind.CONVERSATION, made, detail, made.agent), place=made.place), made.created_at)
 
 
 def compaction(item: Item) -> Compaction:
-    if item.agent is None or item.place is None:
-        raise AssertionError("a summary of a conversation has an agent and a place")
-    detail = item.read(_CompactionDetail)
-    return Compaction(
-        agent=item.agent,
-        place=item.place,
-        strategy=detail.strategy,
-        summary=item.text,
-        kept=frozenset(detail.kept),
-        start=item.span[0],
-        end=item.span[1],
-        messages=detail.messages,
-        model=detail.model,
-        audience=item.audience,
-        trust=item.trust,
-        created_at=item.created_at,
-        id=str(item.id),
-    )
+    return _read(item, Compaction)
 
 
 # --------------------------------------------------------------------------------------- agents and constellation
@@ -180,17 +153,9 @@ def compaction(item: Item) -> Compaction:
 
 def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
     """Store a summary of an agent's recent actions in place of the last one. Raises ValueError for foreign sources."""
-    new = NewItem(
-        Kind.AGENT,
-        made.audience,
-        made.trust,
-        made.summary,
-        detail=_Made(made.messages, made.model),
-        agent=made.agent,
-        span=_span(made.audience, sources),
-    )
-    before = items.find(tx, Kind.AGENT, agent_id=made.agent, audience=made.audience)
-    items.put(tx, new, made.generated_at, before)
+    made = replace(made, covers=_covered(made.audience, sources))
+    new = _new(Kind.AGENT, made, _Made(made.messages, made.model), made.agent)
+    items.put(tx, new, made.created_at, items.find(tx, Kind.AGENT, agent_id=made.agent, audience=made.audience))
 
 
 def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> list[AgentSummary]:
@@ -198,7 +163,7 @@ def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> l
     told = items.known(rows, scope, (Kind.AGENT,), -1)
     found = _with_names(rows, [each for each in told if agent is None or each.agent == agent])
     found.sort(key=lambda each: each.agent_name)
-    return sorted(found, key=lambda each: each.generated_at, reverse=True)
+    return sorted(found, key=lambda each: each.created_at, reverse=True)
 
 
 def agent_summary(rows: Rows, agent: AgentId, audience: Audience) -> AgentSummary | None:
@@ -209,50 +174,29 @@ def agent_summary(rows: Rows, agent: AgentId, audience: Audience) -> AgentSummar
 
 def _with_names(rows: Rows, found: Sequence[Item]) -> list[AgentSummary]:
     names = {row["id"]: str(row["name"]) for row in rows.all("SELECT id, name FROM agents")} if found else {}
-    return [
-        AgentSummary(
-            agent=item.agent,
-            agent_name=names.get(item.agent, item.agent),
-            summary=item.text,
-            messages=detail.messages,
-            audience=item.audience,
-            trust=item.trust,
-            generated_at=item.created_at,
-            model=detail.model,
-            end=item.span[1],
-        )
-        for item in found
-        for detail in (item.read(_Made),)
-        if item.agent is not None
-    ]
+    return [_read(item, AgentSummary, agent_name=names.get(item.agent, item.agent)) for item in found]
 
 
-def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Sequence[Message], now: datetime) -> Item:
+def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Sequence[Message]) -> Item:
     """Store a summary of a time for everybody in place of the last one.
 
     Raises ValueError unless all sources have its audience.
     """
-    return _put(tx, made, _span(made.audience, sources), now)
+    return _put(tx, replace(made, covers=_covered(made.audience, sources)))
 
 
-def add_week(tx: Tx, made: ConstellationSummary, days: Sequence[ConstellationSummary], now: datetime) -> None:
+def add_week(tx: Tx, made: ConstellationSummary, days: Sequence[ConstellationSummary]) -> None:
     """The same for a week, made from its days. Raises ValueError unless all have its audience."""
     if not days or any(day.audience != made.audience for day in days):
         raise ValueError(f"a week for {made.audience} is made of days of that audience, and of some")
-    _put(tx, made, (min(day.covers[0] for day in days), max(day.covers[1] for day in days)), now)
+    _put(tx, replace(made, covers=(min(day.covers[0] for day in days), max(day.covers[1] for day in days))))
 
 
-def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datetime) -> Item:
-    new = NewItem(
-        Kind(made.span),
-        made.audience,
-        made.trust,
-        "\n".join([made.summary, *made.decisions, *made.threads]),
-        key=to_text(made.start),
-        detail=_TimeDetail(made.messages, made.model, to_text(made.end), made.decisions, made.threads),
-        span=covers,
-    )
-    return items.put(tx, new, now, items.find(tx, new.kind, key=new.key, audience=made.audience))
+def _put(tx: Tx, made: ConstellationSummary) -> Item:
+    detail = _TimeDetail(made.messages, made.model, to_text(made.end), made.decisions, made.threads)
+    text, key = "\n".join([made.summary, *made.decisions, *made.threads]), to_text(made.start)
+    new = replace(_new(Kind(made.span), made, detail), text=text, key=key)
+    return items.put(tx, new, made.created_at, items.find(tx, new.kind, key=key, audience=made.audience))
 
 
 def constellation_summaries(
@@ -276,29 +220,15 @@ def audiences_of_days(rows: Rows, start: datetime, end: datetime) -> list[Audien
 
 
 def _happened(item: Item) -> ConstellationSummary:
-    detail = item.read(_TimeDetail)
-    return ConstellationSummary(
-        start=from_text(item.key),
-        end=from_text(detail.end),
-        summary=item.text.removesuffix("".join(f"\n{line}" for line in (*detail.decisions, *detail.threads))),
-        decisions=detail.decisions,
-        threads=detail.threads,
-        audience=item.audience,
-        trust=item.trust,
-        span="day" if item.kind is Kind.DAY else "week",
-        model=detail.model,
-        messages=detail.messages,
-        covers=item.span,
-        created_at=item.created_at,
-        id=str(item.id),
-    )
+    lines = item.read(_TimeDetail)
+    summary = item.text.removesuffix("".join(f"\n{line}" for line in (*lines.decisions, *lines.threads)))
+    return _read(item, ConstellationSummary, summary=summary, start=item.key, span=item.kind)
 
 
-def _span(audience: Audience, sources: Iterable[Message]) -> tuple[int, int]:
-    found = list(sources)
-    if not found or any(message.audience != audience for message in found):
+def _covered(audience: Audience, sources: Sequence[Message]) -> tuple[int, int]:
+    if not sources or any(message.audience != audience for message in sources):
         raise ValueError(f"a summary for {audience} is made of messages of that audience, and of some")
-    return min(message.id for message in found), max(message.id for message in found)
+    return min(message.id for message in sources), max(message.id for message in sources)
 
 
 # ----------------------------------------------------------------------------------------------- what they are made of

@@ -103,7 +103,7 @@ def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
 def _did(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> Iterator[tuple[Neighbor, AgentSummary]]:
     by_id = {each.id: each for each in others}
     for summary in summaries.agent_summaries(rows, turn.scope):
-        if summary.agent in by_id and summary.generated_at <= turn.started_at:
+        if summary.agent in by_id and summary.created_at <= turn.started_at:
             yield by_id.pop(summary.agent), summary
 
 

@@ -104,8 +104,7 @@ def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
 
 
 def _did(found: AgentSummary, heard: str) -> SummaryRow:
-    of = {"of": "agent", "name": found.agent_name, "made": found.generated_at}
-    return SummaryRow.from_record(found, **of, heard_in=heard)
+    return SummaryRow.from_record(found, of="agent", name=found.agent_name, heard_in=heard)
 
 
 def _session(found: Session, name: str, heard: str) -> SummaryRow:
@@ -120,7 +119,7 @@ def _session(found: Session, name: str, heard: str) -> SummaryRow:
 def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
     day, shown = f"{found.start:%Y-%m-%d}", date_words(found.start)
     parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
-    told = {"made": found.created_at or found.end, "text": " ".join(filter(None, parts)), "heard_in": heard}
+    told = {"text": " ".join(filter(None, parts)), "heard_in": heard}
     name, title = (day, shown) if found.span == "day" else (_(_WEEK, start=day), _(_WEEK, start=shown))
     return SummaryRow.from_record(found, of=found.span, name=name, title=title, **told)
 

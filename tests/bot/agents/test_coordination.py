@@ -307,10 +307,13 @@ def _decided(tx: Tx, flux: Agent) -> None:
     row = tx.one("SELECT id FROM messages WHERE role = 'user' ORDER BY id DESC")
     assert row is not None
     sources = messages.by_ids(tx, [MessageId(row["id"])], scope)
-    did = AgentSummary(flux.id, "Flux", "Planned two weeks.", 2, scope.audience, Trust.OWNER, NOON)
+    did = AgentSummary("Planned two weeks.", scope.audience, Trust.OWNER, 2, "", NOON, agent=flux.id, agent_name="Flux")
     summaries.put_agent_summary(tx, did, sources)
-    week = ConstellationSummary(NOON, NOON, "A week of plans.", ("x",), ("who waters?",), scope.audience, Trust.OWNER)
-    summaries.add_constellation_summary(tx, week, sources, NOON)
+    week = ConstellationSummary(
+        "A week of plans.", scope.audience, Trust.OWNER, 0, "", NOON,
+        start=NOON, end=NOON, decisions=("x",), threads=("who waters?",),
+    )  # fmt: skip
+    summaries.add_constellation_summary(tx, week, sources)
 
 
 async def test_an_agent_that_was_away_is_told_what_it_missed_in_the_form_of_the_design(tmp_path: Path) -> None:

@@ -285,9 +285,8 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
                 (heard,) = messages.by_ids(tx, [MessageId(row["id"])], Scope(row["audience"]))
                 agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
                 made = Compaction(
-                    agent, heard.place, "recursive_summarization",
-                    f"A quagga was kept ({heard.text})", frozenset(), end, end, 1, "", heard.audience,
-                    heard.trust, service.clock(),
+                    f"A quagga was kept ({heard.text})", heard.audience, heard.trust, 1, "", service.clock(),
+                    (end, end), agent=agent, place=heard.place, strategy="recursive_summarization",
                 )  # fmt: skip
                 summaries.add(tx, made)
 

@@ -26,7 +26,9 @@ OTHERS = (
 def left(tx: Tx, turn: Turn, text: str, minutes: int = 0) -> None:
     """A summary of a turn's conversation, and unfinished work of its agent."""
     audience, at = turn.scope.audience, NOON + timedelta(minutes=minutes)
-    made = Compaction(turn.agent, turn.place, "truncate", text, frozenset(), 1, 2, 1, "", audience, Trust.SYSTEM, at)
+    made = Compaction(
+        text, audience, Trust.SYSTEM, 1, "", at, (1, 2), agent=turn.agent, place=turn.place, strategy="truncate"
+    )
     summaries.add(tx, made)
     unfinished_work.keep(tx, turn, WorkState("failed", text, "", (), (), (), (), (), "", at), [])
 

@@ -194,14 +194,16 @@ def short(tx: Tx, said: messages.Message) -> None:
     """A message in short, in all three ways."""
     span, audience, trust = summaries.position(said), said.audience, said.trust
     made = Compaction(
-        STAR, said.place, "recursive_summarization", said.text, frozenset(), span, span, 1,
-        "scripted:one", audience, trust, NOON,
+        said.text, audience, trust, 1, "scripted:one", NOON, (span, span),
+        agent=STAR, place=said.place, strategy="recursive_summarization",
     )  # fmt: skip
     summaries.add(tx, made)
-    did = AgentSummary(STAR, "Star", said.text, 1, audience, trust, NOON)
+    did = AgentSummary(said.text, audience, trust, 1, "", NOON, agent=STAR, agent_name="Star")
     summaries.put_agent_summary(tx, did, [said])
-    all_did = ConstellationSummary(NOON, NOON, said.text, (said.text,), (), audience, trust)
-    summaries.add_constellation_summary(tx, all_did, [said], NOON)
+    all_did = ConstellationSummary(
+        said.text, audience, trust, 0, "", NOON, start=NOON, end=NOON, decisions=(said.text,)
+    )
+    summaries.add_constellation_summary(tx, all_did, [said])
 
 
 def taken_away(tx: Tx, hall: InRow) -> None:

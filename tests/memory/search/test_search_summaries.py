@@ -40,21 +40,24 @@ def heard(world: World, audience: Audience = GUILD, text: str = "said in passing
 def talk(world: World, text: str, source: messages.Message, agent: AgentId = STAR, at: datetime = NOON) -> str:
     end = summaries.position(source)
     made = Compaction(
-        agent, source.place, "recursive_summarization", text, frozenset(), end, end, 1,
-        "scripted:one", source.audience, Trust.STRANGER, at,
+        text, source.audience, Trust.STRANGER, 1, "scripted:one", at, (end, end),
+        agent=agent, place=source.place, strategy="recursive_summarization",
     )  # fmt: skip
     return str(summaries.add(world.tx, made).id)
 
 
 def did(world: World, text: str, source: messages.Message, agent: AgentId = STAR, at: datetime = NOON) -> None:
-    made = AgentSummary(agent, agent, text, 1, source.audience, Trust.AGENT, at)
+    made = AgentSummary(text, source.audience, Trust.AGENT, 1, "", at, agent=agent, agent_name=agent)
     summaries.put_agent_summary(world.tx, made, [source])
 
 
 def day(world: World, text: str, source: messages.Message, start: datetime = NOON, span: Span = "day") -> str:
-    audience = source.audience
-    made = ConstellationSummary(start, start + DAY, text, ("buy hay",), ("the roof",), audience, Trust.WEB, span)
-    return str(summaries.add_constellation_summary(world.tx, made, [source], start + DAY).id)
+    end = start + DAY
+    made = ConstellationSummary(
+        text, source.audience, Trust.WEB, 0, "", end,
+        start=start, end=end, decisions=("buy hay",), threads=("the roof",), span=span,
+    )  # fmt: skip
+    return str(summaries.add_constellation_summary(world.tx, made, [source]).id)
 
 
 def test_they_are_searched_by_name_alone(world: World) -> None:
