@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NewType, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
 from msgspec import Struct, field
@@ -26,7 +26,9 @@ from bot.config.problems import unfit
 from bot.errors import CallError, ConfigError, ToolError, UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller, Location, Via, is_offered
 from bot.services.results import Listing, Plain, Result, Sentence
+from bot.services.transactions import Declaration, Method, transaction_of
 from memory.store.clock import Clock
+from memory.store.database import Tx
 from memory.store.errors import (
     BlockCorrupt,
     BlockExists,
@@ -178,7 +180,6 @@ def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
     return next((getattr(each, attribute) for each in given.metadata if isinstance(each, kind)), None)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
 Suggested: TypeAlias = Iterable[tuple[str, str]]
 """Suggestions: pairs of a value and its display text."""
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
@@ -308,34 +309,31 @@ ASKS = Options(changes=True, asks=True)
 LISTS = Options(default=True)
 AT_TERMINAL = Options(via=TERMINAL_ONLY)
 CHANGES_AT_TERMINAL = Options(via=TERMINAL_ONLY, changes=True)
-_declared: dict[Callable[..., Any], Operation] = {}
-_suggesting: dict[Callable[..., Any], tuple[str, str]] = {}
+_declared: dict[Method, Operation] = {}
+_suggesting: dict[Method, tuple[str, str]] = {}
 
 
-def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) -> Callable[[F], F]:
+def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) -> Declaration:
     """Declare a service's method as an operation; `needs` decides who may call it.
 
-    It returns a result, yields several, or returns only a text.
+    It returns a result, yields several, or returns only a text. One that takes `rows: Rows` or `tx: Tx` before its
+    caller is a transaction; with `tx`, it changes something.
     """
 
-    def declare(method: F) -> F:
-        _declared[method] = Operation(**asdict(told), name=name, summary=summary, needs=needs, method=method)
-        return method
+    def declare(method: Method) -> None:
+        known = {**asdict(told), "changes": told.changes or transaction_of(method) is Tx}
+        _declared[method] = Operation(**known, name=name, summary=summary, needs=needs, method=method)
 
-    return declare
+    return Declaration(declare)
 
 
-def suggestions(source: str, within: str = "") -> Callable[[F], F]:
-    """Declare an async method of a service, perhaps an operation that lists, as a source of suggestions.
+def suggestions(source: str, within: str = "") -> Declaration:
+    """Declare a method of a service, perhaps an operation that lists, as a source of suggestions.
 
-    It takes the caller and, with `within`, the value of the argument of that name, as far as it was typed.
+    It takes the caller, after `rows: Rows` if it reads, and, with `within`, the value of the argument of that name, as
+    far as it was typed.
     """
-
-    def declare(method: F) -> F:
-        _suggesting[method] = source, within
-        return method
-
-    return declare
+    return Declaration(lambda method: _suggesting.__setitem__(method, (source, within)))
 
 
 def operations_of(services: Iterable[type]) -> dict[str, Operation]:

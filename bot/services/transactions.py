@@ -1,9 +1,13 @@
-"""Methods that are one transaction each: written as plain functions of the rows, awaited by their callers."""
+"""Methods that are one transaction each: written as plain functions of the rows, awaited by their callers.
+
+An operation or a source of suggestions is one by its signature; `reads` and `writes` are for all other methods.
+"""
 
 import functools
+import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
 from msgspec import Struct
 
@@ -21,6 +25,9 @@ _COMMAND = commit_point("command.write")
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Method: TypeAlias = Callable[..., Any]
+F = TypeVar("F", bound=Method)
+Awaited: TypeAlias = Coroutine[Any, Any, T]
 
 
 class _Stored(Protocol):
@@ -64,7 +71,7 @@ class CommitListener(Protocol):
         """A write was committed."""
 
 
-def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S, P], Awaited[T]]:
     """The method reads one state of the database, on a thread of the database."""
 
     @functools.wraps(work)
@@ -94,7 +101,7 @@ async def tried(database: Database, work: Callable[[Tx], object]) -> None:
         await database.write(_COMMAND, undone)
 
 
-def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Awaited[T]]:
     """All that the method writes is durable when it returns; nothing is written if it raises."""
 
     @functools.wraps(work)
@@ -105,3 +112,26 @@ def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, 
         return done
 
     return run
+
+
+def transaction_of(method: Method) -> type | None:
+    """What kind of rows a method takes: `Rows`, `Tx`, or none."""
+    first = next(iter(method.__annotations__.values()), None)
+    return first if first in (Rows, Tx) else None
+
+
+class Declaration:
+    """A decorator that declares a method; one that takes a transaction's rows becomes a transaction."""
+
+    def __init__(self, declare: Callable[[Method], object]) -> None:
+        self._declare = declare
+
+    @overload
+    def __call__(self, method: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Awaited[T]]: ...
+    @overload
+    def __call__(self, method: F) -> F: ...
+    def __call__(self, method: Method) -> Method:
+        kind = None if inspect.iscoroutinefunction(method) else transaction_of(method)
+        run = writes(method) if kind is Tx else reads(method) if kind is Rows else method
+        self._declare(run)
+        return run

@@ -12,9 +12,9 @@ from bot.agents.agenda.calendar import EventTimes
 from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Param, operation, suggestions
+from bot.services.registry import KEEPS, LISTS, Arguments, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
-from bot.services.transactions import ZonedService, reads, writes
+from bot.services.transactions import ZonedService
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import NewEvent
@@ -169,7 +169,6 @@ class Agenda(ZonedService, frozen=True):
     # ------------------------------------------------------------------ reminders
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
-    @writes
     def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = None) -> ReminderSet:
         chosen = where or person_times.of(tx, self.people.selves(caller.person)).reminders
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
@@ -183,7 +182,6 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("remind.list", "List your open reminders", Action.AGENDA, LISTS)
     @suggestions("reminders")
-    @reads
     def reminders(self, rows: Rows, caller: Caller) -> Listing[ReminderRow]:
         zone = self.zone_of(rows, caller)
         found = (
@@ -198,15 +196,13 @@ class Agenda(ZonedService, frozen=True):
         )
         return Listing.of(found, _("You have no reminders here."))
 
-    @operation("remind.done", "Mark a reminder as done", Action.AGENDA, CHANGES)
-    @writes
+    @operation("remind.done", "Mark a reminder as done", Action.AGENDA)
     def finish(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
         reminding.finish(tx, found, self.clock())
         return _("Done: {text}", text=found.text)
 
-    @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, CHANGES)
-    @writes
+    @operation("remind.snooze", "Snooze a reminder", Action.AGENDA)
     def snooze(
         self,
         tx: Tx,
@@ -220,8 +216,7 @@ class Agenda(ZonedService, frozen=True):
         at = reminding.snooze(tx, found, after, now)
         return _("I will remind you again on {moment}: {text}", moment=moment_text(at), text=found.text)
 
-    @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, CHANGES)
-    @writes
+    @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA)
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
         reminding.cancel(tx, found, self.clock())
@@ -230,7 +225,6 @@ class Agenda(ZonedService, frozen=True):
     # ------------------------------------------------------------------ events
 
     @operation("events.add", "Add an event", Action.AGENDA, KEEPS)
-    @writes
     def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Entry[EventRow]:
         alone, selves = caller.alone, self.people.selves(caller.person)
         new = NewEvent(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
@@ -243,14 +237,12 @@ class Agenda(ZonedService, frozen=True):
         return await self.list_events(caller, days=366)
 
     @operation("events.list", "List upcoming events", Action.AGENDA, LISTS)
-    @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)
         found = (_event(at, each, self.zone_of(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events here."))
 
-    @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
-    @writes
+    @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
         found = calendar.find(self._events(tx, caller), event)
         appointments.cancel(tx, found, self.clock())
@@ -259,7 +251,6 @@ class Agenda(ZonedService, frozen=True):
     # ------------------------------------------------------------------ clocks
 
     @operation("quiet", "Show or set your time zone, quiet hours and where reminders arrive", Action.AGENDA, KEEPS)
-    @writes
     def quiet(self, tx: Tx, caller: Caller, arguments: SetClocks) -> Clocks:
         if arguments == SetClocks():
             return self._clocks(tx, caller)

@@ -146,7 +146,6 @@ class Agents(MemoryService, frozen=True):
     resume: Callable[[], None]
 
     @operation("agent.list", "List the agents", Action.HELP)
-    @reads
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
         whole = who_may.may(self.people, caller.approver, Action.STATUS)
         listed = (
@@ -156,7 +155,6 @@ class Agents(MemoryService, frozen=True):
         return Listing.of(listed, _("All agents are archived."))
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
-    @reads
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> AgentDetails:
         found = find_agent(rows, agent)
         member_of = [each.name for each in agents.groups_of(rows, found.id)]
@@ -203,7 +201,6 @@ class Agents(MemoryService, frozen=True):
         return await self.save(tables, replacing=arguments.replace)
 
     @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(suffix="toml"))
-    @reads
     def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> ExportedTables:
         names = arguments.names
         read = [find_agent(rows, name) for name in names] if names else agents.agents(rows)

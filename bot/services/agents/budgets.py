@@ -191,7 +191,6 @@ class Spending(Struct, frozen=True):
         return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
-    @reads
     def list_budgets(self, rows: Rows, _caller: Caller) -> Listing[BudgetRow]:
         none = _("There are no budgets. `carina budget set` sets one.")
         return Listing.of((BudgetRow.from_state(rows, each) for each in self._states(rows)), none)
@@ -222,14 +221,12 @@ class Spending(Struct, frozen=True):
         return Entry(done=_("Removed. The configured budget applies now"), row=await self._row(left))
 
     @suggestions("spending")
-    @reads
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         there = [each.limit.subject for each in self._states(rows)]
         known = (*_GENERAL, *(f"agent:{each.name}" for each in agents.agents(rows)), *there)
         return {each: _called(rows, each) or unnamed(each) for each in known}.items()
 
     @suggestions("budgets set by command")
-    @reads
     def suggest_set(self, rows: Rows, _caller: Caller) -> Suggestions:
         found = [each.limit for each in self._states(rows) if each.by_command]
         return [

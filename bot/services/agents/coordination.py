@@ -18,7 +18,6 @@ from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.registry import KEEPS, Arguments, Param, operation
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
-from bot.services.transactions import reads, writes
 from memory import activity, coordination
 from memory.activity import Details, Event, EventFilter, Importance, Kind, TaskChanged, ToolUsed
 from memory.agenda import tasks
@@ -153,7 +152,6 @@ class Coordination(Struct, frozen=True):
     clock: Clock
 
     @operation("activity", "List what agents did recently", Action.READ_MEMORY)
-    @reads
     def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> ActivityList:
         since = self.clock() - timedelta(hours=arguments.hours)
         named = _agent(rows, arguments.agent)
@@ -170,7 +168,6 @@ class Coordination(Struct, frozen=True):
         return ActivityList.of(listed, _("Nothing that you can see here happened in that time."), doubt)
 
     @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
-    @reads
     def show_status(self, rows: Rows, caller: Caller) -> CoordinationStatus:
         scope = caller.scope
         return CoordinationStatus(
@@ -187,21 +184,18 @@ class Coordination(Struct, frozen=True):
         )
 
     @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, KEEPS)
-    @writes
     def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> ActionReport:
         by = self._by(caller, arguments.audience)
         task = coordination.assign(tx, by, arguments.task, _agent(tx, arguments.agent), arguments.importance)
         return report(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
-    @writes
     def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
         reader = _agent(tx, agent)
         coordination.hand_over(tx, self._by(caller, audience), note, reader)
         return _("{to_name} will read it in its next turn.", to_name=reader.name if reader else _("The next agent"))
 
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
-    @writes
     def add_note(
         self, tx: Tx, caller: Caller, note: _Decision, importance: _Importance = "medium", audience: _Audience = "owner"
     ) -> str:

@@ -201,7 +201,6 @@ class Groups(MemoryService, frozen=True):
         return GroupDetails(group=section["name"], settings=section, toml=toml)
 
     @operation("group.status", "Show a group's members and state", Action.STATUS)
-    @reads
     def status(self, rows: Rows, _caller: Caller, group: _Group) -> GroupStatus:
         found = find_group(rows, group)
         names = {str(each.id): each.name for each in agents.every_agent(rows)}

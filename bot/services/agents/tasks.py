@@ -16,7 +16,7 @@ from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
 from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
-from bot.services.transactions import ZonedService, reads, writes
+from bot.services.transactions import ZonedService, writes
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
@@ -153,7 +153,6 @@ class TaskLists(ZonedService, frozen=True):
     titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use templates of tasks"}
 
     @operation("tasks.add", "Add a task", Action.AGENDA, KEEPS)
-    @writes
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         now, zone, among = self.clock(), self.zone_of(tx, caller), self._reach(tx, caller)
         above = find_task(among, arguments.under) if arguments.under not in ("", NONE) else None
@@ -172,14 +171,12 @@ class TaskLists(ZonedService, frozen=True):
         return Entry(done=_("Added"), row=TaskRow.of(task, zone))
 
     @operation("tasks.list", "List your tasks", Action.AGENDA, LISTS)
-    @reads
     def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
         zone = self.zone_of(rows, caller)
         found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
         return Tasks.of((TaskRow.of(each, zone) for each in found), _("You have no open tasks here."))
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _CHANGES)
-    @writes
     def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
         now, zone = self.clock(), self.zone_of(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
@@ -193,8 +190,7 @@ class TaskLists(ZonedService, frozen=True):
             raise Refused("Say what to change about the task.")
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
 
-    @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, CHANGES)
-    @writes
+    @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE)
     def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
         found = find_task(tasks.shared(tx, caller.scope), task)
         to = find_living(tx, agent).id if agent else None
@@ -202,7 +198,6 @@ class TaskLists(ZonedService, frozen=True):
         return Entry(done=_("Changed"), row=TaskRow.of(task_, self.zone_of(tx, caller)))
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
-    @writes
     def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Saved) -> str:
         selves = self.people.selves(caller.person)
         every = tasks.listing(tx, caller.scope, selves, done=True)
@@ -212,7 +207,6 @@ class TaskLists(ZonedService, frozen=True):
         return _("Saved {title} as the template {name}.", title=found.title, name=name)
 
     @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, KEEPS)
-    @writes
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
         template = self._template(tx, caller, name)
         selves = self.people.selves(caller.person)
@@ -226,13 +220,11 @@ class TaskLists(ZonedService, frozen=True):
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
     @suggestions("task templates")
-    @reads
     def list_templates(self, rows: Rows, caller: Caller) -> Listing[TemplateRow]:
         found = map(TemplateRow.from_record, self._templates(rows, caller))
         return Listing.of(found, _("You have no task templates here."))
 
-    @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, CHANGES)
-    @writes
+    @operation("tasks.template.remove", "Remove a task template", Action.AGENDA)
     def remove_template(self, tx: Tx, caller: Caller, name: _Name) -> str:
         template = self._template(tx, caller, name)
         task_templates.remove(tx, template)
@@ -247,13 +239,11 @@ class TaskLists(ZonedService, frozen=True):
         return await self._end(caller, task, Status.CANCELLED)
 
     @suggestions("tasks")
-    @reads
     def suggest_tasks(self, rows: Rows, caller: Caller) -> Suggestions:
         found = self._reach(rows, caller)
         return [(str(each.id), each.title) for each in found]
 
     @suggestions("shared tasks")
-    @reads
     def suggest_shared(self, rows: Rows, caller: Caller) -> Suggestions:
         found = tasks.shared(rows, caller.scope)
         return [(str(each.id), each.title) for each in found]

@@ -13,9 +13,9 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import SharedBlock
 from bot.services.names import find_agent, named_audience, where
-from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, operation, suggestions
+from bot.services.registry import ASKS, KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Markup, Result, Row, forgotten
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.revert import Hand
@@ -121,7 +121,6 @@ class Archive(MemoryService, frozen=True):
     titles: ClassVar = {"archival": "Manage long-term memory entries"}
 
     @operation("archival.list", "List the newest entries you can see here", Action.READ_MEMORY)
-    @reads
     def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Listing[EntryRow]:
         named = agents_called(rows, agent)
         found = [each for of in named for each in entries.latest(rows, of.id, caller.scope, limit=limit)]
@@ -131,13 +130,11 @@ class Archive(MemoryService, frozen=True):
         return Listing.of(shown, _("There are no entries that you can see here."))
 
     @operation("archival.show", "Show one entry in full", Action.READ_MEMORY)
-    @reads
     def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> EntryDetails:
         found = _entry(rows, agent, entry, caller.scope)
         return EntryDetails(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
 
     @operation("archival.add", "Add an entry, used only in private conversations with you", Action.KEEP, KEEPS)
-    @writes
     def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> AddedEntry:
         origin = Origin(caller.scope, caller.trust, caller.person)
         entry = NewEntry(arguments.text, origin, arguments.label or None, arguments.category, arguments.tag)
@@ -151,12 +148,8 @@ class Archive(MemoryService, frozen=True):
         return AddedEntry(row=row, already=kept.reinforcement > 0, not_taken=left)
 
     @operation(
-        "archival.delete",
-        "Delete an entry, your messages behind it, and answers that used it",
-        Action.CHANGE_OWN,
-        CHANGES,
+        "archival.delete", "Delete an entry, your messages behind it, and answers that used it", Action.CHANGE_OWN
     )
-    @writes
     def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
         """The words it came from are forgotten as far as they are the caller's."""
         now = self.clock()
@@ -166,7 +159,6 @@ class Archive(MemoryService, frozen=True):
         return forgotten(forget_entry(tx, found, self.asking(caller, found.people), now))
 
     @operation("archival.widen", "Share an entry that contains only your own words", Action.WIDEN, ASKS)
-    @writes
     def widen_entry(
         self, tx: Tx, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = ""
     ) -> WidenedEntry:

@@ -11,8 +11,8 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.names import NamedBlock, find_living, find_named, named_audience, named_past, where
-from bot.services.registry import ASKS, CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.transactions import MemoryService, commit, reads, writes
+from bot.services.registry import ASKS, KEEPS, Arguments, Param, Suggestions, operation, suggestions
+from bot.services.transactions import MemoryService, commit
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
@@ -121,16 +121,14 @@ class BlockSettings(MemoryService, frozen=True):
 
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
-    @operation("memory.share", "Share a block with another agent", Action.SHARE, CHANGES)
-    @writes
+    @operation("memory.share", "Share a block with another agent", Action.SHARE)
     def share(self, tx: Tx, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
         named = find_named(tx, caller.scope, label)
         if agent:
             lifecycle.share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
         return _shared(tx, named)
 
-    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
-    @writes
+    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE)
     def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
         named = find_named(tx, caller.scope, label)
         lifecycle.unshare_block(tx, named.block, agent)
@@ -170,12 +168,10 @@ class BlockSettings(MemoryService, frozen=True):
         return await commit(self.database, work)
 
     @suggestions("sharers", within="label")
-    @reads
     def suggest_sharers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
         return [each.agent for each in lifecycle.shares_of(rows, find_named(rows, caller.scope, label).block)]
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
-    @writes
     def create(self, tx: Tx, caller: Caller, arguments: CreateBlock) -> str:
         owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
         new = NewBlock(
@@ -188,7 +184,6 @@ class BlockSettings(MemoryService, frozen=True):
         return _("Created block {block}.", block=arguments.label)
 
     @operation("memory.change", "Change a block's name, description, size or type", Action.BLOCKS, KEEPS)
-    @writes
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
         if arguments.fields and arguments.content is None:
@@ -205,7 +200,6 @@ class BlockSettings(MemoryService, frozen=True):
         return _("Changed block {block}.", block=label)
 
     @operation("memory.delete", "Delete a memory block", Action.BLOCKS, ASKS)
-    @writes
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
@@ -215,7 +209,6 @@ class BlockSettings(MemoryService, frozen=True):
         return _("Deleted block {block}. `carina memory restore` brings it back.", block=named.block.label)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
-    @writes
     def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
         found = lifecycle.deleted_blocks(tx, caller.scope, label)
         if not found:

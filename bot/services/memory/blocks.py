@@ -41,7 +41,6 @@ from bot.services.names import (
     where,
 )
 from bot.services.registry import (
-    CHANGES,
     CHANGES_AT_TERMINAL,
     KEEPS,
     Arguments,
@@ -52,7 +51,7 @@ from bot.services.registry import (
     suggestions,
 )
 from bot.services.results import Listing
-from bot.services.transactions import ZonedService, commit, reads, writes
+from bot.services.transactions import ZonedService, commit
 from memory import agents
 from memory.blocks import Operation, manual_edits, revert
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer, played
@@ -106,12 +105,10 @@ class Blocks(ZonedService, frozen=True):
 
     @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY)
     @suggestions("blocks")
-    @reads
     def list_blocks(self, rows: Rows, caller: Caller) -> Listing[BlockRow]:
         return _listed(rows, caller)
 
     @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY)
-    @reads
     def show_block(
         self, rows: Rows, caller: Caller, label: _Label = "", version: _Shown = None
     ) -> Listing[BlockRow] | ShownBlock:
@@ -125,7 +122,6 @@ class Blocks(ZonedService, frozen=True):
         return ShownBlock(row=row, version=version, newest=block.version, text=text, profile=block.profile)
 
     @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY)
-    @reads
     def show_history(
         self, rows: Rows, caller: Caller, label: BlockName, before: _Before = None, limit: _Limit = 15
     ) -> History:
@@ -139,7 +135,6 @@ class Blocks(ZonedService, frozen=True):
         return History(block=named.name, versions=versions, changes=tuple(changes[::-1]))
 
     @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY)
-    @reads
     def compare(self, rows: Rows, caller: Caller, label: BlockName, older: _Version, newer: _Newer = None) -> Diff:
         named, past = named_past(rows, caller.scope, label)
         newer = past.version if newer is None else newer
@@ -147,7 +142,6 @@ class Blocks(ZonedService, frozen=True):
         return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
 
     @operation("memory.blame", "Show who wrote which part of a block, and when", Action.READ_MEMORY)
-    @reads
     def show_blame(self, rows: Rows, caller: Caller, label: BlockName) -> Blame:
         named, past, names = self._past(rows, caller, label)
         parts = tuple(PartRow.of(piece, names) for piece in blame(past))
@@ -156,7 +150,6 @@ class Blocks(ZonedService, frozen=True):
     # ------------------------------------------------------------------ writing
 
     @operation("memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN, KEEPS)
-    @writes
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> EditResult:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
         if arguments.text is None:
@@ -174,7 +167,6 @@ class Blocks(ZonedService, frozen=True):
         return EditResult(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
     @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
-    @writes
     def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> EditResult:
         named = find_named(tx, caller.scope, label)
         path = field or end_of(named.block)
@@ -184,7 +176,6 @@ class Blocks(ZonedService, frozen=True):
         return EditResult(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
-    @reads
     def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> FormContents:
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
@@ -193,21 +184,18 @@ class Blocks(ZonedService, frozen=True):
 
     # ------------------------------------------------------------------ going back
 
-    @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
-    @writes
+    @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN)
     def roll_back(self, tx: Tx, caller: Caller, label: WritableBlock, version: _Version) -> UndoResult:
         named, edit = self._editable(tx, caller, label)
         return UndoResult.of(named.name, revert.roll_back(edit, version))
 
-    @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
-    @writes
+    @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN)
     def undo(self, tx: Tx, caller: Caller, label: WritableBlock, redo: _Redo = False) -> UndoResult:
         named, edit = self._editable(tx, caller, label)
         step_back = revert.redo if redo else revert.undo
         return UndoResult.of(named.name, step_back(edit, person_writer(caller.person)), redone=redo)
 
-    @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
-    @writes
+    @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN)
     def revert_writer(
         self, tx: Tx, caller: Caller, label: WritableBlock, writer: _Writer, since: _Since = "", only: _Only = None
     ) -> UndoResult:
@@ -255,19 +243,16 @@ class Blocks(ZonedService, frozen=True):
     # ------------------------------------------------------------------ suggestions
 
     @suggestions("writable blocks")
-    @reads
     def suggest_writable(self, rows: Rows, caller: Caller) -> Suggestions:
         hand = self._hand(caller)
         found = (each.name for each in named_blocks(rows, caller.scope) if revert.is_writable(hand, each.block))
         return {name: shown_block(name) for name in found}.items()
 
     @suggestions("fields", within="label")
-    @reads
     def suggest_fields(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
         return manual_edits.fields_by_hand(find_named(rows, caller.scope, label).block)
 
     @suggestions("writers", within="label")
-    @reads
     def suggest_writers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
         _named, past, names = self._past(rows, caller, label)
         return {step.change.writer: names[step.change.writer] for step in past.steps}.items()

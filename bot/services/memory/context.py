@@ -21,7 +21,6 @@ from bot.services.memory.search import why_words
 from bot.services.names import find_living, find_named, where
 from bot.services.registry import AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Listing, Markup, Result, Row
-from bot.services.transactions import reads
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
@@ -132,7 +131,6 @@ class ContextViews(Struct, frozen=True):
     clock: Clock
 
     @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
-    @reads
     def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
         scope = caller.scope if caller.here is None else caller.here.scope
         found = [
@@ -145,7 +143,6 @@ class ContextViews(Struct, frozen=True):
         return Listing.of(found, _("There are no blocks here."), more if found else "")
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
-    @reads
     def preview(self, rows: Rows, caller: Caller, arguments: PreviewArguments) -> Preview:
         """As if the newest message there came now, and a block had another text. Tools are not counted."""
         place, person, block = arguments.place, arguments.person, arguments.block

@@ -10,9 +10,9 @@ from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living
-from bot.services.registry import CHANGES, KEEPS, LISTS, Param, Suggestions, operation, suggestions
+from bot.services.registry import KEEPS, LISTS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService
 from memory import agents
 from memory.knowledge import entries, fact_extraction, facts, sessions
 from memory.knowledge.fact_extraction import Category, Relation, Statement
@@ -76,7 +76,6 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, LISTS)
     @suggestions("facts")
-    @reads
     def list_facts(self, rows: Rows, caller: Caller, agent: _Agent = "", mine: _Mine = False) -> Listing[FactRow]:
         own = self.people.selves(caller.person)
         of = find_living(rows, agent).id if agent else None
@@ -84,7 +83,6 @@ class Facts(MemoryService, frozen=True):
         return Listing.of((FactRow.of(fact, own) for fact in found), _("There are no facts that you can see here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
-    @writes
     def add_fact(
         self, tx: Tx, caller: Caller, fact: _Fact, category: _Category = Category.PREFERENCE, agent: _Agent = ""
     ) -> Entry[FactRow]:
@@ -94,8 +92,7 @@ class Facts(MemoryService, frozen=True):
         source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
         return Entry(done=_("Kept"), row=self._row(caller, self._learned(tx, said, source, caller.scope)))
 
-    @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, CHANGES)
-    @writes
+    @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN)
     def confirm_fact(self, tx: Tx, caller: Caller, fact: _Which) -> Entry[FactRow]:
         """As if it was said once more: after three sessions all agents know it."""
         found = self._changeable(tx, caller, fact, Change.CORRECT)
@@ -106,7 +103,6 @@ class Facts(MemoryService, frozen=True):
         return Entry(done=_("Confirmed"), row=self._row(caller, _get(tx, str(found.id), caller.scope)))
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
-    @writes
     def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
         old = self._changeable(tx, caller, fact, Change.CORRECT)
@@ -117,8 +113,7 @@ class Facts(MemoryService, frozen=True):
         facts.forget(tx, old.id)
         return Entry(done=_("Now"), row=self._row(caller, self._learned(tx, said, source, caller.scope)), more=also)
 
-    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, CHANGES)
-    @writes
+    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN)
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
         """Take it away, with those that it had replaced."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
@@ -130,7 +125,6 @@ class Facts(MemoryService, frozen=True):
         return f"{told}\n{also}" if also else told
 
     @suggestions("agents")
-    @reads
     def suggest_agents(self, rows: Rows, _caller: Caller) -> Suggestions:
         return [agent.name for agent in agents.agents(rows)]
 

@@ -16,7 +16,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Row, report
-from bot.services.transactions import reads, writes
+from bot.services.transactions import writes
 from memory import agents, folders
 from memory.folders import Access, Folder, NewFolder, disk
 from memory.folders.disk import flat_name, parts_of
@@ -142,20 +142,17 @@ class Folders(Struct, frozen=True):
 
     @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, AT_TERMINAL)
     @suggestions("folders")
-    @reads
     def list_folders(self, rows: Rows, _caller: Caller) -> Listing[FolderRow]:
         found = (FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE))
         return Listing.of(found, _("There are no folders."))
 
     @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, AT_TERMINAL)
-    @reads
     def list_files(self, rows: Rows, _caller: Caller, name: _Name) -> Listing[FileRow]:
         folder = folders.named(rows, name, _SCOPE)
         found = map(FileRow.from_record, folders.files(rows, folder.id, _SCOPE, limit=_ALL))
         return Listing.of(found, _("The folder is empty or has not been indexed yet."))
 
-    @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    @writes
+    @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, AT_TERMINAL)
     def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> ActionReport:
         access: Access = "read_write" if write else "read"
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
@@ -163,16 +160,14 @@ class Folders(Struct, frozen=True):
         text = _("{agent} can now read and write {folder}.") if write else _("{agent} can now read {folder}.")
         return report(text, folder=folder.name, agent=found.name, access=access)
 
-    @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    @writes
+    @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, AT_TERMINAL)
     def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> ActionReport:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
         return report(_("{agent} can no longer use {folder}."), folder=folder.name, agent=found.name, access="none")
 
-    @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    @writes
+    @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, AT_TERMINAL)
     def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> ActionReport:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
@@ -229,7 +224,6 @@ class Folders(Struct, frozen=True):
         return report(text, folder=name, files=done.files, changed=changed, removed=done.removed)
 
     @operation("folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS, _REMOVES)
-    @writes
     def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> ActionReport:
         folder = folders.named(tx, name, _SCOPE)
         if not file:

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.services.caller import Caller
-from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
+from bot.services.registry import KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Row
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService, writes
 from memory.knowledge import items, projects
 from memory.knowledge.items import By, Item, Kind
 from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
@@ -84,7 +84,6 @@ class Projects(MemoryService, frozen=True):
 
     @operation("project.list", "List what was learned from projects", Action.READ_MEMORY)
     @suggestions("projects")
-    @reads
     def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
         found = projects.listing(rows, caller.scope)
         return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects that you can see here."))
@@ -110,8 +109,7 @@ class Projects(MemoryService, frozen=True):
         given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
         return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
 
-    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, CHANGES)
-    @writes
+    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN)
     def forget(self, tx: Tx, caller: Caller, which: _Learning) -> str:
         found = _found(tx, caller, which)
         held = MemoryRights((found.person,) if found.person else (), found.audience, (Change.FORGET,))

@@ -28,7 +28,7 @@ from bot.services.memory.archival import agents_called
 from bot.services.names import MOMENTS, is_shared, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
-from bot.services.transactions import ZonedService, reads
+from bot.services.transactions import ZonedService
 from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
 from memory.people.identities import label_called, place_called
@@ -306,23 +306,19 @@ class Search(ZonedService, frozen=True):
         return await self.search(caller, SearchTerms(domain="archival_memory", **arguments.model_dump()))
 
     @suggestions("places")
-    @reads
     def places(self, rows: Rows, caller: Caller) -> Suggestions:
         known = inbox.known_places(rows, caller.scope, _OFFERED)
         return [(each.id, each.name or each.id) for each in known]
 
     @suggestions("authors")
-    @reads
     def authors(self, rows: Rows, caller: Caller) -> Suggestions:
         return _same([ME, *query.speakers(rows, caller.scope, _OFFERED)])
 
     @suggestions("categories")
-    @reads
     def categories(self, rows: Rows, caller: Caller) -> Suggestions:
         return _same(query.categories(rows, frozenset(_EVERY), None, caller.scope))
 
     @suggestions("tags")
-    @reads
     def tags(self, rows: Rows, caller: Caller) -> Suggestions:
         return _same(query.tags(rows, None, caller.scope))
 

@@ -13,7 +13,6 @@ from bot.services.caller import Caller
 from bot.services.names import find_living, is_shared, where
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Listing, Markup, Row
-from bot.services.transactions import reads
 from memory import agents
 from memory.knowledge import sessions, summaries
 from memory.knowledge.sessions import Session
@@ -71,7 +70,6 @@ class Summaries(Struct, frozen=True):
         return Listing.of((*talk.rows, *did.rows, *days.rows), _(_NO_SUMMARIES))
 
     @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY)
-    @reads
     def summarize_conversation(self, rows: Rows, caller: Caller) -> Listing[SummaryRow]:
         names = {agent.id: agent.name for agent in agents.agents(rows)}
         found = summaries.of_place(rows, caller.place, caller.scope, 1)
@@ -79,7 +77,6 @@ class Summaries(Struct, frozen=True):
         return Listing.of(talk, _(_NO_SUMMARIES))
 
     @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY)
-    @reads
     def summarize_agents(self, rows: Rows, caller: Caller, agent: _Agent = "") -> Listing[SummaryRow]:
         name, scope = agent, caller.scope
         known = agents.agents(rows)
@@ -91,7 +88,6 @@ class Summaries(Struct, frozen=True):
         return Listing.of((*did, *ended), _(_NO_SUMMARIES))
 
     @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY)
-    @reads
     def summarize_days(self, rows: Rows, caller: Caller, of: _Of = None, count: _Count = 7) -> Listing[SummaryRow]:
         found = summaries.constellation_summaries(rows, caller.scope, _MOST)
         wanted = [each for each in found if of in (None, each.span)][:count]

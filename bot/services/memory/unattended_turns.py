@@ -14,7 +14,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NamedBlock, find_agent, named_blocks
 from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
-from bot.services.transactions import ZonedService, commit, reads
+from bot.services.transactions import ZonedService, commit
 from bot.upkeep.summaries import Period
 from memory import activity, turn_effects, unattended_turns
 from memory.activity import NewEvent, NightUndone
@@ -117,7 +117,6 @@ class UnattendedTurns(ZonedService, frozen=True):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
-    @reads
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
         empty = _("I see nothing here that an agent did on its own that night.")
@@ -170,7 +169,6 @@ class UnattendedTurns(ZonedService, frozen=True):
         return Listing.of(done, _("There is nothing to undo."), lasting if done else "")
 
     @suggestions("nights")
-    @reads
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         since = self.clock() - _KNOWN
         begun = unattended_turns.begun_since(rows, since, caller.scope)

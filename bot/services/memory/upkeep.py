@@ -13,7 +13,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Row, report
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService, writes
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
 from bot.upkeep.runs import UpkeepRun, counts_words
@@ -81,7 +81,6 @@ class Upkeep(MemoryService, frozen=True):
     """Called when a message may have been queued."""
 
     @operation("dream.report", "Show what the latest cleanup did", Action.READ_MEMORY, _REPORTS)
-    @reads
     def report(self, rows: Rows, caller: Caller) -> Listing[ReportRow]:
         owner = who_may.rank_of(self.people, caller.approver) is Rank.OWNER
         run = run_records.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
@@ -105,8 +104,7 @@ class Upkeep(MemoryService, frozen=True):
     async def run(self, _caller: Caller) -> str:
         return sentence(_((await self.upkeep.run()).words or gettext_noop("nothing is new")))
 
-    @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
-    @writes
+    @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY)
     def undo(self, tx: Tx, _caller: Caller) -> ActionReport:
         undone = undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
@@ -128,7 +126,6 @@ class Upkeep(MemoryService, frozen=True):
 
     @operation("dream.waiting", "List inferences about you that are waiting for your approval", Action.READ_MEMORY)
     @suggestions("guesses")
-    @reads
     def list_waiting(self, rows: Rows, caller: Caller) -> Listing[GuessRow]:
         own = self.people.selves(caller.person)
         found = map(GuessRow.from_record, run_records.pending_of_people(rows, sorted(own)))

@@ -20,7 +20,7 @@ from bot.services.caller import Caller, Via
 from bot.services.names import shown_block
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result, Row, forgotten
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService
 from memory import why
 from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
 from memory.knowledge import entries, entry_changes
@@ -221,12 +221,10 @@ class Why(MemoryService, frozen=True):
         raise UserError(_(_UNDER_WAY))
 
     @operation("why.memory", "Show one memory that an answer used", Action.WHY, Options(offered=False))
-    @reads
     def show_memory(self, rows: Rows, caller: Caller, arguments: OneMemory) -> ItemExplanation:
         return ItemExplanation(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
 
     @operation("why.forget", "Forget a memory that an answer used", Action.CHANGE_OWN, _CHANGES)
-    @writes
     def forget(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
         """With the words that it came from, as far as they are the caller's."""
         now = self.clock()
@@ -238,13 +236,11 @@ class Why(MemoryService, frozen=True):
         return forgotten(gone)
 
     @operation("why.form", "Open a form with an entry that an answer used", Action.CHANGE_OWN, _CHANGES)
-    @reads
     def open_form(self, rows: Rows, caller: Caller, arguments: OpenEntry) -> Correctable:
         found = self._permitted(rows, caller, Change.CORRECT, "entry", arguments.id)
         return Correctable(id=found.id, text=found.text, mark=text_mark(found.text))
 
     @operation("why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN, _KEEPS)
-    @writes
     def correct(self, tx: Tx, caller: Caller, arguments: CorrectEntry) -> str:
         """Rewrite it, unless it was changed since the form was opened."""
         now = self.clock()
@@ -263,7 +259,6 @@ class Why(MemoryService, frozen=True):
         return _("Corrected. The old words are still in the conversation where they were said.")
 
     @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)
-    @writes
     def narrow(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
         found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
         own = self._is_owner(caller)

@@ -26,7 +26,7 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import unnamed
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markdown, Markup, Row, report
-from bot.services.transactions import commit, reads
+from bot.services.transactions import commit
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
 from memory.people.audience import OWNER, Audience, Scope, person_audience
@@ -220,7 +220,6 @@ class Access:
     # ------------------------------------------------------------------ those in charge
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
-    @reads
     def list_waiting(self, rows: Rows, _caller: Caller) -> Listing[WaitingRow]:
         most, found = access.MOST_OPEN, access.waiting(rows, self.clock())
         full = _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=most)
@@ -290,7 +289,6 @@ class Access:
         self.resume()
 
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
-    @reads
     def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
         given = sorted(self.configured.items())
         configured = (RuleRow(subject=subject, rule=rule, via="configuration") for subject, rule in given)
@@ -343,7 +341,6 @@ class Access:
         return report(text, who=who)
 
     @suggestions("decided")
-    @reads
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         states = {Rule.ALLOW: _("allowed"), Rule.DENY: _("blocked")}
         ruled = {each: f"{_called(rows, each)} ({states[rule]})" for each, rule in self.rules.items()}

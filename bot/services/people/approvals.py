@@ -17,9 +17,9 @@ from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import LARGEST, find_living, named_audience, where
-from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row
-from bot.services.transactions import reads, writes
+from bot.services.transactions import reads
 from bot.storage_retry import repeat
 from memory import agents, blocks, requests
 from memory.agents import Agent
@@ -330,8 +330,7 @@ class Permits(Struct, frozen=True):
     async def deny(self, caller: Caller, request: _Request) -> PermitAnswer:
         return await self._answer(caller, request, Verdict.DENY)
 
-    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
-    @writes
+    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE)
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
         number = ending(tx, "permission_grants", permit)
         now, who = self.approvals.clock(), caller.approver
@@ -342,13 +341,11 @@ class Permits(Struct, frozen=True):
         return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
-    @reads
     def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
         found = (RecordRow.of(rows, line) for line in requests.record(rows, limit))
         return Record.of(found, _("There have been no requests."))
 
-    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, CHANGES)
-    @writes
+    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT)
     def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
         """A tool with arguments, or writing a block; for words of one audience.
 
@@ -376,13 +373,11 @@ class Permits(Struct, frozen=True):
         return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found if each.status is Status.WAITING]
 
     @suggestions("permits")
-    @reads
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
         held = (GrantRow.of(rows, each) for each in requests.active_grants(rows, self.approvals.clock()))
         return [(row.id, row.what) for row in held]
 
     @suggestions("permitted", within="agent")
-    @reads
     def suggest_permitted(self, rows: Rows, caller: Caller, agent: str) -> Suggestions:
         """What the agent has, or where none is named any of them: its tools, and blocks if it can write them."""
         every = agents.agents(rows)

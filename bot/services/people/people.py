@@ -235,7 +235,6 @@ class KnownPeople(Struct, frozen=True):
     clock: Clock
 
     @operation("people.known", "List who has talked to agents, and when they last did", Action.PEOPLE, AT_TERMINAL)
-    @reads
     def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
         spoke = messages.speakers(rows, caller.scope, _MOST)
         found = (KnownRow.from_record(each, source=place_source(each["person_id"])) for each in spoke)
@@ -247,7 +246,6 @@ class KnownPeople(Struct, frozen=True):
         Action.READ_MEMORY,
         AT_TERMINAL,
     )
-    @reads
     def show_graph(self, rows: Rows, caller: Caller, about: _About = "", limit: _Limit = 200) -> Graph:
         found, total = graph.shown(rows, about, caller.scope, limit)
         return Graph(about=about, total=total, triples=tuple(map(TripleRow.from_record, found)))

@@ -220,7 +220,6 @@ class Places:
 
     @operation("mode.list", "Show which messages I respond to in each channel", Action.STEER, AT_TERMINAL)
     @suggestions("places with modes")
-    @reads
     def list_modes(self, rows: Rows, caller: Caller) -> Listing[ModeRow]:
         """Of channels that were heard, of their servers, and wherever else it was decided.
 

@@ -14,7 +14,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
-from bot.services.transactions import MemoryService, commit, reads, writes
+from bot.services.transactions import MemoryService, commit, reads
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
@@ -121,13 +121,11 @@ class Inbox(Struct, frozen=True):
         return Listing.of(await self._listed(caller, dead, limit, before), empty)
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
-    @reads
     def show(self, rows: Rows, caller: Caller, row: _Row) -> "Trace":
         """With each step of its way to the answer."""
         return _trace(rows, find_message(rows, row), caller.scope, self.clock())
 
     @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
-    @reads
     def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> "Listing[DayRow]":
         today = self.clock().date()
         every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
@@ -187,7 +185,6 @@ class GivenUpMessages(MemoryService, frozen=True):
     halted: Callable[[], bool]
 
     @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
-    @writes
     def retry(self, tx: Tx, caller: Caller, message: _Message) -> str:
         row = self._found(tx, caller, message)
         if row.status is not Status.DEAD:
@@ -202,7 +199,6 @@ class GivenUpMessages(MemoryService, frozen=True):
         return _("I am trying again now.")
 
     @suggestions("unanswered")
-    @reads
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         found = inbox.given_up(rows, self.people.selves(caller.person), _OWN_SUGGESTED)
         said = messages.by_ids(rows, (row.message for row in found if row.message is not None), caller.scope)

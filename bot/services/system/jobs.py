@@ -15,7 +15,7 @@ from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row, relative
 from bot.services.system.backups import BACKUP
-from bot.services.transactions import reads, writes
+from bot.services.transactions import writes
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
@@ -175,7 +175,6 @@ class Schedule(Struct, frozen=True):
             self.changed()
 
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
-    @reads
     def list_jobs(self, rows: Rows, caller: Caller, done: _Done = False) -> Listing[JobRow]:
         listed = jobs.listing(rows, _LISTED, done=done)
         found = [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in listed]
@@ -218,7 +217,6 @@ class Schedule(Struct, frozen=True):
         return " ".join(filter(None, (ngettext(one, more, count) if count else "", stays)))
 
     @suggestions("jobs")
-    @reads
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         found = jobs.listing(rows, _LISTED)
         now = self.clock()

@@ -10,10 +10,9 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import ASKS, CHANGES, Param, operation, suggestions
+from bot.services.registry import ASKS, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.inbox import shown_error
-from bot.services.transactions import reads, writes
 from memory.people.audience import OWNER, Scope
 from memory.people.identities import place_named
 from memory.queue import outbox
@@ -88,13 +87,11 @@ class Outbox(Struct, frozen=True):
 
     @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX)
     @suggestions("undelivered")
-    @reads
     def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
         found = (_line(rows, each) for each in outbox.list_undelivered(rows, limit))
         return Listing.of(found, _("There are no undelivered messages."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, ASKS)
-    @writes
     def retry(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
         found = _found(tx, row)
@@ -104,8 +101,7 @@ class Outbox(Struct, frozen=True):
         outbox.retry(tx, found)
         return Entry(done=_("To be sent again by the running service or at its next start"), row=shown)
 
-    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, CHANGES)
-    @writes
+    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX)
     def drop(self, tx: Tx, _caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
         found = _found(tx, row)
         shown = _line(tx, found)

@@ -165,12 +165,10 @@ class SourceSettings(Struct, frozen=True):
         return Entry(done=_("Added"), row=_info(tx, source).model_copy(update={"secret": secret}))
 
     @operation("source.show", "Show a feed, a calendar, a watched folder or a webhook", Action.SOURCES)
-    @reads
     def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
         return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
 
-    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES, CHANGES)
-    @writes
+    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES)
     def subscribe(
         self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
     ) -> Entry[SourceInfo]:
@@ -178,8 +176,7 @@ class SourceSettings(Struct, frozen=True):
         data_sources.subscribe(tx, Subscription(told.id, found.id, template), self.clock())
         return Entry(done=_("Changed"), row=_info(tx, found))
 
-    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES, CHANGES)
-    @writes
+    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES)
     def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
         found, told = _named(tx, source), find_agent(tx, agent)
         if not data_sources.unsubscribe(tx, told.id, found.id):
@@ -187,7 +184,6 @@ class SourceSettings(Struct, frozen=True):
         return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation("source.remove", "Remove a feed, a calendar, a watched folder or a webhook", Action.SOURCES, ASKS)
-    @writes
     def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)
         caller.confirm(_("Remove the source {source}?", source=found.name))
@@ -196,7 +192,6 @@ class SourceSettings(Struct, frozen=True):
         return _("Removed {name}.", name=found.name)
 
     @operation("source.list", "List sources and their status", Action.HELP)
-    @reads
     def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
         paused = {each: self.places.accounts.held.get(("pause", each)) for each in (*self.fronts, SOURCE)}
         fronts = (
@@ -236,7 +231,6 @@ class SourceSettings(Struct, frozen=True):
         )
 
     @suggestions("sources")
-    @reads
     def suggest_sources(self, rows: Rows, _caller: Caller) -> Suggestions:
         return (*self.fronts, *(source.name for source in data_sources.listing(rows)))
 
@@ -266,7 +260,6 @@ class SourceSettings(Struct, frozen=True):
         return True
 
     @suggestions("data sources")
-    @reads
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         return tuple(source.name for source in data_sources.listing(rows))
 
