@@ -44,8 +44,8 @@ def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "") 
     Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
     """
 
-    def work(block: Block, document: BlockDocument) -> None:
-        document.change(addition(block, path or end_of(block), text, author.writer, author.now))
+    def work(block: Block, opened: OpenBlock) -> None:
+        opened.document.change(addition(block, path or end_of(block), text, author.writer, author.now))
 
     return edit_block(tx, author, label, Operation.APPEND, work)
 
@@ -78,7 +78,8 @@ def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
     were shown is no longer kept.
     """
 
-    def change(block: Block, document: BlockDocument) -> None:
+    def change(block: Block, opened: OpenBlock) -> None:
+        document = opened.document
         _require_text(block)
         if block.id in author.shown and block.shown != block.content:
             raise Refused(
@@ -96,7 +97,8 @@ def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: 
     long as nobody else has written. Raises as `append_block`, and BlockChanged if those lines have changed.
     """
 
-    def change(block: Block, document: BlockDocument) -> None:
+    def change(block: Block, opened: OpenBlock) -> None:
+        document = opened.document
         _require_text(block)
         known = known_version(author, block, document)
         shown = shown_text(document, known)
@@ -139,12 +141,12 @@ _INSTEAD = "name the field or section, or use set_field and add_item"
 
 
 def edit_block(
-    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[Block, BlockDocument], None]
+    tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[Block, OpenBlock], None]
 ) -> Block:
     """Make one change in a block's document with the rights of `operation`. Raises as `append_block`."""
     block, decision = writable(tx, author, label, operation)
     opened = open_block(tx, block.id, author.writer, author.now)
-    change(block, opened.document)
+    change(block, opened)
     require_fits(block.address, block.char_limit, len(opened.document.text()), len(block.content))
     require_yes(tx, author, block, operation, decision)  # nobody is asked about an edit that would be refused anyway
     stamp = Change(author.writer, author.turn, opened.next_seq, author.now)
@@ -182,7 +184,7 @@ def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Bloc
     """
     if path == containers.RECOVERED and value in (None, ""):
         empty = partial(containers.set_value, target=PLAIN, value="")
-        return edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: document.change(empty))
+        return edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, opened: opened.document.change(empty))
 
     def change(block: Block, document: BlockDocument, target: Target) -> None:
         if isinstance(target.shape, LogSchema):
@@ -229,8 +231,8 @@ def _now(function: Callable[..., None], **arguments: Any) -> _Change:
 
 
 def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation, change: _Change) -> Block:
-    def work(block: Block, document: BlockDocument) -> None:
-        change(block, document, changeable(block, path, by_system=author.writer == SYSTEM))
+    def work(block: Block, opened: OpenBlock) -> None:
+        change(block, opened.document, changeable(block, path, by_system=author.writer == SYSTEM))
 
     return edit_block(tx, author, label, operation, work)
 
@@ -311,9 +313,9 @@ def append_log(tx: Tx, name: str, author: Author, entries: Iterable[Mapping[str,
         _logger.warning("log_not_kept", agent=author.agent, label=name, reason="a block of that name is no log")
         return None
 
-    def add(found: Block, document: BlockDocument) -> None:
+    def add(found: Block, opened: OpenBlock) -> None:
         target = target_of(found.schema, "")
         for entry in added:
-            document.change(partial(add_entry, target=target, value=dict(entry), at=author.now, by=SYSTEM))
+            opened.document.change(partial(add_entry, target=target, value=dict(entry), at=author.now, by=SYSTEM))
 
     return edit_block(tx, author, name, Operation.APPEND, add)

@@ -56,7 +56,7 @@ def write(edit: Edit, block: Block, text: str, path: str = "", seen: int | None 
     """
     target = _writable(block, path)
     value = _meant(target, path, text)
-    return edit(lambda document: set_seen(document, target, value, _known_at(document, seen)))
+    return edit(lambda opened: set_seen(opened.document, target, value, _known_at(opened.document, seen)))
 
 
 def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:

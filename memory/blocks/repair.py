@@ -16,17 +16,15 @@ from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Writer
 from memory.blocks.history import open_archive
 from memory.blocks.schemas import parse_schema
 from memory.blocks.store import (
+    BLOBS,
     OpenBlock,
-    archives_of,
-    checkpoint_of,
-    checkpoints,
+    blobs,
     head_of,
     heading_of,
     insert_checkpoint,
     insert_update,
     load_block,
     peer_of,
-    updates_after,
 )
 from memory.people.audience import OWNER, Audience, Scope
 from memory.store.database import Row, Rows, Tx, Value
@@ -37,11 +35,6 @@ from memory.store.row_mapper import RowMapper
 from texts import _, gettext_noop
 
 _log = Log(__name__)
-_STORED = {  # the table of each kind of blob, and the column with its number
-    BlobKind.UPDATE: ("memory_block_updates", "seq"),
-    BlobKind.CHECKPOINT: ("memory_block_checkpoints", "up_to_seq"),
-    BlobKind.ARCHIVE: ("memory_block_archives", "up_to_seq"),
-}
 
 
 def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlock:
@@ -71,7 +64,8 @@ def _repair_document(tx: Tx, block: BlockId, now: datetime) -> list[str]:
     try:
         load_block(tx, block, None)
     except BlockCorrupt:
-        head, found = head_of(tx, block), salvage(checkpoints(tx, block), updates_after(tx, block, after=0))
+        head, checkpoints = head_of(tx, block), blobs(tx, BlobKind.CHECKPOINT, block)
+        found = salvage(checkpoints[::-1], blobs(tx, BlobKind.UPDATE, block))
     else:
         return []
     if found is None:
@@ -92,7 +86,7 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
     """Nothing stored can be read: start a new document from the rendered text. The text stays, its history is lost."""
     block = head["id"]
     schema = parse_schema(tx.all("SELECT schema FROM memory_blocks WHERE id = ?", (block,))[0]["schema"])
-    for blob in (*checkpoints(tx, block), *updates_after(tx, block, after=0)):
+    for blob in (*blobs(tx, BlobKind.CHECKPOINT, block), *blobs(tx, BlobKind.UPDATE, block)):
         _quarantine(tx, head, blob, "nothing stored of the block can be read", now)
     tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
     document = BlockDocument()
@@ -118,7 +112,7 @@ def _repair_archives(tx: Tx, block: BlockId, now: datetime) -> list[str]:
 
 def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Blob, str]]:
     found = list[tuple[Blob, str]]()
-    for archive in archives_of(rows, block):
+    for archive in blobs(rows, BlobKind.ARCHIVE, block):
         try:
             open_archive(archive)
         except BlockCorrupt as error:
@@ -145,10 +139,12 @@ def verify_block(rows: Rows, block: BlockId) -> list[str]:
     problems: list[str] = []
     try:
         head = head_of(rows, block)
-        bad = [blob.seq for blob in updates_after(rows, block, after=0) if blob_digest(blob.data) != blob.digest]
+        bad = [blob.seq for blob in blobs(rows, BlobKind.UPDATE, block) if blob_digest(blob.data) != blob.digest]
         problems += [f"update {seq} does not match its checksum" for seq in bad]
-        for row in rows.all("SELECT * FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq", (block,)):
-            problems += _checkpoint_problems(row)
+        sql = "SELECT frontier FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq"
+        frontiers = [row["frontier"] for row in rows.all(sql, (block,))]
+        for blob, frontier in zip(blobs(rows, BlobKind.CHECKPOINT, block), frontiers, strict=True):
+            problems += _checkpoint_problems(blob, frontier)
         problems += [reason for _, reason in _bad_archives(rows, block)]
         text = load_block(rows, block, None).document.text()
     except (BlockCorrupt, BlockNotFound) as error:
@@ -158,12 +154,12 @@ def verify_block(rows: Rows, block: BlockId) -> list[str]:
     return problems
 
 
-def _checkpoint_problems(row: Row) -> list[str]:
+def _checkpoint_problems(checkpoint: Blob, frontier: bytes) -> list[str]:
     try:
-        document = BlockDocument.load(checkpoint_of(row), [])
+        document = BlockDocument.load(checkpoint, [])
     except BlockCorrupt as error:
         return [str(error)]
-    return [] if document.frontier() == row["frontier"] else [f"checkpoint {row['up_to_seq']} is of another version"]
+    return [] if document.frontier() == frontier else [f"checkpoint {checkpoint.seq} is of another version"]
 
 
 def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> None:
@@ -177,7 +173,7 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
         "at": now,
     }
     tx.insert("memory_block_quarantine", values, ignore=True)
-    table, key = _STORED[blob.kind]
+    table, key, *_ = BLOBS[blob.kind]
     tx.run(f"DELETE FROM {table} WHERE block_id = ? AND {key} = ?", (head["id"], blob.seq))
 
 
@@ -193,7 +189,7 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
         tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
         stamp = Change(SYSTEM, None, head["next_seq"] - 1, now)
-    opened = OpenBlock(block, heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
+    opened = OpenBlock(tx, block, heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
 
 

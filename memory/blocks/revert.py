@@ -6,22 +6,23 @@ its edits (`memory.blocks`); for a person through `Hand`, with the person's own 
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
-from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
+from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block
 from memory.blocks.changes import Change, ChangeKind, Note, Writer, difference, person_writer
 from memory.blocks.containers import amend, put_back
-from memory.blocks.document import Blob, BlockDocument
+from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
 from memory.blocks.history import ChangeLog, history_of
 from memory.blocks.limits import require_fits
 from memory.blocks.records import access_at
 from memory.blocks.repair import open_block
 from memory.blocks.replay import Plan, not_back
-from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, archives_of, sealed_of
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock
 from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
@@ -29,18 +30,8 @@ from memory.store.ids import PersonId
 from memory.store.records import replace
 from texts import gettext_lazy, gettext_noop, join_lazy
 
-
-class Edit(Struct, frozen=True):
-    """Applies changes to one block with somebody's rights and limits; each call makes one change."""
-
-    make: Callable[[Callable[[BlockDocument], None]], Block]
-    archives: Callable[[], Sequence[Blob]]
-    """Reads the block's archives."""
-    sealed: Callable[[], int] = lambda: 0
-    """Returns the newest sealed version: undo stops there, since words were erased from the block."""
-
-    def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
-        return self.make(change)
+Edit: TypeAlias = Callable[[Callable[[OpenBlock], None]], Block]
+"""Applies changes to one block with somebody's rights and limits; each call makes one change."""
 
 
 class Hand(Struct, frozen=True):
@@ -76,11 +67,7 @@ class RevertResult(Struct, frozen=True):
 
 def by_agent(tx: Tx, author: Author, label: str) -> Edit:
     """The `Edit` of an agent, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
-    return Edit(
-        lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document)),
-        lambda: archives_of(tx, find_block(tx, author.agent, label, author.scope).id),
-        lambda: sealed_of(tx, find_block(tx, author.agent, label, author.scope).id),
-    )
+    return lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, opened: change(opened))
 
 
 def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
@@ -108,11 +95,12 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
     """The `Edit` of a person. Raises BlockRefused at once, and BlockTooLong or BlockCorrupt on the edit."""
     require_hand(hand, block, operation)
 
-    def edit(change: Callable[[BlockDocument], None]) -> Block:
+    def edit(change: Callable[[OpenBlock], None]) -> Block:
         writer = person_writer(hand.person)
         opened = open_block(tx, block.id, writer, hand.now)
+        opened.sealed = 0 if hand.is_owner else opened.sealed
         before = len(opened.document.text())
-        change(opened.document)
+        change(opened)
         require_fits(block.label, block.char_limit, len(opened.document.text()), before)
         stamp = Change(writer, None, opened.next_seq, hand.now)
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
@@ -122,7 +110,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
             activity.note(tx, NewEvent(did, words, block.audience, hand.trust, person=hand.person), hand.now)
         return saved
 
-    return Edit(edit, lambda: archives_of(tx, block.id), lambda: 0 if hand.is_owner else sealed_of(tx, block.id))
+    return edit
 
 
 def _not_theirs(block: Block) -> str:
@@ -135,14 +123,14 @@ def roll_back(edit: Edit, version: int) -> RevertResult:
     """Restore the block's text of a version as a new change. Raises Refused if it is not kept, or sealed."""
     plans: list[Plan] = []
 
-    def change(document: BlockDocument) -> None:
-        past = history_of(document)
-        past = history_of(document, edit.archives()) if version < past.start else past
+    def change(opened: OpenBlock) -> None:
+        document, past = opened.document, history_of(opened.document)
+        past = opened.history() if version < past.start else past
         past.require(version)
-        if version < (sealed := edit.sealed()):
+        if version < opened.sealed:
             raise Refused(
                 "versions up to {sealed} contain words that were withdrawn: only the owner can go back to them",
-                sealed=sealed,
+                sealed=opened.sealed,
             )
         wanted, before, differs = past.replay.values_at(version), document.text(), list[bool]()
         document.change(lambda loro: differs.append(put_back(loro, wanted)))
@@ -167,8 +155,8 @@ def redo(edit: Edit, writer: Writer) -> RevertResult:
 def _step_back(edit: Edit, writer: Writer, deed: ChangeKind) -> RevertResult:
     found: list[tuple[Plan, Change]] = []
 
-    def change(document: BlockDocument) -> None:
-        past, sealed = history_of(document), edit.sealed()
+    def change(opened: OpenBlock) -> None:
+        document, past, sealed = opened.document, history_of(opened.document), opened.sealed
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
         candidates = undoable if deed is ChangeKind.UNDO else redoable
         lost, kept = list[str](), list[str]()
@@ -252,8 +240,7 @@ def revert(
     `called` is the writer's display name; without it, the report shows the writer's id. `alone` takes back only the
     change right after that version, and none of the writer's later ones.
 
-    Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block has changed
-    since `past` was read.
+    Raises as `take_back`, and Refused when there is nothing to take back.
     """
     changes, name = past.by(whose, after), called or whose
     if alone:
@@ -267,24 +254,25 @@ def revert(
             range=past.range,
             version=max(after, past.start),
         )
-    if changes[0].seq <= (sealed := edit.sealed()):
-        raise Refused(
-            "{stays}; only the owner can revert them, and you can revert what came after",
-            stays=gettext_lazy(_STAYS, version=sealed),
-        )
     return take_back(edit, past, changes, name)
 
 
 def take_back(edit: Edit, past: ChangeLog, changes: Sequence[Change], whose: str = "") -> RevertResult:
     """Take back some changes of any writers, as one change, keeping what others wrote. `past` is the current past.
 
-    Raises Refused when nothing of them is left, or when the block has changed since `past` was read; BlockRefused if a
-    read-only part would change, or if only log entries would.
+    Raises Refused when nothing of them is left, when one of them is sealed, or when the block has changed since `past`
+    was read; BlockRefused if a read-only part would change, or if only log entries would.
     """
     numbers = frozenset(each.seq for each in changes)
     plans: list[Plan] = []
 
-    def change(document: BlockDocument) -> None:
+    def change(opened: OpenBlock) -> None:
+        document = opened.document
+        if min(numbers) <= opened.sealed:
+            raise Refused(
+                "{stays}; only the owner can revert them, and you can revert what came after",
+                stays=gettext_lazy(_STAYS, version=opened.sealed),
+            )
         if document.version != past.version:
             raise Refused("the block has changed: it is at version {version} now; try again", version=document.version)
         plan = past.replay.without(numbers)

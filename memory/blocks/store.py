@@ -7,6 +7,7 @@ restored from the block's rendered text as one change by "system": only the reco
 """
 
 import secrets
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -65,6 +66,7 @@ DEFAULT_POLICY = CheckpointPolicy()
 class OpenBlock(Struct):
     """A document loaded for one edit inside a unit of work."""
 
+    rows: Rows
     id: BlockId
     heading: str
     """Label and description, which are indexed with the text."""
@@ -75,6 +77,12 @@ class OpenBlock(Struct):
     """Updates since the newest checkpoint; `pending_bytes` is their size."""
     pending_bytes: int
     checkpointed_at: datetime
+    sealed: int = 0
+    """The newest version to which an edit may not go back, since words were erased from the block; 0 for none."""
+
+    def history(self) -> ChangeLog:
+        """All that is kept of the block's past. Raises BlockCorrupt."""
+        return history_of(self.document, blobs(self.rows, BlobKind.ARCHIVE, self.id))
 
     def saved(self, size: int) -> None:
         """Note that the edit was stored as an update of that many bytes."""
@@ -85,7 +93,7 @@ class OpenBlock(Struct):
 
 def head_of(rows: Rows, block: BlockId) -> Row:
     """The columns of the block's row that its document needs. Raises BlockNotFound."""
-    columns = "id, label, description, audience, next_seq, content, created_at"
+    columns = "id, label, description, audience, next_seq, content, sealed_seq, created_at"
     found = rows.one(f"SELECT {columns} FROM memory_blocks WHERE id = ?", (block,))
     if found is None:
         raise BlockNotFound("there is no block {block}", block=block)
@@ -104,41 +112,37 @@ def index_blocks(tx: Tx) -> None:
         tx.run("UPDATE memory_blocks SET search_text = ? WHERE n = ?", (words, row["n"]))
 
 
-def checkpoint_of(row: Row) -> Blob:
-    base = Base(row["base_seq"], row["base_text"])
-    return Blob(BlobKind.CHECKPOINT, row["up_to_seq"], row["snapshot"], row["digest"], base)
+BLOBS = {  # the table of each kind, the columns of its number and bytes, and those of where its history begins
+    BlobKind.UPDATE: ("memory_block_updates", "seq", "update_blob", "0", "''"),
+    BlobKind.CHECKPOINT: ("memory_block_checkpoints", "up_to_seq", "snapshot", "base_seq", "base_text"),
+    BlobKind.ARCHIVE: ("memory_block_archives", "up_to_seq", "blob", "after_seq", "''"),
+}
 
 
-def checkpoints(rows: Rows, block: BlockId) -> list[Blob]:
-    """The checkpoints, newest first."""
-    found = rows.all("SELECT * FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq DESC", (block,))
-    return [checkpoint_of(row) for row in found]
+def blobs(rows: Rows, kind: BlobKind, block: BlockId, after: int = 0) -> list[Blob]:
+    """The stored blobs of a kind that end after a change, oldest first."""
+    return [blob for blob, _ in _read(rows, kind, "seq > ? ORDER BY seq", (block, after))]
 
 
-def updates_after(rows: Rows, block: BlockId, after: int) -> list[Blob]:
-    """The updates after that one, oldest first."""
-    found = rows.all(
-        "SELECT seq, update_blob, digest FROM memory_block_updates WHERE block_id = ? AND seq > ? ORDER BY seq",
-        (block, after),
-    )
-    return [Blob(BlobKind.UPDATE, row["seq"], row["update_blob"], row["digest"]) for row in found]
+def _read(rows: Rows, kind: BlobKind, which: str, parameters: tuple[Value, ...]) -> list[tuple[Blob, Row]]:
+    table, number, data, base, text = BLOBS[kind]
+    columns = f"{number} AS seq, {data} AS data, digest, {base} AS base, {text} AS text, created_at"
+    found = rows.all(f"SELECT {columns} FROM {table} WHERE block_id = ? AND {which}", parameters)
+    return [(Blob(kind, row["seq"], row["data"], row["digest"], Base(row["base"], row["text"])), row) for row in found]
 
 
 def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
     """The newest checkpoint and every update after it; raises UnsoundBlob for a bad or missing one."""
     head = head_of(rows, block)
-    row = rows.one(
-        "SELECT up_to_seq, snapshot, digest, base_seq, base_text, created_at FROM memory_block_checkpoints"
-        " WHERE block_id = ? ORDER BY up_to_seq DESC LIMIT 1",
-        (block,),
-    )
-    base = None if row is None else checkpoint_of(row)
+    newest = _read(rows, BlobKind.CHECKPOINT, "TRUE ORDER BY seq DESC LIMIT 1", (block,))
+    base, since = newest[0] if newest else (None, head)
     start = 0 if base is None else base.seq
-    updates = updates_after(rows, block, start)
+    updates = blobs(rows, BlobKind.UPDATE, block, start)
     missing = set(range(start + 1, head["next_seq"])) - {blob.seq for blob in updates}
     if missing:
         raise UnsoundBlob(BlobKind.UPDATE, min(missing), gettext_lazy("is missing"))
     return OpenBlock(
+        rows=rows,
         id=block,
         heading=heading_of(head),
         audience=head["audience"],
@@ -146,7 +150,8 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
         document=BlockDocument.load(base, updates, peer),
         pending=len(updates),
         pending_bytes=sum(len(blob.data) for blob in updates),
-        checkpointed_at=from_text(head["created_at"] if row is None else row["created_at"]),
+        checkpointed_at=from_text(since["created_at"]),
+        sealed=head["sealed_seq"],
     )
 
 
@@ -179,53 +184,31 @@ def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:
 
 
 def insert_update(tx: Tx, block: BlockId, audience: str, change: Change, data: bytes) -> None:
-    blob = seal(BlobKind.UPDATE, change.seq, data)
-    tx.run(
-        "INSERT INTO memory_block_updates (block_id, seq, update_blob, digest, byte_size, source, audience, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (block, blob.seq, blob.data, blob.digest, len(data), change.writer, audience, change.at),
-    )
+    more: dict[str, Value] = {"byte_size": len(data), "source": change.writer, "created_at": change.at}
+    _insert(tx, block, audience, seal(BlobKind.UPDATE, change.seq, data), more)
 
 
 def insert_checkpoint(tx: Tx, opened: OpenBlock, change: Change, data: bytes, base: Base) -> None:
     """Store a snapshot whose history begins at `base`."""
-    blob = seal(BlobKind.CHECKPOINT, change.seq, pack(data), base)
-    values: dict[str, Value] = {
-        "block_id": opened.id,
-        "up_to_seq": blob.seq,
-        "snapshot": blob.data,
-        "digest": blob.digest,
-        "frontier": opened.document.frontier(),
-        "base_seq": base.version,
-        "base_text": base.text,
-        "audience": opened.audience,
-        "created_at": change.at,
-    }
-    tx.insert("memory_block_checkpoints", values)
+    more: dict[str, Value] = {"frontier": opened.document.frontier(), "base_text": base.text, "created_at": change.at}
+    _insert(tx, opened.id, opened.audience, seal(BlobKind.CHECKPOINT, change.seq, pack(data), base), more)
 
 
-def archives_of(rows: Rows, block: BlockId) -> list[Blob]:
-    """The archives, oldest first."""
-    sql = "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives WHERE block_id = ? ORDER BY up_to_seq"
-    found = rows.all(sql, (block,))
-    return [
-        Blob(BlobKind.ARCHIVE, row["up_to_seq"], row["blob"], row["digest"], Base(row["after_seq"])) for row in found
-    ]
+def _insert(tx: Tx, block: BlockId, audience: str, blob: Blob, more: Mapping[str, Value]) -> None:
+    table, number, data, base, _ = BLOBS[blob.kind]
+    values: dict[str, Value] = {"block_id": block, "audience": audience, number: blob.seq, data: blob.data}
+    values |= {} if blob.kind is BlobKind.UPDATE else {base: blob.base.version}
+    tx.insert(table, {**values, "digest": blob.digest, **more})
 
 
 def block_history(rows: Rows, block: BlockId) -> ChangeLog:
     """All that is kept of a block's past. Raises BlockCorrupt."""
-    return history_of(load_block(rows, block, None).document, archives_of(rows, block))
+    return load_block(rows, block, None).history()
 
 
 def archived_up_to(rows: Rows, block: BlockId) -> int:
     """The newest archived change; 0 without archives."""
     return rows.number("SELECT coalesce(max(up_to_seq), 0) FROM memory_block_archives WHERE block_id = ?", (block,))
-
-
-def sealed_of(rows: Rows, block: BlockId) -> int:
-    """The version up to which only the owner can undo, since words were erased from the block; 0 for none."""
-    return rows.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
 
 
 # -------------------------------------------------------------------------------------------------------------- saving
@@ -306,17 +289,9 @@ def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: dateti
     if not newer:
         return
     data = archived(ChangeLog(base.version, base.text, tuple(newer)), document.exported(base.version))
-    values: dict[str, Value] = {
-        "block_id": opened.id,
-        "up_to_seq": document.version,
-        "after_seq": base.version,
-        "blob": data,
-        "digest": blob_digest(data),
-        "newest_at": newer[-1].change.at,
-        "audience": opened.audience,
-        "created_at": now,
-    }
-    tx.insert("memory_block_archives", values)
+    # Its checksum is of the bytes alone: where it begins is written in them.
+    blob = Blob(BlobKind.ARCHIVE, document.version, data, blob_digest(data), Base(base.version))
+    _insert(tx, opened.id, opened.audience, blob, {"newest_at": newer[-1].change.at, "created_at": now})
 
 
 def _base(past: ChangeLog, version: int) -> Base:

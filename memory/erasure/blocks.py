@@ -15,12 +15,12 @@ from memory.activity import Kind
 from memory.blocks import Block, containers
 from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
-from memory.blocks.history import ChangeLog, history_of
+from memory.blocks.history import ChangeLog
 from memory.blocks.lookup import block_by_id
 from memory.blocks.repair import open_block, repair_block
 from memory.blocks.revert import Edit, take_back
 from memory.blocks.schemas import LogSchema
-from memory.blocks.store import EVERYBODY, archives_of, block_history, insert_checkpoint, save_change
+from memory.blocks.store import EVERYBODY, OpenBlock, block_history, insert_checkpoint, save_change
 from memory.blocks.targets import PLAIN, target_of
 from memory.people.audience import Audience
 from memory.queue.messages import Message
@@ -231,7 +231,8 @@ def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> b
     def goes(entry: Mapping[str, Any]) -> bool:
         return (entry["at"][:SECOND], entry["by"]) in made
 
-    def change(document: BlockDocument) -> None:
+    def change(opened: OpenBlock) -> None:
+        document = opened.document
         texts.append(document.text())
         document.change(partial(containers.drop_entries, target=target_of(schema, ""), gone=goes))
         document.note(Note(ChangeKind.REVERT, changes[0].seq - 1, changes[0].writer))
@@ -256,14 +257,15 @@ def _changes(past: ChangeLog, turns: Collection[TurnId], words: Set[str]) -> lis
 def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
     """Edits by the system, without a length limit: restored text may exceed the limit."""
 
-    def make(change: Callable[[BlockDocument], None]) -> Block:
+    def edit(change: Callable[[OpenBlock], None]) -> Block:
         opened = open_block(tx, block, SYSTEM, at)
-        change(opened.document)
+        opened.sealed = 0
+        change(opened)
         save_change(tx, opened, Change(SYSTEM, None, opened.next_seq, at))
         owner = tx.value("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,), AgentId)
         return block_by_id(tx, owner or AgentId(""), block)
 
-    return Edit(make, lambda: archives_of(tx, block))
+    return edit
 
 
 SECOND = len("2026-11-22T12:00:00")
@@ -284,7 +286,7 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     BlockCorrupt if the block cannot be read.
     """
     opened = open_block(tx, block, SYSTEM, at)
-    past = history_of(opened.document, archives_of(tx, block))
+    past = opened.history()
     if not past.version:
         return
     fresh, text = _rebuilt(past, frozenset(gone), at), opened.document.text()

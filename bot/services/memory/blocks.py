@@ -172,7 +172,7 @@ class Blocks(ZonedService, frozen=True):
         path = field or end_of(named.block)
         added = addition(named.block, path, f"{text}\n", person_writer(caller.person), self.clock())
         edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
-        block = edit(lambda document: document.change(added))
+        block = edit(lambda opened: opened.document.change(added))
         return EditResult(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)

@@ -159,7 +159,7 @@ def test_what_others_add_meanwhile_ends_no_redo(before: list[Place], mine: Place
             at = place % (len(text) + 1)
             cut = Splice(at, min(size, len(text) - at), new)
             by_agent(tx, author(writer, policy=policy), "notes")(
-                lambda document: document.change(lambda loro: make(loro, PLAIN.name, [cut]))
+                lambda opened: opened.document.change(lambda loro: make(loro, PLAIN.name, [cut]))
             )
             return new
 

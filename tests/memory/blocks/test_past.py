@@ -23,7 +23,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.changes import SYSTEM, ChangeKind, Note
-from memory.blocks.document import BlockDocument
+from memory.blocks.document import BlobKind
 from memory.blocks.history import blame, history_of
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.manual_edits import write
@@ -41,7 +41,7 @@ from memory.blocks.schemas import (
     Section,
     dump_schema,
 )
-from memory.blocks.store import CheckpointPolicy, Limits, archives_of, block_history, load_block
+from memory.blocks.store import CheckpointPolicy, Limits, OpenBlock, blobs, block_history, load_block
 from memory.blocks.targets import target_of
 from memory.erasure.blocks import forget_past
 from memory.store.database import Tx
@@ -170,7 +170,7 @@ def lines(count: int) -> str:
 
 def test_a_long_document_keeps_its_newest_changes_and_archives_the_others(tx: Tx) -> None:
     block = filled(tx, 26)
-    ranges = [(each.base.version, each.seq) for each in archives_of(tx, block)]
+    ranges = [(each.base.version, each.seq) for each in blobs(tx, BlobKind.ARCHIVE, block)]
     assert ranges == [(0, 12), (12, 20)]
     document = load_block(tx, block, None).document
     assert (document.base.version, document.base.text) == (17, lines(17))
@@ -396,7 +396,8 @@ def test_its_changes_since_are_taken_back_and_those_before_are_only_read(tx: Tx)
 def retyped_with_content(tx: Tx, schema: Schema, policy: CheckpointPolicy) -> None:
     """As an earlier version did: every line becomes an item, or every item a line."""
 
-    def change(block: Block, document: BlockDocument) -> None:
+    def change(block: Block, opened: OpenBlock) -> None:
+        document = opened.document
         lines = [line.removeprefix("1. ") for line in block.content.splitlines()]
         old, after = (target_of(each, "") for each in (block.schema, schema))
         document.change(lambda loro: containers.set_value(loro, old, "" if block.is_text else []))
