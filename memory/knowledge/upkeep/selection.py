@@ -1,16 +1,14 @@
 """Chooses the entries for a run: new or changed ones, and others that are nearly the same.
 
 Code chooses, so that a model never sees the whole store and can neither change nor lose what it was not shown. The size
-of a run is bounded by what is new (`MOST_NEW` entries of an agent, oldest first); other entries are read one slice at a
-time. Two entries are near if their words overlap by `NEAR_WORDS` (Jaccard), or their vectors by `NEAR_COSINE`;
-RockBot's store uses both values for the same question.
+of a run is bounded by what is new (`MOST_NEW` entries of an agent, oldest first). Two entries are near if their words
+overlap by `NEAR_WORDS` (Jaccard), or their vectors by `NEAR_COSINE`; RockBot's store uses both values for the same
+question.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 
 from msgspec import Struct, field
 
@@ -21,9 +19,10 @@ from memory.knowledge.upkeep.run_records import mark_of
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search import vectors
+from memory.search.embedding.base import Vector
 from memory.search.vectors import RowSet
 from memory.store.database import Row, Rows
-from memory.store.fulltext import word_set
+from memory.store.fulltext import match_query, word_set
 from memory.store.ids import AgentId
 
 NEAR_WORDS = 0.6
@@ -32,8 +31,7 @@ LONGEST = 2_000
 """Characters: longer entries are cut into passages, and are skipped."""
 MOST_NEW = 400
 _MOST_CLUSTER = 3
-_SLICE = 5_000
-_MOST_COMPARED = 200  # entries that one is compared with by words
+_MOST_COMPARED = 40  # entries that one is compared with by words
 _MOST_ASKED = 24  # entries whose neighbors are looked up by vector
 _NEIGHBOURS = 4
 
@@ -59,18 +57,14 @@ class Candidates(Struct, frozen=True):
 class _New(Struct):
     entry: Entry
     kin: MergeGroup
-    words: frozenset[str]
     near: set[str] = field(default_factory=set)
-    compared: int = 0
 
 
 def choose(rows: Rows, agent: AgentId, of: Pass) -> Candidates:
     """The candidates of a pass among an agent's entries; none if nothing is new since its marks."""
     new, position, more = _since(rows, agent, of)
-    others = _neighbors(rows, agent, new)
-    _ask_vectors(rows, agent, new, others)
     clusters: dict[Part, list[tuple[Entry, ...]]] = {}
-    for cluster in _clusters(new, others):
+    for cluster in _clusters(new, _neighbors(rows, new)):
         clusters.setdefault(kin_of(cluster[0]).part, []).append(cluster)
     return Candidates(_by_part(new), clusters, position, more)
 
@@ -92,7 +86,7 @@ def _since(rows: Rows, agent: AgentId, of: Pass) -> tuple[list[_New], dict[Part,
         {"pass": of, "agent": agent, "most": MOST_NEW + 1},
     )
     taken = found[:MOST_NEW]
-    new = [_new(row) for row in taken if _usable(row)]
+    new = [_New(entry, kin_of(entry)) for entry in (to_entry(row) for row in taken if _usable(row))]
     position: dict[Part, int] = {}
     for row in taken:
         position[_part(row)] = int(row["seq"])
@@ -115,94 +109,47 @@ def _usable(row: Row) -> bool:
     return not json.loads(row["metadata"]).get("requires_user_permission")
 
 
-def _new(row: Row) -> _New:
-    entry = to_entry(row)
-    return _New(entry, kin_of(entry), word_set(entry.content))
-
-
-# ---------------------------------------------------------------------------------------------------------- by words
-
-
-def _neighbors(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, Entry]:
-    """Entries that share enough words with a new one, by id; records the pairs in `near`.
-
-    An entry with that much overlap has at least one of the text's rarest words, so only entries with one are compared.
-    """
-    parts = {each.kin.part for each in new}
-    seen: Counter[str] = Counter()
-    for _, _, words in islice(_slices(rows, agent, parts), _SLICE):  # enough to tell which words are rare
-        seen.update(words)
-    marked: dict[Part, dict[str, list[_New]]] = {part: {} for part in parts}
-    for each in new:
-        rarest = sorted(each.words, key=lambda word: (seen[word], word))
-        for word in rarest[: int((1 - NEAR_WORDS) * len(rarest)) + 1]:
-            marked[each.kin.part].setdefault(word, []).append(each)
-    marks = {part: frozenset(of) for part, of in marked.items()}
-    wanted: dict[str, list[_New]] = {}
-    for identifier, part, words in _slices(rows, agent, parts):
-        if not (shared := words & marks[part]):
-            continue
-        of = marked[part]
-        for each in {id(one): one for word in shared for one in of[word]}.values():
-            if each.entry.id != identifier and each.compared < _MOST_COMPARED:
-                each.compared += 1
-                if len(words & each.words) >= NEAR_WORDS * len(words | each.words):
-                    wanted.setdefault(identifier, []).append(each)
-    return _note(rows, wanted)
-
-
-def _note(rows: Rows, wanted: Mapping[str, Sequence[_New]]) -> dict[str, Entry]:
-    """Read entries near to new ones, and record those that may be merged with them."""
+def _neighbors(rows: Rows, new: Sequence[_New]) -> dict[str, Entry]:
+    """Entries near to new ones by words or, if there are none, by meaning, by id; records the pairs in `near`."""
     others: dict[str, Entry] = {}
-    sql = f"SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?)) AND {_OPEN} AND {_UNDONE}"
-    for row in rows.all(sql, (list(wanted),)) if wanted else []:
-        entry = to_entry(row)
-        for each in wanted[entry.id] if _usable(row) else ():
-            if kin_of(entry) == each.kin:
-                others[entry.id] = entry
-                each.near.add(entry.id)
+    for each in new:
+        _note(each, _by_words(rows, each), others)
+    asked = 0
+    for each in reversed(new):  # the newest
+        found = None if each.near or asked == _MOST_ASKED else vectors.of_entry(rows, each.entry.id)
+        if found is not None:
+            asked += 1
+            _note(each, _by_meaning(rows, each, found), others)
     return others
 
 
-def _slices(rows: Rows, agent: AgentId, parts: Iterable[Part]) -> Iterator[tuple[str, Part, frozenset[str]]]:
-    """All entries of these parts with their words, a slice at a time."""
-    wanted = {(part.audience, int(part.trust)): part for part in parts}
-    last = -1
-    while wanted:
-        found = rows.all(
-            f"""SELECT n, id, content, audience, trust FROM archival_entries
-                WHERE agent_id = ? AND n > ? AND {_OPEN} ORDER BY n LIMIT +?""",
-            (agent, last, _SLICE),
-        )
-        for row in found:
-            part = wanted.get((row[3], row[4]))
-            if part is not None:
-                yield row[1], part, word_set(row[2])
-        if len(found) < _SLICE:
-            return
-        last = found[-1][0]
+def _note(each: _New, found: Iterable[Row], others: dict[str, Entry]) -> None:
+    """Record those of the rows that may be merged with a new entry."""
+    for row in found:
+        entry = to_entry(row)
+        if entry.id != each.entry.id and _usable(row) and kin_of(entry) == each.kin:
+            others[entry.id] = entry
+            each.near.add(entry.id)
 
 
-# -------------------------------------------------------------------------------------------------------- by meaning
+def _by_words(rows: Rows, each: _New) -> list[Row]:
+    """The entries with enough of a new one's words, among those that the index ranks highest for the longest ones."""
+    words, part = word_set(each.entry.content), each.kin.part
+    match = match_query(" ".join(sorted(words, key=lambda word: (-len(word), word))), mode="any")
+    sql = f"""SELECT e.* FROM archival_fts JOIN archival_entries e ON e.n = archival_fts.rowid
+              WHERE archival_fts MATCH ? AND agent_id = ? AND audience = ? AND trust = ? AND {_OPEN} AND {_UNDONE}
+              ORDER BY rank LIMIT {_MOST_COMPARED}"""
+    found = rows.all(sql, (match, part.agent, part.audience, int(part.trust))) if match else []
+    held = [(row, word_set(row["content"])) for row in found]
+    return [row for row, theirs in held if len(words & theirs) >= NEAR_WORDS * len(words | theirs)]
 
 
-def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[str, Entry]) -> None:
-    """Record entries with vectors near to new ones that have no neighbor by words; newest first."""
-    asked = 0
-    for each in reversed(new):
-        found = None if each.near else vectors.of_entry(rows, each.entry.id)
-        if found is None:
-            continue
-        asked += 1
-        question = vectors.Question(*found, RowSet("entry", agent, Scope(each.entry.audience), None))
-        near = vectors.nearest(rows, question, _NEIGHBOURS)
-        numbers = [row for row, cosine in near.items() if cosine >= NEAR_COSINE]
-        named = rows.all("SELECT id FROM archival_entries WHERE n IN (SELECT value FROM json_each(?))", (
-            numbers,
-        ))  # fmt: skip
-        others |= _note(rows, {row["id"]: [each] for row in named if row["id"] != each.entry.id})
-        if asked == _MOST_ASKED:
-            return
+def _by_meaning(rows: Rows, each: _New, found: tuple[str, Vector]) -> list[Row]:
+    question = vectors.Question(*found, RowSet("entry", each.entry.agent, Scope(each.entry.audience), None))
+    near = vectors.nearest(rows, question, _NEIGHBOURS)
+    numbers = [row for row, cosine in near.items() if cosine >= NEAR_COSINE]
+    sql = f"SELECT * FROM archival_entries WHERE n IN (SELECT value FROM json_each(?)) AND {_OPEN} AND {_UNDONE}"
+    return rows.all(sql, (numbers,))
 
 
 # ---------------------------------------------------------------------------------------------------------- clusters
