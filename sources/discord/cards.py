@@ -1,18 +1,19 @@
 """Discord's colored containers: results and cards, with buttons, menus and pages.
 
-A button's id contains only the question's id and the answer. Clicks and choices are handled by id, so they work after a
-restart, and rights are checked then.
+A button's id contains only the question's id and the answer, or an operation and its arguments. Clicks and choices are
+handled by id, so they work after a restart, and rights are checked then.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
+from urllib.parse import urlencode
 
 import discord
 from msgspec import Struct
 
-from sources.base import Buttons, Pressed
+from sources.base import Buttons
 from texts import _, gettext_noop
 
 _OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
@@ -24,15 +25,27 @@ PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,
 LONGER = re.compile(r"carina:permit-for:(?P<request>[0-9]{1,19})" + _OF)
 """Matches the menu that allows a question's call for longer; the choice is the answer."""
 
-PRESS = re.compile(
-    r"carina:(?P<kind>reminder|retry|preference|pairing):(?P<offer>[a-z]{1,10}):"
-    r"(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20}|discord:[0-9]{1,20})" + _OF
-)
-"""Matches a button that calls an operation: for a reminder, a given-up message, an inference, or a person."""
+_GIVEN = r"(?P<name>[a-z._-]{1,40}):(?P<given>[^:]*)"
+_AT = r"(?::(?P<of>(?:con_[0-9a-z]{1,40})?))?"
+CALL = re.compile(f"carina:call:{_GIVEN}{_AT}")
+"""Matches a button that calls an operation with arguments: where it stands, or (`of`) in a constellation, which is the
+configured one if the name is empty."""
+CHOOSE = re.compile(f"carina:choose:{_GIVEN}{_AT}")
+"""Matches a menu that does so; the choice is more arguments."""
+FORM = re.compile(f"carina:form:{_GIVEN}")
+"""Matches a form that does so; its fields are more arguments."""
 
-SNOOZE = re.compile(r"carina:snooze:(?P<id>[0-9]{1,19})" + _OF)
-"""Matches the menu that postpones a reminder; the choice is an argument of the operation and its value."""
-
+_CALLS = {
+    ("reminder", "done"): ("remind.done", "reminder"),
+    ("reminder", "snooze"): ("remind.snooze", "reminder"),
+    ("retry", "retry"): ("retry", "message"),
+    ("preference", "allow"): ("dream.allow", "entry"),
+    ("preference", "refuse"): ("dream.refuse", "entry"),
+    ("pairing", "let"): ("pair.let-in", "person"),
+    ("pairing", "block"): ("pair.block", "person"),
+    ("pairing", "ignore"): ("pair.ignore", "person"),
+}
+"""By a card's kind and what it offers: the operation, and the argument that holds the card's id."""
 _LONGER = {
     "hour": gettext_noop("For 1 hour"),
     "always": gettext_noop("Always for this"),
@@ -57,21 +70,30 @@ _LOOKS = {
 }
 
 
-def custom_id(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> str:
-    """The id of a button; `PATTERN` and `PRESS` read it."""
-    return f"carina:{kind}:{offer}:{request}{f':{of}' if of else ''}"
+def call_id(name: str, given: Mapping[str, object], kind: str = "call", of: str | None = None) -> str:
+    """The id of a button, or of another `kind` of component, that calls an operation; `CALL`, `CHOOSE` or `FORM` reads
+    it."""
+    return f"carina:{kind}:{name}:{urlencode(given, doseq=True)}{'' if of is None else f':{of}'}"
 
 
-def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> discord.ui.Button[Any]:
+def _button(offer: str, buttons: Buttons) -> discord.ui.Button[Any]:
     label, style = _LOOKS[offer]
-    return discord.ui.Button(label=_(label), style=style, custom_id=custom_id(offer, request, kind, of))
+    return discord.ui.Button(label=_(label), style=style, custom_id=_card_id(offer, buttons, "call"))
 
 
-def _menu(kind: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:
+def _menu(offer: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:
     """A menu of answers; buttons on older cards still work."""
-    of = f":{buttons.constellation}" if buttons.constellation else ""
     options = [discord.SelectOption(label=_(label), value=value) for value, label in offers.items()]
-    return discord.ui.Select(custom_id=f"carina:{kind}:{buttons.request}{of}", placeholder=title, options=options)
+    identifier = _card_id(offer, buttons, "choose")
+    return discord.ui.Select(custom_id=identifier, placeholder=title, options=options)
+
+
+def _card_id(offer: str, buttons: Buttons, kind: str) -> str:
+    if buttons.kind == "permit":
+        answers = "permit-for" if kind == "choose" else f"permit:{offer}"
+        return f"carina:{answers}:{buttons.request}{f':{buttons.constellation}' if buttons.constellation else ''}"
+    name, argument = _CALLS[buttons.kind, offer]
+    return call_id(name, {argument: buttons.request}, kind, buttons.constellation)
 
 
 def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
@@ -84,7 +106,7 @@ def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
         if offer == "snooze":
             found.append(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
         elif offer not in _LONGER:
-            found.append(button(offer, buttons.request, buttons.kind, buttons.constellation))
+            found.append(_button(offer, buttons))
     if longer := {each: _LONGER[each] for each in buttons.offers if each in _LONGER}:
         found.append(_menu("permit-for", _("Allow for longer"), longer, buttons))
     return found

@@ -1,24 +1,31 @@
-"""Buttons under the bot's messages: Allow, Deny and Details of a request, Done and Snooze of a reminder, and others.
+"""Buttons under the bot's messages: Allow, Deny and Details of a request, and Yes and No under the question that a
+command asks first.
 
-They are recognized by their ids (`components.py`), even after a restart. Yes and No are in `questions.py`, buttons
-under lists in `row_actions.py`.
+They are recognized by their ids (`components.py`), even after a restart; a question is answered once, by whoever gave
+the command. Buttons that call an operation are heard in `commands.py`.
 """
 
 import re
-from collections.abc import Mapping
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import discord
+from msgspec import Struct
 
 from bot.agents.permissions.who_may import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of
-from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.components import hear_button, hear_choice
-from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, text_file
+from bot.interfaces.discord.components import Buttons, hear_button, hear_choice
+from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell, text_file
 from bot.services.composition import ServedConstellations
 from bot.services.people.approvals import Approvals
 from memory.requests import Verdict
 from memory.store.ids import ConstellationId
-from sources.discord.cards import DONE, LONGER, LONGEST, NO, PATTERN, PRESS, SNOOZE
-from texts import _, error_sentence
+from sources.discord.cards import DONE, LONGER, LONGEST, NO, PATTERN, PLAIN
+from texts import _, error_sentence, gettext_noop
 
 
 def install_approvals(tree: Tree, served: ServedConstellations) -> None:
@@ -60,36 +67,69 @@ async def _details(interaction: Interaction, approvals: Approvals, request: int,
     await tell(interaction, words, file=text_file(interaction, arguments, f"request-{request}.json"))
 
 
-_CALLS: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("reminder", "done"): ("remind.done", "reminder"),
-    ("reminder", "snooze"): ("remind.snooze", "reminder"),
-    ("reminder", "cancel"): ("remind.cancel", "reminder"),
-    ("retry", "retry"): ("retry", "message"),
-    ("preference", "allow"): ("dream.allow", "entry"),
-    ("preference", "refuse"): ("dream.refuse", "entry"),
-    ("pairing", "let"): ("pair.let-in", "person"),
-    ("pairing", "block"): ("pair.block", "person"),
-    ("pairing", "ignore"): ("pair.ignore", "person"),
-}
-"""By what a button stands under and what it offers: the operation, and the argument that holds its ID."""
+_ID = re.compile(r"carina:sure:(?P<name>[a-z._-]+):(?P<answer>yes|no):(?P<token>[0-9a-f]+)")
+_SECONDS = 900.0
+_MOST = 1_000
+_OVER = gettext_noop("This question was already answered or has expired, so nothing was done. Use the command again.")
 
 
-def install_operations(tree: Tree, commands: Commands, configured: str) -> None:
-    """Hear them; the id of a button says which operation it calls, on what, and in which constellation."""
+Confirmed: TypeAlias = Callable[..., Awaitable[None]]
+"""Does an operation for somebody who is sure: the interaction, its name, what was given, and fields of the caller."""
 
-    async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
-        if not await defer(interaction):
-            return
-        if (call := _CALLS.get((named["kind"], named["offer"]))) is None:
-            await tell(interaction, _("This button no longer works."), looks=NO)
-            return
-        name, argument = call
-        await commands.answer(interaction, name, {argument: named["id"]}, constellation=named["of"] or configured)
 
-    async def put_off(interaction: Interaction, named: re.Match[str], chosen: str) -> None:
-        argument, _equals, value = chosen.partition("=")
-        if await defer(interaction):
-            given = {"reminder": named["id"], argument: value}
-            await commands.answer(interaction, "remind.snooze", given, constellation=named["of"] or configured)
+class OpenQuestion(Struct, frozen=True):
+    """What would be done for whom, and what they are asked before."""
 
-    tree.client.add_dynamic_items(hear_button(PRESS, pressed), hear_choice(SNOOZE, put_off))
+    person: int
+    name: str
+    given: Mapping[str, Any]
+    question: str
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Those that stand. Each is answered once, by who asked for it."""
+
+    clock: Callable[[], float] = time.monotonic
+    _open: dict[str, tuple[float, OpenQuestion]] = field(default_factory=dict, init=False)
+
+    def ask(self, asked: OpenQuestion) -> list[discord.ui.Button[Any]]:
+        now, token = self.clock(), secrets.token_hex(8)
+        for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
+            del self._open[old]
+        if len(self._open) >= _MOST:
+            del self._open[next(iter(self._open))]
+        self._open[token] = now + _SECONDS, asked
+        buttons = list[discord.ui.Button[Any]]()
+        for said, label, style in (
+            ("yes", _("Yes, do it"), discord.ButtonStyle.danger),
+            ("no", _("No"), discord.ButtonStyle.secondary),
+        ):
+            custom_id = f"carina:sure:{asked.name}:{said}:{token}"
+            buttons.append(discord.ui.Button(label=label, style=style, custom_id=custom_id))
+        return buttons
+
+    def take(self, token: str, person: int) -> OpenQuestion | None:
+        """What was asked, where it stands still; from now on it does not."""
+        until, asked = self._open.get(token, (0.0, None))
+        if asked is None or asked.person != person or until <= self.clock():
+            return None
+        del self._open[token]
+        return asked
+
+    def button(self, confirmed: Confirmed) -> Buttons:
+        """What hears the buttons; who may do it is decided anew."""
+
+        async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
+            if not await defer(interaction, quietly=True):
+                return
+            asked = self.take(named["token"], interaction.user.id)
+            if asked is None:
+                await change(interaction, _(_OVER), PLAIN)
+            elif named["answer"] == "no":
+                await change(interaction, _("Nothing was done."), PLAIN)
+            else:
+                await change(interaction, asked.question, PLAIN)
+                await confirmed(interaction, asked.name, asked.given, sure=True, shown=asked.question)
+
+        return hear_button(_ID, pressed)

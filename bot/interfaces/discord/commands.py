@@ -13,9 +13,9 @@ from discord import app_commands
 from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
+from bot.interfaces.discord.buttons import OpenQuestion, Questions
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.components import OpenForm, hear_button, hear_choice, open_form
-from bot.interfaces.discord.questions import OpenQuestion, Questions
+from bot.interfaces.discord.components import OpenForm, hear_button, hear_choice, hear_forms, open_form
 from bot.interfaces.discord.responses import (
     Interaction,
     Tree,
@@ -26,14 +26,14 @@ from bot.interfaces.discord.responses import (
     text_file,
     without_secrets,
 )
-from bot.interfaces.discord.row_actions import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
+from bot.interfaces.discord.row_actions import PAGE, PICK, menu, page_buttons, step_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.discord.cards import NO, PLAIN, CardStyle, Tone, paged
+from sources.discord.cards import CALL, CHOOSE, NO, PLAIN, CardStyle, Tone, paged
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from texts import _, error_sentence
@@ -85,6 +85,8 @@ class Commands(Struct, frozen=True):
     items: Mapping[str, Callable[[Any], Sequence[discord.ui.Item[Any]]]] = field(default_factory=dict)
     """What can be pressed under a result, by the name of the operation."""
     questions: Questions = field(default_factory=Questions)
+    configured: str = ""
+    """The configured constellation."""
 
     def install(self, tree: Tree) -> None:
         groups: dict[str, Group] = {}
@@ -99,8 +101,10 @@ class Commands(Struct, frozen=True):
             self.questions.button(self.answer),
             hear_button(PAGE, self._turn),
             hear_choice(PICK, self._pick),
-            hear_button(STEP, self._do),
+            hear_button(CALL, self._call),
+            hear_choice(CHOOSE, self._call),
         )
+        hear_forms(tree, self._sent)
 
     def _group(self, path: str, place: Any, groups: dict[str, Group]) -> Group:
         if path not in groups:
@@ -154,9 +158,8 @@ class Commands(Struct, frozen=True):
         declared = self.registry.operations.get(named["name"])
         if declared is None or declared.changes or not await defer(interaction, quietly=True):
             return
-        many = {each.name for each in declared.parameters if each.kind == "many"}
-        given = {key: each if key in many else each[0] for key, each in parse_qs(named["given"]).items()}
-        words, more = await self._result(interaction, declared.name, given, number=int(named["page"]))
+        given, page = _given(declared, named["given"]), int(named["page"])
+        words, more = await self._result(interaction, declared.name, given, number=page)
         await change(interaction, words, more.get("looks", PLAIN))
 
     async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
@@ -169,17 +172,24 @@ class Commands(Struct, frozen=True):
         gone = _("It is no longer in the list.")
         await tell(interaction, _INK.text(words) if buttons else gone, looks=CardStyle(items=buttons))
 
-    async def _do(self, interaction: Interaction, named: re.Match[str]) -> None:
-        """Do one of these things."""
+    async def _call(self, interaction: Interaction, named: re.Match[str], chosen: str = "") -> None:
+        """Call the operation that a button or a menu names, or open the form that asks for the rest."""
         declared = self.registry.operations.get(named["name"])
-        taken = None if declared is None else one_taken(declared)
-        if declared is None or taken is None:
-            return
-        given = {taken.name: named["value"]}
-        if declared.name in self.forms:
+        given = {} if declared is None else _given(declared, named["given"]) | _given(declared, chosen)
+        if declared is not None and declared.name in self.forms:
             await open_form(interaction, self.forms[declared.name], given)
         elif await defer(interaction):
-            await self.answer(interaction, declared.name, given)
+            if declared is None:
+                await tell(interaction, _("This button no longer works."), looks=NO)
+                return
+            where = {} if named["of"] is None else {"constellation": named["of"] or self.configured}
+            await self.answer(interaction, declared.name, given, **where)
+
+    async def _sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        """Call the operation of a form. An empty text may be meant; any other field that was left empty was not."""
+        if (declared := self.registry.operations.get(named["name"])) is not None:
+            told = {name: value for name, value in fields.items() if value.strip() or name == "text"}
+            await self.answer(interaction, declared.name, _given(declared, named["given"]) | told)
 
     async def _result(
         self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int = 1, **said: Any
@@ -252,6 +262,12 @@ class Commands(Struct, frozen=True):
             return await self.registry.suggest(declared.name, argument, caller, dict(iter(interaction.namespace)))
 
         return known
+
+
+def _given(declared: Operation, told: str) -> dict[str, Any]:
+    """The arguments in the id of a component."""
+    many = {each.name for each in declared.parameters if each.kind == "many"}
+    return {key: each if key in many else each[0] for key, each in parse_qs(told).items()}
 
 
 def _listed(declared: Operation, given: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """Discord's components: buttons, menus and forms, recognized by their ids, even after a restart.
 
 They serve the same people as commands. What each of them does is in `buttons.py`,
-`commands.py`, `help.py`, `memory_forms.py`, `questions.py`, `row_actions.py`, `settings_pages.py` and `why.py`.
+`commands.py`, `help.py`, `memory_forms.py`, `row_actions.py`, `settings_pages.py` and `why.py`.
 """
 
 import re
@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.interfaces.discord.responses import Interaction, Tree, defer, tell
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.logs import Log
-from sources.discord.cards import NO
+from sources.discord.cards import FORM, NO
 from sources.discord.client import BROKEN, answer_anyhow, not_stored
 from sources.discord.outcomes import REFUSED
 from sources.text import one_line
@@ -98,20 +98,17 @@ def select(
     return [shown] if found else []
 
 
-def hear_form(tree: Tree, pattern: re.Pattern[str], sent: Sent) -> None:
-    """Have every form with such an id heard; whoever is not answered otherwise is not answered here either.
+def hear_forms(tree: Tree, sent: Sent) -> None:
+    """Have every form heard; whoever is not answered otherwise is not answered here either.
 
     An answer is promised before `sent` is called.
     """
-    before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
 
     async def on_interaction(interaction: Interaction) -> None:
-        if before is not None:  # a client has one handler; other forms are heard there
-            await before(interaction)
         if interaction.type is not discord.InteractionType.modal_submit:
             return
         data: Mapping[str, Any] = dict(interaction.data or {})
-        named = pattern.fullmatch(str(data.get("custom_id", "")))
+        named = FORM.fullmatch(str(data.get("custom_id", "")))
         if named is not None and await tree.interaction_check(interaction) and await defer(interaction):
             await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
 

@@ -9,16 +9,16 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.buttons import install_approvals, install_operations
+from bot.interfaces.discord.buttons import install_approvals
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.components import OpenForm
 from bot.interfaces.discord.help import install_help
-from bot.interfaces.discord.memory_forms import block_form, entry_form, hear_memory_forms
+from bot.interfaces.discord.memory_forms import block_form, entry_form
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import install_settings
-from bot.interfaces.discord.why import ITEMS, install_why
+from bot.interfaces.discord.why import ITEMS, correction_form, install_why
 from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
@@ -124,11 +124,13 @@ def _install(
     install_help(tree)
     install_approvals(tree, served)
     registry = ServedRegistry(served, operations)
-    forms = {"archival.add": OpenForm(entry_form), "memory.edit": block_form(registry, settings)}
-    commands = Commands(registry, titles(), settings, forms, ITEMS)
+    forms = {
+        "archival.add": OpenForm(entry_form),
+        "memory.edit": block_form(registry, settings),
+        "why.correct": correction_form(registry, settings),
+    }
+    commands = Commands(registry, titles(), settings, forms, ITEMS, configured=served.shared.configured)
     commands.install(tree)
-    hear_memory_forms(tree, commands)
-    install_operations(tree, commands, served.shared.configured)
     install_why(tree, commands)
     install_settings(tree, commands)
     install_chat(tree, served, settings)

@@ -16,6 +16,7 @@ from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Row
 from bot.services.slash_names import BUTTONS, names_of
+from sources.discord.cards import call_id
 from texts import _
 
 _STEPS, _LABEL = 10, 80  # buttons under what was chosen, and characters of one
@@ -23,7 +24,6 @@ _TAKES_AWAY = ("cancel", "delete", "drop", "forget", "refuse", "remove")  # what
 _NAME = r"(?P<name>[a-z.-]{1,40})"
 PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
 PICK = re.compile(rf"carina:pick:{_NAME}")
-STEP = re.compile(rf"carina:step:{_NAME}:(?P<value>.+)", re.DOTALL)
 
 
 def one_taken(declared: Operation) -> Parameter | None:
@@ -81,11 +81,12 @@ async def step_buttons(
     buttons: list[discord.ui.Item[Any]] = [
         discord.ui.Button[Any](
             label=_(BUTTONS[each.name])[:_LABEL],
-            custom_id=f"carina:step:{each.name}:{chosen}",
+            custom_id=identifier,
             style=discord.ButtonStyle.danger if each.words[-1] in _TAKES_AWAY else discord.ButtonStyle.secondary,
         )
         for each in steps[:_STEPS]
-        if each.name in offered and len(f"carina:step:{each.name}:{chosen}") <= LONGEST_ID
+        if each.name in offered and (taken := one_taken(each)) is not None
+        if len(identifier := call_id(each.name, {taken.name: chosen})) <= LONGEST_ID
     ]
     return next(iter(offered.values()), ""), buttons
 

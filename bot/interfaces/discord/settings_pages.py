@@ -20,7 +20,6 @@ from bot.interfaces.discord.components import (
     OpenForm,
     hear_button,
     hear_choice,
-    hear_form,
     modal,
     open_form,
     select,
@@ -33,10 +32,9 @@ from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
 from memory.store.records import replace
-from sources.discord.cards import DONE, NO, PLAIN, CardStyle
+from sources.discord.cards import DONE, NO, PLAIN, CardStyle, call_id
 from texts import _, error_sentence, gettext_noop
 
-_FORM = "carina:quiet"
 _PAGE = re.compile(r"carina:settings:page")
 _CLOCKS = re.compile(r"carina:settings:clocks")
 _SET = re.compile(r"carina:set:(?P<name>[a-z.-]{1,40}):(?P<argument>[a-z_]{1,20})")
@@ -70,7 +68,6 @@ def install_settings(tree: Tree, commands: Commands) -> None:
     tree.client.add_dynamic_items(
         hear_choice(_PAGE, pages.turn), hear_choice(_SET, pages.set), hear_button(_CLOCKS, pages.clocks)
     )
-    hear_form(tree, re.compile(_FORM), pages.clocks_sent)
 
 
 class SettingsPages(Struct, frozen=True):
@@ -147,17 +144,12 @@ class SettingsPages(Struct, frozen=True):
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
         await open_form(interaction, OpenForm(self._clocks_form), {})
 
-    async def clocks_sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
-        """Keep what was written; what was left empty stays."""
-        given = {name: value for name, value in fields.items() if value.strip()}
-        await self.commands.answer(interaction, "quiet", given)
-
     async def _clocks_form(self, interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         caller = await caller_of(interaction, self.commands.settings)
         found = cast("Clocks", await self.commands.registry.call("quiet", caller, given))
         return modal(
             _("Time zone and quiet hours"),
-            _FORM,
+            call_id("quiet", {}, "form"),
             Entry("zone", _("Your time zone, such as Europe/Vienna"), 60, found.zone),
             Entry("begin", _("Quiet from, such as 22:30, or off"), 5, found.quiet_from),
             Entry("end", _("Quiet until, such as 7:00"), 5, found.quiet_until),

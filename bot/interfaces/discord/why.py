@@ -4,9 +4,9 @@ Buttons, menus and the form contain only ids, so they work as long as they are v
 are checked when they are used.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from urllib.parse import urlencode
 
 import discord
 from discord import app_commands
@@ -15,27 +15,16 @@ from bot.agents.permissions.who_may import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.components import (
-    LONGEST_FIELD,
-    Entry,
-    OpenForm,
-    hear_button,
-    hear_choice,
-    hear_form,
-    modal,
-    open_form,
-    select,
-)
-from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, without_secrets
+from bot.interfaces.discord.components import LONGEST_FIELD, Entry, OpenForm, modal, select
+from bot.interfaces.discord.responses import Interaction, Tree, defer, without_secrets
 from bot.services.memory.why import Correctable, Explanation, ItemExplanation, MemoryRow
+from bot.services.registry import Registry
+from sources.discord.cards import call_id
+from sources.discord.settings import DiscordSettings
 from texts import _, gettext_noop, number_text
 
 MENU = gettext_noop("Why did you say this?")
-PICK = "carina:why:pick"
-_ID = r"[a-z0-9_]{1,40}"
-_BUTTON = re.compile(rf"carina:why:(?P<change>[a-z]{{1,10}}):(?P<kind>entry|message):(?P<id>{_ID})")
-_PICK = re.compile(PICK)
-_FORM = re.compile(rf"carina:why:correct:(?P<id>{_ID}):(?P<seen>[0-9a-f]{{12}})")
+PICK = call_id("why.memory", {}, "choose")
 
 _LOOKS = {
     Change.FORGET: ("Forget", discord.ButtonStyle.danger),
@@ -45,34 +34,11 @@ _LOOKS = {
 
 
 def install_why(tree: Tree, commands: Commands) -> None:
-    """Put the menu into the tree, and have what is pressed, chosen and sent heard, whenever it was shown."""
-
     async def menu(interaction: Interaction, message: discord.Message) -> None:
         if await defer(interaction):
             await commands.answer(interaction, "why", {"message": str(message.id)})
 
-    async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        await commands.answer(interaction, "why.correct", {**named.groupdict(), "text": fields.get("text", "")})
-
     tree.add_command(app_commands.ContextMenu(name=MENU, callback=menu))
-
-    async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
-        change, which = named["change"], {"kind": named["kind"], "id": named["id"]}
-        if change == Change.CORRECT:
-            await open_form(interaction, _form(commands), {"id": which["id"]})
-        elif await defer(interaction):
-            if change in (Change.FORGET, Change.NARROW):
-                await commands.answer(interaction, f"why.{change}", which)
-            else:
-                await tell(interaction, _("This button no longer works."))
-
-    async def picked(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
-        kind, _colon, identifier = chosen.partition(":")
-        if await defer(interaction):
-            await commands.answer(interaction, "why.memory", {"kind": kind, "id": identifier})
-
-    tree.client.add_dynamic_items(hear_button(_BUTTON, pressed), hear_choice(_PICK, picked))
-    hear_form(tree, _FORM, sent)
 
 
 def _offered(found: Explanation | ItemExplanation) -> list[discord.ui.Item[Any]]:
@@ -89,20 +55,21 @@ def _offers(memory: MemoryRow) -> list[discord.ui.Item[Any]]:
     items = list[discord.ui.Item[Any]]()
     for change in memory.changes:
         label, style = _LOOKS[change]
-        identifier = f"carina:why:{change}:{memory.kind}:{memory.id}"
+        which = {"id": memory.id} if change is Change.CORRECT else {"kind": memory.kind, "id": memory.id}
+        identifier = call_id(f"why.{change}", which)
         items.append(discord.ui.Button[Any](label=_(label), style=style, custom_id=identifier))
     return items
 
 
 def _choice(memories: Sequence[MemoryRow]) -> list[discord.ui.Item[Any]]:
-    options = ((f"{memory.kind}:{memory.id}", memory.text) for memory in memories)
+    options = ((urlencode({"kind": memory.kind, "id": memory.id}), memory.text) for memory in memories)
     return select(PICK, options, _("Choose a memory to change"))
 
 
-def _form(commands: Commands) -> OpenForm:
+def correction_form(registry: Registry, settings: DiscordSettings) -> OpenForm:
     async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
-        caller = await caller_of(interaction, commands.settings)
-        found = cast("Correctable", await commands.registry.call("why.form", caller, given))
+        caller = await caller_of(interaction, settings)
+        found = cast("Correctable", await registry.call("why.form", caller, given))
         if len(found.text) > LONGEST_FIELD:
             size = _(
                 "{text_count} characters; a form can hold {LONGEST}",
@@ -115,6 +82,7 @@ def _form(commands: Commands) -> OpenForm:
         entry = Entry(
             "text", _("What it should say"), text=without_secrets(interaction, found.text), required=True, lines=True
         )
-        return modal(_("Correct what I remember"), f"carina:why:correct:{found.id}:{found.mark}", entry)
+        form = call_id("why.correct", {"id": found.id, "seen": found.mark}, "form")
+        return modal(_("Correct what I remember"), form, entry)
 
     return OpenForm(made)

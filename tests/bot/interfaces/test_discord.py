@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from bot.agents.permissions.who_may import Rank
 from bot.errors import UserError
-from bot.interfaces.discord import components, questions, responses
+from bot.interfaces.discord import buttons, components, responses
+from bot.interfaces.discord.buttons import OpenQuestion, Questions
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.questions import OpenQuestion, Questions
 from bot.interfaces.discord.responses import Interaction
 from bot.services import services, titles
 from bot.services.caller import Via
@@ -135,7 +135,7 @@ def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_
         first, _ = asked.ask(OpenQuestion(1, "files.remove", {"file": file}, "Sure?"))
         return str(first.custom_id).rpartition(":")[2]
 
-    monkeypatch.setattr(questions, "_MOST", 2)
+    monkeypatch.setattr(buttons, "_MOST", 2)
     first, second = token("a"), token("b")
     assert asked.take(first, 2) is None
     third = token("c")

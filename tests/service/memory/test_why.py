@@ -93,9 +93,9 @@ async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(
     shown = (await t.ana.menu(MENU, answer)).shown
     long = entry_with(t, kept[1].strip())
     t.change("UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
-    refused = await t.ana.press((await t.ana.select(shown, PICK, f"entry:{long}")).shown, "Correct")
+    refused = await t.ana.press((await t.ana.select(shown, PICK, f"kind=entry&id={long}")).shown, "Correct")
     assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
-    chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, kept[0])}")
+    chosen = await t.ana.select(shown, PICK, f"kind=entry&id={entry_with(t, kept[0])}")
     assert "only in our direct messages" in (await t.ana.press(chosen.shown, "Only in direct messages")).text
     assert kept[0] not in (await t.olga.menu(MENU, answer)).text
 
@@ -103,10 +103,10 @@ async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(
 @pytest.mark.parametrize(
     ("custom_id", "said"),
     [
-        ("carina:why:forget:entry:ent_nothing", "You cannot see this memory here."),
-        ("carina:why:forget:entry:{theirs}", "You cannot see this memory here."),
-        ("carina:why:erase:entry:{entry}", "This button no longer works."),
-        ("carina:why:forget:entry:{entry}'; --", None),
+        ("carina:call:why.forget:kind=entry&id=ent_nothing", "You cannot see this memory here."),
+        ("carina:call:why.forget:kind=entry&id={theirs}", "You cannot see this memory here."),
+        ("carina:call:why.erase:kind=entry&id={entry}", "This button no longer works."),
+        ("carina:call:why.forget:kind=entry&id={entry}:; --", None),
     ],
 )
 async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, said: str | None) -> None:
@@ -119,7 +119,7 @@ async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, sai
     shown = (await t.ana.menu(MENU, answer)).shown
     picked = [part for part in parts(shown.components) if part.get("placeholder") == PICK]
     if picked:  # earlier lynxes were found as well
-        chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, content)}")
+        chosen = await t.ana.select(shown, PICK, f"kind=entry&id={entry_with(t, content)}")
         shown = chosen.shown
     named = custom_id.format(entry=entry_with(t, content), theirs=entry_with(t, secret))
     with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
