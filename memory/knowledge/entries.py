@@ -6,7 +6,7 @@ what reads it; `memory.knowledge.entry_changes` writes.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -112,15 +112,21 @@ def checked(new: NewEntry) -> NewEntry:
     content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
         raise Refused("importance is 0 to 1, not {importance}", importance=new.importance)
-    if new.category and not is_category(new.category):
-        raise Refused(
-            "{category!r} is not a category: write it as a/b/c, of letters, digits, - and _",
-            category=new.category[:_MAX_CATEGORY],
-        )
+    category = checked_category(new.category)
     label = None if new.label is None else _checked_label(new.label)
     for named, value in new.metadata.items():
         require_storable(f"{named}{value}", gettext_lazy("metadata"))
-    return replace(new, content=content, label=label, tags=_checked_tags(new.tags))
+    return replace(new, content=content, label=label, category=category, tags=checked_tags(new.tags))
+
+
+def checked_category(text: str) -> str:
+    """A category, or an empty text; raises `Refused` for any other."""
+    if text and not is_category(text):
+        raise Refused(
+            "{category!r} is not a category: write it as a/b/c, of letters, digits, - and _",
+            category=text[:_MAX_CATEGORY],
+        )
+    return text
 
 
 def is_category(text: str) -> bool:
@@ -169,7 +175,8 @@ def is_tag(text: str) -> bool:
     return 0 < len(text) <= _MAX_TAG and text == text.strip() and _PLAIN.fullmatch(text) is not None
 
 
-def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
+def checked_tags(given: Iterable[str]) -> tuple[str, ...]:
+    """Tags in stored form, each once; raises `Refused` for too many or an unfit one."""
     tags = tuple(dict.fromkeys(require_storable(tag, gettext_lazy("a tag")).strip() for tag in given))
     unfit = next((tag for number, tag in enumerate(tags) if number >= MAX_TAGS or not is_tag(tag)), None)
     if unfit is not None:
@@ -219,14 +226,19 @@ def _search_text(entry: Entry) -> str:
 
 
 def passages_of(content: str) -> list[str]:
-    """Split a text into passages of at most `PASSAGE` characters, at a paragraph, line, sentence or word."""
-    found, rest = [], content
-    while len(rest) > PASSAGE:
-        ends = (rest.rfind(mark, PASSAGE // 2, PASSAGE) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
-        end = next((end for end in ends if end > PASSAGE // 2), PASSAGE)
-        found.append(rest[:end].strip())
-        rest = rest[end:].strip()
-    return [*found, rest] if rest else found
+    """The passages by which a long entry is found."""
+    return [passage for part in cut(content, PASSAGE) if (passage := part.strip())]
+
+
+def cut(text: str, most: int) -> Iterator[str]:
+    """A text in parts of at most `most` characters, each up to the end of a paragraph, line, sentence or word."""
+    while len(text) > most:
+        ends = (text.rfind(mark, most // 2, most) + len(mark) for mark in ("\n\n", "\n", ". ", " "))
+        end = next((end for end in ends if end > most // 2), most)
+        yield text[:end]
+        text = text[end:]
+    if text:
+        yield text
 
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"

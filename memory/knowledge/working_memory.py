@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from memory import groups
 from memory.knowledge import items
+from memory.knowledge.entries import checked_category, checked_tags
 from memory.knowledge.items import Item, Kind
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.queue.turns import Turn
@@ -36,10 +37,8 @@ LONGEST = 12_000
 INDEX = "-index"
 """The key suffix of an entry that lists others; of members' work, only such entries are listed for others."""
 _LONGEST_KEY = 120  # characters after the namespace
-_MOST_TAGS, _LONGEST_TAG = 10, 40
 _MOST_READ = 500  # rows read by one listing or search
 _SEGMENT = re.compile(r"[\w.:%@+~-]+")
-_CATEGORY = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
 class By(items.By, frozen=True):
@@ -125,7 +124,7 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
             "an entry is kept for up to {days} days; to keep it longer, use `recall` or `context`",
             days=LONGEST_TTL.days,
         )
-    category, tags = _category(new.category), _tags(new.tags)
+    category, tags = checked_category(new.category.strip().strip("/")), checked_tags(new.tags)
     _make_way(tx, namespace, key, by)
     detail = _Detail(category, tags, new.index_key)
     return _entry(items.put(tx, by.item(Kind.WORKING, content, key, detail, by.now + new.ttl), by.now))
@@ -205,24 +204,6 @@ def drop_oldest_result(tx: Tx, by: By) -> bool:
     if index is None:
         return False
     return items.remove(tx, [each.id for each in there if index in (each.key, _index(each))]) > 0
-
-
-def _category(text: str) -> str:
-    category = text.strip().strip("/")
-    if category and not _CATEGORY.fullmatch(category):
-        raise Refused("{text!r} is not a category: use letters, digits, - and _, with / between the words", text=text)
-    return category
-
-
-def _tags(tags: Sequence[str]) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(" ".join(storable(tag).split()) for tag in tags if tag.strip()))
-    if len(found) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in found):
-        raise Refused(
-            "an entry has at most {most_tags} tags of at most {longest_tag} characters",
-            most_tags=_MOST_TAGS,
-            longest_tag=_LONGEST_TAG,
-        )
-    return found
 
 
 def _none(key: str) -> str:

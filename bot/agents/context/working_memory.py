@@ -16,6 +16,7 @@ from msgspec import Struct
 from bot.agents.context.quotes import PromptText, joined, quotation, say
 from memory.agents import Agent
 from memory.knowledge import working_memory
+from memory.knowledge.entries import cut
 from memory.knowledge.items import Item
 from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.queue.turns import Turn
@@ -111,7 +112,7 @@ def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
     left = f"({len(text) - LONGEST:,} of {len(text):,} characters are left out below"
     if not readable:
         return f"{left}: ask for less at once)\n{quotation(tool, text[:LONGEST])}"
-    parts = list(cut(text))
+    parts = list(cut(text, PART))
     while (free := working_memory.room(tx, by.namespace, by)) < len(parts) + 1 and working_memory.drop_oldest_result(
         tx, by
     ):
@@ -152,14 +153,3 @@ def _keep(tx: Tx, by: By, tool: str, parts: list[str]) -> str:
 def _outline(name: str, parts: list[str]) -> Iterator[str]:
     for count, part in enumerate(parts, 1):
         yield f"{name}/{count} ({len(part):,} characters): {one_line(part.strip(), _OUTLINE)}"
-
-
-def cut(text: str, most: int = PART) -> Iterator[str]:
-    """Split a text into parts of at most `most` characters that together are the whole text."""
-    while len(text) > most:
-        ends = (text.rfind(mark, most // 2, most) + len(mark) for mark in ("\n\n", "\n", " "))
-        end = next((end for end in ends if end > most // 2), most)
-        yield text[:end]
-        text = text[end:]
-    if text:
-        yield text

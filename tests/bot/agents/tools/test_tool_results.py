@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from bot.agents import turn_log
 from bot.agents.context.quotes import passage
-from bot.agents.context.working_memory import LONGEST, PAST, cut
+from bot.agents.context.working_memory import LONGEST, PAST
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import working_memory
+from memory.knowledge.entries import cut
 from memory.knowledge.working_memory import MOST_LIVE, By, NewEntry
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
