@@ -16,14 +16,12 @@ from memory.blocks.edits import set_field as set_field
 from memory.blocks.edits import set_item as set_item
 from memory.blocks.edits import write_block as write_block
 from memory.blocks.lifecycle import NewSettings as NewSettings
-from memory.blocks.lifecycle import archive_block as archive_block
 from memory.blocks.lifecycle import change_block as change_block
 from memory.blocks.lifecycle import create_block as create_block
 from memory.blocks.lifecycle import delete_block as delete_block
 from memory.blocks.lifecycle import ensure_block as ensure_block
 from memory.blocks.lifecycle import ensure_blocks as ensure_blocks
-from memory.blocks.lifecycle import load_block as load_block
-from memory.blocks.lifecycle import pin_block as pin_block
+from memory.blocks.lifecycle import move_block as move_block
 from memory.blocks.lifecycle import set_viewport as set_viewport
 from memory.blocks.lifecycle import swap_blocks as swap_blocks
 from memory.blocks.lifecycle import undelete_block as undelete_block

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial, reduce
+from functools import partial
 
 import regex
 from msgspec import Struct
@@ -38,7 +38,7 @@ from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, Refuse
 from memory.store.fulltext import index_text, require_storable
 from memory.store.ids import AgentId, BlockId, TurnId, new_id
 from memory.store.records import replace
-from texts import gettext_lazy, ngettext_lazy
+from texts import gettext_lazy, join_lazy, ngettext_lazy
 
 # The label is part of a tag in the prompt: <block:label ...>.
 _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{MOST_LABEL}}}(?<=\S)")
@@ -138,30 +138,54 @@ def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
     activity.note(tx, NewEvent(did, words, *by, person=block.about, turn=author.turn), author.now)
 
 
-def archive_block(tx: Tx, author: Author, label: str) -> Block:
-    """Move a working block to archival, out of context. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
-    block = _of_type(tx, author, label, Operation.ARCHIVE, BlockType.WORKING)
-    return _moved(tx, author, block._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.ARCHIVE)
+_MOVES = {  # the type that a block needs, the one that it gets, and whether it is pinned then
+    Operation.ARCHIVE: (BlockType.WORKING, BlockType.ARCHIVAL, False),
+    Operation.LOAD: (BlockType.ARCHIVAL, BlockType.WORKING, True),
+    Operation.PIN: (BlockType.WORKING, BlockType.WORKING, True),
+    Operation.UNPIN: (BlockType.WORKING, BlockType.WORKING, False),
+}
+_INSTEAD = {
+    BlockType.CORE: "a core block is always in context",
+    BlockType.LOG: "a log keeps its entries",
+    BlockType.WORKING: "it is already a working block",
+    BlockType.ARCHIVAL: "it is archival: load it first",
+}
 
 
-def load_block(tx: Tx, author: Author, label: str) -> Block:
-    """Make an archived block a working one again, pinned so that it is in context. Raises as `archive_block`."""
-    block = _of_type(tx, author, label, Operation.LOAD, BlockType.ARCHIVAL)
-    return _moved(tx, author, block._replace(type=BlockType.WORKING, pinned=True), Operation.LOAD)
+def move_block(tx: Tx, author: Author, label: str, move: Operation) -> Block:
+    """Archive, load, pin or unpin a block. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
+    return _moved(tx, author, _movable(tx, author, label, move, move), move, move)
 
 
 def swap_blocks(tx: Tx, author: Author, out: str, into: str) -> tuple[Block, Block]:
-    """Archive one block and load another, both or neither. Raises as `archive_block`."""
-    going = _of_type(tx, author, out, Operation.SWAP, BlockType.WORKING)
-    coming = _of_type(tx, author, into, Operation.SWAP, BlockType.ARCHIVAL)
-    archived = _moved(tx, author, going._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.SWAP)
-    return archived, _moved(tx, author, coming._replace(type=BlockType.WORKING, pinned=True), Operation.SWAP)
+    """Archive one block and load another, both or neither. Raises as `move_block`."""
+    going = _movable(tx, author, out, Operation.ARCHIVE, Operation.SWAP)
+    coming = _movable(tx, author, into, Operation.LOAD, Operation.SWAP)
+    archived = _moved(tx, author, going, Operation.ARCHIVE, Operation.SWAP)
+    return archived, _moved(tx, author, coming, Operation.LOAD, Operation.SWAP)
 
 
-def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
-    """Pin a working block into context, or unpin it. Raises as `archive_block`."""
-    block = _of_type(tx, author, label, Operation.PIN if pinned else Operation.UNPIN, BlockType.WORKING)
-    return _moved(tx, author, block._replace(pinned=pinned), Operation.PIN if pinned else Operation.UNPIN)
+def _movable(tx: Tx, author: Author, label: str, move: Operation, operation: Operation) -> Block:
+    block, decision = existing_block(tx, author, label, operation)
+    wanted, _, _ = _MOVES[move]
+    if block.type is not wanted:
+        raise BlockRefused(
+            "block {address} is not of the type {wanted}, so no {operation}: {instead}",
+            address=block.address,
+            wanted=wanted,
+            operation=operation,
+            instead=_INSTEAD[block.type],
+        )
+    require_yes(tx, author, block, operation, decision)
+    return block
+
+
+def _moved(tx: Tx, author: Author, block: Block, move: Operation, operation: Operation) -> Block:
+    tell_changed(tx, author, block, operation)
+    _, kind, pinned = _MOVES[move]
+    sql = "UPDATE memory_blocks SET block_type = ?, pinned = ?, updated_at = ? WHERE id = ?"
+    tx.run(sql, (kind, int(pinned), author.now, block.id))
+    return block._replace(type=kind, pinned=pinned, updated_at=from_text(to_text(author.now)))
 
 
 def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
@@ -187,7 +211,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
 
 
 def delete_block(tx: Tx, author: Author, label: str) -> Block:
-    """Delete a block and free its label; the row stays until it is erased. Raises as `archive_block`, and Refused if
+    """Delete a block and free its label; the row stays until it is erased. Raises as `move_block`, and Refused if
     something still needs the block."""
     block, decision = existing_block(tx, author, label, Operation.DELETE)
     require_yes(tx, author, block, Operation.DELETE, decision)
@@ -208,11 +232,7 @@ def _needed_by(rows: Rows, block: Block) -> str:
     shared = [] if block.owner == CONSTELLATION_OWNER else rows.all(sql, (block.id,))
     names = ", ".join(str(row["name"]) for row in shared)
     reasons = [gettext_lazy("shared with {names}: unshare it first", names=names)] if shared else []
-    return _joined([*reasons, *_called_by_label(rows, block)])
-
-
-def _joined(reasons: Sequence[str]) -> str:
-    return reduce(lambda one, other: gettext_lazy("{one}; {other}", one=one, other=other), reasons or [""])
+    return join_lazy("; ", [*reasons, *_called_by_label(rows, block)])
 
 
 def _called_by_label(rows: Rows, block: Block) -> list[str]:
@@ -280,7 +300,7 @@ class NewSettings(Struct, frozen=True):
 
 
 def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
-    """Rename, describe, resize or retype a block. Raises as `archive_block` and `set_block_settings`."""
+    """Rename, describe, resize or retype a block. Raises as `move_block` and `set_block_settings`."""
     block, decision = existing_block(tx, author, label, Operation.CHANGE)
     for kind in (block.type, new.type or block.type):  # guarded when it becomes or stops being core
         require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
@@ -308,7 +328,7 @@ def set_block_settings(
         require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
             raise Refused("block {label} is kept under this label for all agents", label=block.label)
-        if needed := _joined(_called_by_label(tx, block)):
+        if needed := join_lazy("; ", _called_by_label(tx, block)):
             raise Refused("block {label} cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:
             raise BlockExists("there is already a block {label!r} for {audience}", label=label, audience=block.audience)
@@ -351,35 +371,6 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
     save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)
-
-
-_INSTEAD = {
-    BlockType.CORE: "a core block is always in context",
-    BlockType.LOG: "a log keeps its entries",
-    BlockType.WORKING: "it is already a working block",
-    BlockType.ARCHIVAL: "it is archival: load it first",
-}
-
-
-def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: BlockType) -> Block:
-    block, decision = existing_block(tx, author, label, operation)
-    if block.type is not wanted:
-        raise BlockRefused(
-            "block {address} is not of the type {wanted}, so no {operation}: {instead}",
-            address=block.address,
-            wanted=wanted,
-            operation=operation,
-            instead=_INSTEAD[block.type],
-        )
-    require_yes(tx, author, block, operation, decision)
-    return block
-
-
-def _moved(tx: Tx, author: Author, block: Block, operation: Operation) -> Block:
-    tell_changed(tx, author, block, operation)
-    sql = "UPDATE memory_blocks SET block_type = ?, pinned = ?, updated_at = ? WHERE id = ?"
-    tx.run(sql, (block.type, int(block.pinned), author.now, block.id))
-    return block._replace(updated_at=from_text(to_text(author.now)))
 
 
 # ------------------------------------------------------------------------------------------------------------- sharing

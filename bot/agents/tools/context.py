@@ -303,23 +303,21 @@ def _set(tx: Tx, author: Author, arguments: ContextArguments) -> Block:
 
 
 def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
-    label, operation = arguments.label, arguments.operation
-    match operation:
-        case "archive":
-            block = blocks.archive_block(tx, author, label)
-            return _used(block, line(f"block {block.label} is archived: search finds it, load brings it back"))
+    label = arguments.label
+    if arguments.operation == "swap":
+        gone, came = blocks.swap_blocks(tx, author, label, arguments.load_label)
+        loaded = _loaded(came)
+        text = say("block {label} is archived; {loaded}", label=gone.label, loaded=loaded.text)
+        return Outcome(text, uses=(("block", gone.id), *loaded.uses))
+    block = blocks.move_block(tx, author, label, BlockOperation(arguments.operation))
+    match arguments.operation:
         case "load":
-            return _loaded(blocks.load_block(tx, author, label))
-        case "swap":
-            gone, came = blocks.swap_blocks(tx, author, label, arguments.load_label)
-            loaded = _loaded(came)
-            text = say("block {label} is archived; {loaded}", label=gone.label, loaded=loaded.text)
-            return Outcome(text, uses=(("block", gone.id), *loaded.uses))
+            return _loaded(block)
+        case "archive":
+            return _used(block, line(f"block {block.label} is archived: search finds it, load brings it back"))
         case _:
-            block = blocks.pin_block(tx, author, label, pinned=operation == "pin")
-            return _used(
-                block, line(f"block {block.label} {'stays' if block.pinned else 'is no longer'} in your context")
-            )
+            stays = "stays" if block.pinned else "is no longer"
+            return _used(block, line(f"block {block.label} {stays} in your context"))
 
 
 def _edited(author: Author, block: Block, more: PromptText = NOTHING) -> Outcome:

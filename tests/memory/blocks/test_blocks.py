@@ -17,14 +17,12 @@ from memory.blocks import (
     Operation,
     Permission,
     append_block,
-    archive_block,
     away_blocks,
     change_block,
     delete_block,
     ensure_block,
     find_block,
-    load_block,
-    pin_block,
+    move_block,
     replace_in_block,
     swap_blocks,
     visible_blocks,
@@ -80,10 +78,10 @@ def act(tx: Tx, who: Author, operation: Operation, label: str) -> None:
         Operation.OVERWRITE: lambda: write_block(tx, who, label, "other"),
         Operation.DELETE: lambda: delete_block(tx, who, label),
         Operation.CHANGE: lambda: change_block(tx, who, label, NewSettings(description="Other words")),
-        Operation.PIN: lambda: pin_block(tx, who, label, pinned=True),
-        Operation.UNPIN: lambda: pin_block(tx, who, label, pinned=False),
-        Operation.ARCHIVE: lambda: archive_block(tx, who, label),
-        Operation.LOAD: lambda: load_block(tx, who, label),
+        Operation.PIN: lambda: move_block(tx, who, label, Operation.PIN),
+        Operation.UNPIN: lambda: move_block(tx, who, label, Operation.UNPIN),
+        Operation.ARCHIVE: lambda: move_block(tx, who, label, Operation.ARCHIVE),
+        Operation.LOAD: lambda: move_block(tx, who, label, Operation.LOAD),
         Operation.SWAP: lambda: swap_blocks(tx, who, label, "away"),
         Operation.SHARE: lambda: share_by_agent(tx, who, label, "Bea", Permission.APPEND),
     }
@@ -285,16 +283,16 @@ def test_an_edit_that_changes_nothing_stores_nothing(tx: Tx) -> None:
 def test_a_block_is_archived_loaded_and_pinned(tx: Tx) -> None:
     made(tx, new(pinned=True, content="kept"))
     assert in_context(tx) == ["notes"]
-    assert archive_block(tx, author(), "notes").type is BlockType.ARCHIVAL
+    assert move_block(tx, author(), "notes", Operation.ARCHIVE).type is BlockType.ARCHIVAL
     assert in_context(tx) == []
     assert row(tx).content == "kept"
-    loaded = load_block(tx, author(), "notes")
+    loaded = move_block(tx, author(), "notes", Operation.LOAD)
     assert loaded == row(tx)
     assert (loaded.type, loaded.pinned, loaded.content) == (BlockType.WORKING, True, "kept")
     assert in_context(tx) == ["notes"]
-    assert not pin_block(tx, author(), "notes", pinned=False).pinned
+    assert not move_block(tx, author(), "notes", Operation.UNPIN).pinned
     assert in_context(tx) == []
-    pin_block(tx, author(), "notes", pinned=True)
+    move_block(tx, author(), "notes", Operation.PIN)
     assert in_context(tx) == ["notes"]
 
 
@@ -322,9 +320,9 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
 def test_only_working_blocks_are_pinned_and_archived(tx: Tx, kind: BlockType, words: str) -> None:
     made(tx, new(type=kind))
     with pytest.raises(BlockRefused, match=words):
-        archive_block(tx, author(), "notes")
+        move_block(tx, author(), "notes", Operation.ARCHIVE)
     with pytest.raises(BlockRefused, match=words):
-        pin_block(tx, author(), "notes", pinned=True)
+        move_block(tx, author(), "notes", Operation.PIN)
 
 
 def test_a_private_turn_moves_no_block_that_others_see(tx: Tx) -> None:
@@ -335,7 +333,7 @@ def test_a_private_turn_moves_no_block_that_others_see(tx: Tx) -> None:
         label = "away" if operation is Operation.LOAD else "notes"
         with pytest.raises(BlockRefused, match="who cannot read this"):
             act(tx, author(IN_DM), operation, label)
-    assert load_block(tx, author(IN_DM), "private").pinned
+    assert move_block(tx, author(IN_DM), "private", Operation.LOAD).pinned
 
 
 # ---------------------------------------------------------------- audience and instances
@@ -357,9 +355,9 @@ def test_what_was_said_in_private_is_not_written_where_others_read_and_the_right
 @pytest.mark.parametrize(
     ("move", "named"),
     [
-        (archive_block, "archive"),
+        (lambda tx, by, label: move_block(tx, by, label, Operation.ARCHIVE), "archive"),
         (delete_block, "delete"),
-        (lambda tx, by, label: pin_block(tx, by, label, pinned=True), "pin"),
+        (lambda tx, by, label: move_block(tx, by, label, Operation.PIN), "pin"),
     ],
 )
 def test_what_cannot_be_done_to_a_block_from_here_names_no_other_block(tx: Tx, move: Any, named: str) -> None:
@@ -541,8 +539,8 @@ def test_a_recipient_moves_a_shared_block_no_further_than_its_right(tx: Tx) -> N
     block = made(tx, new(permission=Permission.ADMIN))
     share_block(tx, block, BEA, Permission.READ_ONLY, NOW)
     with pytest.raises(BlockRefused, match="Ada/notes is read_only here: no pin"):
-        pin_block(tx, author(agent=BEA), "notes", pinned=True)
+        move_block(tx, author(agent=BEA), "notes", Operation.PIN)
     share_block(tx, block, BEA, Permission.APPEND, NOW)
-    assert pin_block(tx, author(agent=BEA), "notes", pinned=True).pinned
+    assert move_block(tx, author(agent=BEA), "notes", Operation.PIN).pinned
     with pytest.raises(BlockRefused, match="no delete"):
         delete_block(tx, author(agent=BEA), "notes")
