@@ -15,14 +15,15 @@ from memory.agents import Agent
 from memory.knowledge import facts, feedback, sessions
 from memory.knowledge.fact_extraction import READ, Statement, statements
 from memory.knowledge.facts import Source
-from memory.knowledge.feedback import NewSignal, Signal
-from memory.people.audience import Trust
+from memory.knowledge.feedback import Signal
+from memory.knowledge.items import By
+from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox, turns
 from memory.queue.inbox import AcceptedRow, Arrival
 from memory.queue.steps import CallEnded, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId, MessageId, SessionId
+from memory.store.ids import AgentId, MessageId, SessionId, TurnId
 from memory.store.records import replace
 from sources.base import Kind
 
@@ -89,9 +90,7 @@ def note_arrival(tx: Tx, arrival: Arrival, accepted: AcceptedRow | None, now: da
 
 def note_failure(tx: Tx, turn: Turn, tool: str, now: datetime) -> None:
     """Record that a tool failed in a turn; only its name."""
-    place, audience = turn.place, turn.scope.audience
-    signal = NewSignal(Signal.FAILURE, turn.agent, place, audience, turn.trust, turn.person, turn.id, tool=tool)
-    feedback.note(tx, signal, now)
+    feedback.note(tx, Signal.FAILURE, By.of_turn(turn, None, now), tool)
 
 
 def _note_thumb(tx: Tx, arrival: Arrival, now: datetime) -> None:
@@ -101,17 +100,17 @@ def _note_thumb(tx: Tx, arrival: Arrival, now: datetime) -> None:
         return
     turn = turns.get(tx, said.turn)
     if turn is not None:
-        place = arrival.place
-        signal = NewSignal(kind, turn.agent, place.id, place.audience, arrival.trust, arrival.person, turn.id)
-        feedback.note(tx, signal, now)
+        feedback.note(tx, kind, _by(arrival, turn.agent, turn.id, None, now))
 
 
 def _note_correction(tx: Tx, arrival: Arrival, now: datetime) -> None:
-    place = arrival.place
-    answered = feedback.newest_answer(tx, place.id, now - _AFTER)
+    answered = feedback.newest_answer(tx, arrival.place.id, now - _AFTER)
     heard = messages.by_external(tx, arrival.source, arrival.external_id)
     if answered is None or heard is None:
         return
-    agent, turn = answered
-    whose = (place.id, place.audience, arrival.trust, arrival.person)
-    feedback.note(tx, NewSignal(Signal.CORRECTION, agent, *whose, turn, heard.id), now)
+    feedback.note(tx, Signal.CORRECTION, _by(arrival, *answered, heard.id, now))
+
+
+def _by(arrival: Arrival, agent: AgentId, turn: TurnId, message: MessageId | None, now: datetime) -> By:
+    place = arrival.place
+    return By(Scope(place.audience), arrival.trust, now, agent, arrival.person, place.id, turn, message)

@@ -17,7 +17,9 @@ from memory import agents
 from memory.agents import Agent
 from memory.knowledge import evaluations, feedback
 from memory.knowledge.evaluations import Evaluation, Quality, Talk
-from memory.knowledge.feedback import NewSignal, Signal
+from memory.knowledge.feedback import Signal
+from memory.knowledge.items import By
+from memory.people.audience import Scope
 from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -98,5 +100,5 @@ def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Message], now: dateti
     for line in missed:
         before = [each for each in talk.lines if each.person is None and each.id < line.id]
         if before:
-            where = talk.agent, talk.place, talk.audience, line.trust
-            feedback.note(tx, NewSignal(Signal.CORRECTION, *where, line.person, before[-1].batch, line.id), now)
+            who = talk.agent, line.person, talk.place, before[-1].batch, line.id
+            feedback.note(tx, Signal.CORRECTION, By(Scope(talk.audience), line.trust, now, *who))

@@ -12,7 +12,7 @@ import regex
 from msgspec import Struct
 
 from memory.knowledge import items
-from memory.knowledge.items import Kind, NewItem
+from memory.knowledge.items import By, Kind
 from memory.people.audience import Audience, Trust
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
@@ -26,20 +26,6 @@ class Signal(StrEnum):
     UP = "thumbs_up"
     DOWN = "thumbs_down"
     FAILURE = "tool_failure"
-
-
-class NewSignal(Struct, frozen=True):
-    """A new signal. `message` is what a person said, `tool` what failed."""
-
-    kind: Signal
-    agent: AgentId
-    place: PlaceId
-    audience: Audience
-    trust: Trust
-    person: PersonId | None = None
-    turn: TurnId | None = None
-    message: MessageId | None = None
-    tool: str = ""
 
 
 _CORRECTS = UnicodePattern(
@@ -82,20 +68,9 @@ class _Detail(Struct, frozen=True, omit_defaults=True):
     tool: str = ""
 
 
-def note(tx: Tx, signal: NewSignal, now: datetime) -> None:
-    new = NewItem(
-        Kind.SIGNAL,
-        signal.audience,
-        signal.trust,
-        key=signal.kind,
-        detail=_Detail(signal.tool),
-        agent=signal.agent,
-        person=signal.person,
-        place=signal.place,
-        turn=signal.turn,
-        messages=() if signal.message is None else (signal.message,),
-    )
-    items.put(tx, new, now)
+def note(tx: Tx, signal: Signal, by: By, tool: str = "") -> None:
+    """Store a signal: the message is what a person said, `tool` what failed."""
+    items.put(tx, by.item(Kind.SIGNAL, "", signal, _Detail(tool)), by.now)
 
 
 def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId, TurnId] | None:

@@ -9,8 +9,9 @@ import pytest
 from bot.models.base import Request
 from memory.knowledge import feedback
 from memory.knowledge.entries import Entry
-from memory.knowledge.feedback import NewSignal, Signal
-from memory.people.audience import Trust
+from memory.knowledge.feedback import Signal
+from memory.knowledge.items import By
+from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from tests.bot.parts import ANN, HALL, said, says, told
 from tests.bot.upkeep.test_upkeep import GUILD, OLGA_HERSELF, Harness, answers, ground
@@ -118,8 +119,8 @@ async def test_a_persons_correction_holds_against_what_is_newer(tmp_path: Path) 
 
         def correct(tx: Tx) -> None:
             tx.run("UPDATE archival_entries SET message_id = ? WHERE id = ?", (message, first.id))
-            signal = NewSignal(Signal.CORRECTION, agent, HALL.id, GUILD, Trust.APPROVED, ANN.id, None, message)
-            feedback.note(tx, signal, g.service.clock())
+            who = agent, ANN.id, HALL.id, None, message
+            feedback.note(tx, Signal.CORRECTION, By(Scope(GUILD), Trust.APPROVED, g.service.clock(), *who))
 
         await g.service.write(correct)
         await g.run()

@@ -277,11 +277,8 @@ def lived(tx: Tx) -> None:
     assert direct.message is not None
     poor = Evaluation(Quality.POOR, (), (), "rules")
     items.put(tx, items.NewItem(items.Kind.EVALUATION, own, trust, key="1", detail=poor), NOON)
-    feedback.note(
-        tx,
-        feedback.NewSignal(feedback.Signal.CORRECTION, STAR, DIRECT.id, own, trust, ANN, running.id, direct.message),
-        NOON,
-    )
+    who = STAR, ANN, DIRECT.id, running.id, direct.message
+    feedback.note(tx, feedback.Signal.CORRECTION, items.By(Scope(own), trust, NOON, *who))
     block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
     folder = folders.create(tx, folders.NewFolder("shared", "virtual", GUILD), NOON)
     held = folders.from_content("hers.txt", f"the word is {SECRET}".encode())
