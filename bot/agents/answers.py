@@ -1,7 +1,7 @@
 """Splits an answer into messages of the platform, or a file if it is very long."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import regex
@@ -11,7 +11,7 @@ from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.patterns import UnicodePattern
 from memory.store.records import replace
-from sources.base import MESSAGES, Form
+from sources.base import Endpoint
 from sources.text import CLUSTER
 from texts import _
 
@@ -70,20 +70,21 @@ def without_our_lines(text: str, *, whole: bool = True) -> str:
     return before if last.lstrip()[:1] in ("[", "<") else text
 
 
-def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES, speaker: str = "") -> list[Piece]:
+def package(text: str, endpoint: Endpoint, speaker: str = "") -> list[Piece]:
     """The messages of an answer, in order; none if it is empty. Where files are impossible, a very long text is cut.
 
     `speaker` is one of several who answer; its name begins the text where messages do not show it.
     """
     if not text.strip():
         return []
+    form = endpoint.form
     if speaker and not form.shows_names:
         text = f"{speaker}: {text}"
-    parts = split(text)
+    parts = endpoint.split(text)
     if len(parts) <= form.most_pieces:
         return [Piece(part) for part in parts]
     if not form.takes_files:
-        return [Piece(part) for part in split(_beginning(text, split, form))]
+        return [Piece(part) for part in endpoint.split(_beginning(text, endpoint))]
     note = _("(My answer is {length} characters long. The file contains all of it.)", length=f"{len(text):,}")
     return [Piece(parts[0]), Piece(note, "answer.md", text)]
 
@@ -102,21 +103,21 @@ def queue(tx: Tx, row: outbox.NewRow, detail: outbox.TextDetail, pieces: Sequenc
     return detail.after
 
 
-def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
+def too_long(text: str, endpoint: Endpoint) -> str:
     """What to tell the model if its answer cannot be sent whole; empty if it can."""
-    if form.takes_files or len(split(text)) <= form.most_pieces:
+    if endpoint.form.takes_files or len(endpoint.split(text)) <= endpoint.form.most_pieces:
         return ""
-    room = len(_beginning(text, split, form))
+    room = len(_beginning(text, endpoint))
     return f"Your answer was not sent: it has {len(text):,} characters, and here at most about {room:,} fit."
 
 
-def _beginning(text: str, split: Callable[[str], list[str]], form: Form) -> str:
+def _beginning(text: str, endpoint: Endpoint) -> str:
     """The beginning of a text that fits into its messages, with an ellipsis, cut after a word if one ends nearby."""
     ends = [found.end() for found in CLUSTER.finditer(text)]
     least, most = 0, len(ends)
     while most - least > 1:
         middle = (least + most) // 2
-        if len(split(_cut(text, ends[middle]))) <= form.most_pieces:
+        if len(endpoint.split(_cut(text, ends[middle]))) <= endpoint.form.most_pieces:
             least = middle
         else:
             most = middle

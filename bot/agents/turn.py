@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
 from bot.agents import events
+from bot.agents.answers import too_long
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
@@ -367,7 +368,7 @@ class TurnRunner:
     def _to_shorten(self, text: str, material: PromptInputs) -> str:
         """Why the model must shorten its answer; empty if it is short enough, or was asked before."""
         place = answer_place(self._deps, material.turn)
-        return "" if _was_shortened(material) else self._deps.too_long(place_source(place), text)
+        return "" if _was_shortened(material) else too_long(text, self._deps.endpoints[place_source(place)])
 
     async def _finish(self, text: str, material: PromptInputs) -> Ending:
         turn, now = material.turn, self._deps.clock()

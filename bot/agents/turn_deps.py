@@ -9,7 +9,6 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from bot.agents import events
-from bot.agents.answers import Piece
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.notices import Notices
@@ -24,6 +23,7 @@ from memory.search.similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PersonId, PlaceId
+from sources.base import Endpoint
 from sources.terminal import PERSON
 from texts import speaking
 
@@ -87,16 +87,14 @@ class TurnDeps(Struct, frozen=True):
 
     model: Callable[[Agent], Awaitable[Model]]
     tools: Callable[[Agent], Toolset]
-    package: Callable[[str, str, str], list[Piece]]
-    """(source, text, speaker) -> the text as messages for that source; a speaker is one of several who answer."""
+    endpoints: Mapping[str, Endpoint]
+    """Those that send messages, by source."""
     redact: Callable[[str], str]
     """Removes loaded secrets from a text."""
     clock: Clock
     limits: Limits
     broker: Broker
     rates: Rates
-    too_long: Callable[[str, str], str]
-    """(source, text) -> what to tell the model about an answer that is too long there; empty if it fits."""
     budgets: Budgets
     notices: Notices
     """Where the owner gets notices."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from bot.agents import learning, patrols, turn_log
-from bot.agents.answers import Piece, queue
+from bot.agents.answers import Piece, package, queue
 from bot.agents.context import recovery
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import end_part
@@ -53,7 +53,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     heard = all(isinstance(each.payload, Extras) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent or ":" not in place else text  # nobody is spoken to in "bluesky" as a whole
-    pieces = turn_deps.package(place_source(place), said, "")
+    pieces = package(said, turn_deps.endpoints[place_source(place)])
     _write(tx, _TurnResult(material, said, place, tuple(pieces)), now)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)

@@ -6,9 +6,7 @@ it has nothing left to do (`bot.runtime.open_constellations`).
 
 import asyncio
 import functools
-from collections.abc import Collection, Mapping
-
-from msgspec import Struct
+from collections.abc import Collection
 
 from bot.agents.patrols import is_patrol
 from bot.agents.turn_deps import TurnDeps
@@ -27,7 +25,6 @@ from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
 from memory.store.logs import Log
-from sources.base import Endpoint
 
 _PREVIEW = commit_point("outbox.preview")
 _RELEASE = commit_point("outbox.release")
@@ -37,31 +34,26 @@ _FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 _log = Log("bot.runtime.constellation")
 
 
-class AnswerDeps(Struct, frozen=True):
-    """How a constellation answers: which group, and with which dependencies."""
-
-    routing: RoutingTable
-    turn_deps: TurnDeps
-    endpoints: Mapping[str, Endpoint]
-    """The endpoints that send messages, by source."""
-    origin: str = ""
-    """The constellation's id, unless it is the configured one."""
-
-
 class ConstellationRuntime:
+    """`origin` is the constellation's id, unless it is the configured one."""
+
     def __init__(
-        self, constellation: Constellation, database: Database, answering: AnswerDeps, shared: SharedParts
+        self,
+        constellation: Constellation,
+        database: Database,
+        routing: RoutingTable,
+        turn_deps: TurnDeps,
+        shared: SharedParts,
+        origin: str = "",
     ) -> None:
         self.constellation = constellation
         self.database = database
-        self.turn_deps = answering.turn_deps
+        self.turn_deps, self._endpoints = turn_deps, turn_deps.endpoints
         self.conversations: dict[tuple[PlaceId, GroupId], ConversationWorker] = {}
         self._deliveries: dict[PlaceId, DeliveryWorker] = {}
-        self._answering = answering
-        self._endpoints = answering.endpoints
-        self._shared = shared
+        self._shared, self._origin = shared, origin
         self._gate, self._supervisor = shared.gate, shared.supervisor
-        self.intake = ConstellationIntake(database, answering.routing, self.turn_deps, shared, self)
+        self.intake = ConstellationIntake(database, routing, turn_deps, shared, self)
         self._background: dict[str, Work] = {}
         self._following = False
         """Whether a follow-up of an edit or deletion is being retried."""
@@ -267,7 +259,7 @@ class ConstellationRuntime:
             return
         made = self.turn_deps
         woken = self._supervisor.settle, self.resume
-        deps = DeliveryDeps(made.clock, made.notices, *woken, made.broker, self._answering.origin)
+        deps = DeliveryDeps(made.clock, made.notices, *woken, made.broker, self._origin)
         delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
         self._deliveries[place] = delivery
         try:

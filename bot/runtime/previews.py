@@ -117,16 +117,13 @@ class _Preview(Struct):
 
 
 class _Watcher:
-    def __init__(
-        self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], supervisor: Supervisor
-    ) -> None:
+    def __init__(self, runtime: ConstellationRuntime, supervisor: Supervisor) -> None:
         self._runtime = runtime
-        self._endpoints = endpoints
         self._supervisor = supervisor
         self._shown: dict[TurnId, _Preview] = {}
 
     def _endpoint(self, place: PlaceId) -> Endpoint | None:
-        endpoint = self._endpoints.get(place_source(place))
+        endpoint = self._runtime.turn_deps.endpoints.get(place_source(place))
         return endpoint if endpoint is not None and endpoint.has_previews else None
 
     def _over(self, turn: TurnId) -> None:

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from bot.agents import patrols
 from bot.agents.agenda.calendar import EventJob
 from bot.agents.agenda.reminders import ReminderJob
-from bot.agents.answers import package, too_long
 from bot.agents.data_sources import DataSources
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
@@ -29,7 +28,7 @@ from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import Config
 from bot.models.catalog import ModelSelection
 from bot.runtime.bootstrap import load_routing, seed_routing
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
+from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, SharedParts
@@ -340,15 +339,11 @@ class _Maker:
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)
         turn_deps = replace(turn_deps, shrink=compactor.shrink)
-        runtime = ConstellationRuntime(
-            self.constellation,
-            self.database,
-            AnswerDeps(routing, turn_deps, endpoints, self._origin),
-            shared.parts,
-        )
+        made = routing, turn_deps, shared.parts, self._origin
+        runtime = ConstellationRuntime(self.constellation, self.database, *made)
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
         places = await open_places(config, approvals, routing, shared.accounts)
-        return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, endpoints, approvals, places)
+        return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, approvals, places)
 
     async def _routing(self) -> RoutingTable:
         """The routing. In the configured constellation, or a new one, what the configuration names is created."""
@@ -400,9 +395,9 @@ class _Maker:
         self._go_on(runtime, "idle agents", idling.run)
         supervisor = shared.parts.supervisor
         for watch in (
-            TypingIndicator(answers.endpoints),
-            Previews(runtime, answers.endpoints, supervisor),
-            Progress(runtime, answers.endpoints, supervisor),
+            TypingIndicator(runtime.turn_deps.endpoints),
+            Previews(runtime, supervisor),
+            Progress(runtime, supervisor),
             answers.compactor.watch,
             schedule.watch,
         ):
@@ -454,7 +449,6 @@ class _Answers(Struct, frozen=True):
     embedding: Embedding
     compactor: Compactor
     terminal: tuple[TerminalSource, TerminalEndpoint]
-    endpoints: Mapping[str, Endpoint]
     approvals: Approvals
     places: Places
 
@@ -474,8 +468,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
             recall=RecallTool(functools.partial(expansion.plan, config.dreams, budgets)),
         ),
         ready=shared.mcp.ready,
-        package=lambda source, text, by: package(text, endpoints[source].split, endpoints[source].form, by),
-        too_long=lambda source, text: too_long(text, endpoints[source].split, endpoints[source].form),
+        endpoints=endpoints,
         redact=Redactor(config.secrets()).text,
         clock=shared.clock,
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),

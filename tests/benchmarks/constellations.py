@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from bot.config import Config, load_config
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
+from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.group_routing import RoutingTable
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.router import Router
@@ -23,7 +23,7 @@ from tests.benchmarks.process import measured_apart, resident_mib, threads
 from tests.benchmarks.report import Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_messages
 from tests.benchmarks.words import Words
-from tests.benchmarks.world import SOURCE, EchoModel, Sink, make_kit, running, said, surroundings
+from tests.benchmarks.world import EchoModel, Sink, make_kit, running, said, surroundings
 from tests.bot.seeding import seeded
 
 _FILL = commit_point("bench.fill_constellations")
@@ -79,8 +79,7 @@ async def _serve(
     async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
         async with constellations.use(identifier) as file:
             routing = RoutingTable({}, groups.get(identifier, GroupId("")))
-            answering = AnswerDeps(routing, turn_deps, {SOURCE: endpoint})
-            yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
+            yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, around)
 
     around = surroundings(constellations)
     router = Router(constellations, OpenConstellations(make, around.supervisor), ids[0], around)

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.agents import events
-from bot.agents.answers import package
 from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
@@ -21,7 +20,7 @@ from bot.agents.tools import make_tools
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
+from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import Gate, Intake, SharedParts
 from bot.runtime.open_constellations import OpenConstellations
@@ -146,8 +145,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
         @asynccontextmanager
         async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
             async with constellations.use(identifier) as file:
-                answering = AnswerDeps(routing, turn_deps, {SOURCE: endpoint})
-                yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
+                yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, around)
 
         around = surroundings(constellations)
         opened = OpenConstellations(make, around.supervisor)
@@ -169,13 +167,12 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) 
     return TurnDeps(
         model=choose,
         tools=make_tools({SOURCE: endpoint}),
-        package=lambda _source, text, _speaker: package(text, endpoint.split),
+        endpoints={SOURCE: endpoint},
         redact=Redactor(()).text,
         clock=utc_now,
         limits=Limits(model_seconds=900),
         broker=Broker(Terms(People(()), (), PlaceId), lambda _person: "en"),
         rates=NO_LIMITS,
-        too_long=lambda _source, _text: "",
         budgets=Budgets(),
         notices=Notices(PlaceId(f"{SOURCE}:owner")),
         quiet=lambda _rows, _now: None,

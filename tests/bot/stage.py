@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock, patch
 
-from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.events import TurnEvent
@@ -29,7 +28,7 @@ from bot.config import Config, load_config
 from bot.config.tool_names import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seed_routing
-from bot.runtime.constellation import AnswerDeps, ConstellationRuntime
+from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.conversation import ConversationWorker
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake, SharedParts
@@ -302,7 +301,6 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, made.paused.__contains__)
         around = SharedParts(lambda _source: made.patience, gate, Supervisor(), Intake())
-        endpoints = {SOURCE: platform, "bluesky": platform}
         configs = {}
         for name, places in {"home": (), **made.more}.items():
             config = _config(folder, name, made)
@@ -316,8 +314,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
             async with constellations.use(identifier) as file:
                 routing = await seed_routing(configs.get(identifier, configs[default]), file, made.clock)
                 await choices.follow(file)
-                answering = AnswerDeps(routing, turn_deps, endpoints)
-                yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
+                yield ConstellationRuntime(constellations.of(identifier), file, routing, turn_deps, around)
 
         default = next(iter(configs))
         opened = OpenConstellations(make, around.supervisor)
@@ -395,7 +392,8 @@ def _config(folder: Path, name: str, setting: Setting) -> Config:
 
 def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compactors: list[Compactor]) -> TurnDeps:
     """The parts of a turn; whoever is in `compactors` when something happens is told of it and asked."""
-    make = make_tools({SOURCE: platform, "bluesky": platform}, foreign=setting.mcp.tools)
+    endpoints = {SOURCE: platform, "bluesky": platform}
+    make = make_tools(endpoints, foreign=setting.mcp.tools)
 
     async def choose(agent: Agent) -> Model:
         setting.asked.append(agent)
@@ -418,8 +416,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
     return TurnDeps(
         model=choose,
         tools=tools,
-        package=lambda _source, text, speaker: package(text, platform.split, platform.form, speaker),
-        too_long=lambda _source, text: too_long(text, platform.split, platform.form),
+        endpoints=endpoints,
         redact=setting.redact,
         typing=setting.typing,
         clock=setting.clock,

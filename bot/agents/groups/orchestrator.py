@@ -5,11 +5,11 @@ own; nothing of them is sent before the last transaction, which sends everything
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from bot.agents import events, steps
-from bot.agents.answers import Piece, queue
+from bot.agents.answers import package, queue
 from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.conducted_run import MemberRequest, NoMemberAnswer, RunAnswer, RunState, Step, next_step
@@ -27,17 +27,11 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId, place_source
 from memory.store.records import replace
+from sources.base import Endpoint
 from texts import TextError
 
 
-def _write(
-    tx: Tx,
-    material: PromptInputs,
-    words: RunAnswer,
-    team: Team,
-    package: Callable[[str, str, str], list[Piece]],
-    now: datetime,
-) -> None:
+def _write(tx: Tx, material: PromptInputs, words: RunAnswer, team: Team, endpoint: Endpoint, now: datetime) -> None:
     """Store the run's batch and queue its messages: each member's under its name, the group's under its own."""
     turn, asked, after = material.turn, [each.message.id for each in material.asked], ""
     messages.join_batch(tx, asked, turn.id)
@@ -54,7 +48,7 @@ def _write(
             speaker=speaker,
             avatar="" if agent is None else agent.config.avatar,
         )
-        pieces = package(place_source(turn.place), text, speaker if len(words.words) > 1 else "")
+        pieces = package(text, endpoint, speaker if len(words.words) > 1 else "")
         after = queue(tx, replace(answer, key=f"turn/{turn.id}/{number}", agent=by), detail, pieces, now)
 
 
@@ -179,7 +173,7 @@ class Orchestrator:
             if steps.changed(fresh) and again:  # members worked on the old messages
                 begin_again(tx, self._deps.broker, fresh, now)
                 return False
-            _write(tx, fresh, say, team, self._deps.package, now)
+            _write(tx, fresh, say, team, self._deps.endpoints[place_source(turn.place)], now)
             finish(tx, self._deps, fresh, now)
             groups.end_run(tx, turn.id, say.outcome, now)
             turns.end(tx, turn.id, "done", now)

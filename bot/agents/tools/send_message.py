@@ -76,7 +76,7 @@ class SendMessageTool(StoreTool[SendArguments]):
         if turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place:
             reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=name)
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
-        pieces = package(arguments.content, endpoint.split, endpoint.form)
+        pieces = package(arguments.content, endpoint)
         if arguments.file_name:
             if not endpoint.form.takes_files:
                 raise ToolError("No files can be sent there.")

@@ -5,6 +5,7 @@ import pytest
 from bot.agents.answers import package, without_our_lines
 from sources.base import Form
 from sources.bluesky import richtext
+from tests.bot.parts import MovableClock, Platform
 
 BLOCK = '<block:human permission="read_write" readers="this server">\nLikes tea.\n</block:human>'
 QUOTED = '<quoted from="notes/garden.md">\nCut the roses in March.\n</quoted>'
@@ -64,12 +65,17 @@ def test_while_an_answer_is_written_no_line_is_shown_that_may_become_one_of_the_
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 
 
+class Posts(Platform):
+    def split(self, text: str) -> list[str]:
+        return richtext.posts(text)
+
+
 @pytest.mark.parametrize(
     ("text", "ends"),
     [("はい。\n" + "日" * 1_300, "日"), ("ok " + "y" * 1_300, "y"), (FAMILY * 900, FAMILY), ("word " * 300, "word")],
 )
 def test_where_there_are_no_files_what_fits_is_said_to_a_whole_character(text: str, ends: str) -> None:
-    pieces = [piece.text for piece in package(text, richtext.posts, Form(4, takes_files=False))]
+    pieces = [piece.text for piece in package(text, Posts(MovableClock(), form=Form(4, takes_files=False)))]
     assert len(pieces) == 4
     said = pieces[-1].removesuffix(" …")
     assert said != pieces[-1]

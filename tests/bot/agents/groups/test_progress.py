@@ -101,7 +101,7 @@ async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after
         service.hear(said("hello", 1))
         await held.begun.wait()
         (turn,) = await service.column("SELECT turn_id FROM group_runs")
-        previews = Previews(service.runtime, {"discord": service.platform}, service.runtime._supervisor)
+        previews = Previews(service.runtime, service.runtime._supervisor)
         previews(TextChunk(turn, HALL.id, "the whole"))
         await until(lambda: service.platform.texts() == ["Ant: the whole …"])
         held.free.set()
@@ -124,7 +124,7 @@ async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown
         (turn,) = await service.column("SELECT turn_id FROM group_runs")
         (member,) = await service.column("SELECT id FROM turns WHERE parent_id IS NOT NULL")
         service.platform.max_length = 60
-        progress = Progress(service.runtime, {"discord": service.platform}, service.runtime._supervisor)
+        progress = Progress(service.runtime, service.runtime._supervisor)
         progress(TurnStarted(turn, HALL.id))
         progress(OfMember(member, HALL.id, TextChunk(member, HALL.id, "word " * 50)))
         progress(AgentStarted(turn, HALL.id, "Ant"))
