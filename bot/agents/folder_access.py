@@ -120,7 +120,7 @@ class FolderAccess(Struct, frozen=True):
         folder, below = located.attached.folder, f"{located.path}/" if located.path else ""
         if folder.kind == "local":
             root = self.root(located)
-            found = await asyncio.to_thread(lambda: [(each.name, each.size) for each in disk.walk(root)])
+            found = await asyncio.to_thread(lambda: sorted((each.name, each.size) for each in disk.walk(root)))
         else:
             stored = functools.partial(folders.files, folder=folder.id, scope=self.turn.scope, limit=disk.MOST_FILES)
             found = [(each.name, each.size) for each in await self.database.read(stored)]

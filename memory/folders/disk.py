@@ -162,19 +162,31 @@ def exists(root: Path, path: str) -> bool:
 
 
 def walk(root: Path) -> Iterator[DiskFile]:
-    """The regular files below the directory in order of their names, without hidden ones and links.
+    """The regular files below the directory, without hidden ones and links; those of a directory by name.
 
     Raises `Refused` if the directory does not exist or holds too many files.
     """
     count = 0
     with _directory(root, (), "") as top:
-        for seen in _walk(top, "", 1):
-            count += 1
-            if count > MOST_FILES:
-                raise Refused(
-                    "the directory holds more than {max_files:,} files: name a smaller one", max_files=MOST_FILES
-                )
-            yield seen
+        for path, directories, names, descriptor in os.fwalk(".", dir_fd=top):  # follows no links
+            prefix = f"{path}/"[2:]
+            directories[:] = sorted(filter(_is_listed, directories if prefix.count("/") < _MAX_DEPTH - 1 else ()))
+            for name in sorted(filter(_is_listed, names)):
+                with suppress(OSError):  # gone or exchanged meanwhile, or not ours to read
+                    status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+                    if not stat.S_ISREG(status.st_mode):
+                        continue
+                    count += 1
+                    if count > MOST_FILES:
+                        raise Refused(
+                            "the directory holds more than {max_files:,} files: name a smaller one",
+                            max_files=MOST_FILES,
+                        )
+                    yield _seen(prefix + name, status)
+
+
+def _is_listed(name: str) -> bool:
+    return not name.startswith(".") and plain_name(name)
 
 
 def replace(root: Path, path: str, content: bytes) -> None:
@@ -201,26 +213,6 @@ def replace(root: Path, path: str, content: bytes) -> None:
             with suppress(OSError):
                 os.unlink(temporary, dir_fd=directory)
             raise Refused("{path} cannot be written: {reason}", path=path, reason=_reason(error)) from error
-
-
-def _walk(directory: int, prefix: str, depth: int) -> Iterator[DiskFile]:
-    with os.scandir(directory) as found:
-        names = sorted(entry.name for entry in found)
-    for name in names:
-        if name.startswith(".") or not plain_name(name):
-            continue
-        try:
-            status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode):
-                yield _seen(prefix + name, status)
-            elif stat.S_ISDIR(status.st_mode) and depth < _MAX_DEPTH:
-                below = _open_directory(name, directory)
-                try:
-                    yield from _walk(below, f"{prefix}{name}/", depth + 1)
-                finally:
-                    os.close(below)
-        except OSError:  # gone or exchanged meanwhile, or not ours to read
-            continue
 
 
 @contextmanager

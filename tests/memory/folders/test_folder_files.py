@@ -140,7 +140,7 @@ def test_hidden_files_are_neither_listed_nor_opened(root: Path) -> None:
     (root / ".env").write_text("TOKEN=1")
     (root / ".git").mkdir()
     (root / ".git" / "config").write_text("x")
-    assert [seen.name for seen in disk.walk(root)] == ["deep/more.md", "plan.txt"]
+    assert [seen.name for seen in disk.walk(root)] == ["plan.txt", "deep/more.md"]
     for path in (".env", ".git/config"):
         with pytest.raises(Refused, match="hidden"):
             read(root, path)
@@ -149,7 +149,7 @@ def test_hidden_files_are_neither_listed_nor_opened(root: Path) -> None:
 def test_a_name_that_cannot_be_shown_is_passed_over(root: Path) -> None:
     for name in (b"line\nbreak.txt", b"\xff\xfe.txt", "\u202egnp.exe".encode(), b"\x1b[2J.txt"):
         (Path(os.fsdecode(bytes(root) + b"/" + name))).write_text("x")
-    assert [seen.name for seen in disk.walk(root)] == ["deep/more.md", "plan.txt"]
+    assert [seen.name for seen in disk.walk(root)] == ["plan.txt", "deep/more.md"]
 
 
 def test_the_data_folder_is_never_a_folder(tmp_path: Path) -> None:
