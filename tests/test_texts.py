@@ -22,7 +22,7 @@ from pydantic import SecretStr
 import texts
 from bot.interfaces.cli.main import run
 from bot.interfaces.discord.commands import Commands, offered
-from bot.interfaces.discord.why import MENU
+from bot.interfaces.discord.memory_forms import MENU
 from bot.interfaces.web import render
 from bot.services import services, titles
 from bot.services.caller import Via

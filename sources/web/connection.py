@@ -6,8 +6,7 @@ from urllib.parse import SplitResult, quote
 
 import httpcore
 
-from sources.web.addresses import Resolve, Vet, ascii_host
-from sources.web.pages import CONNECT_SECONDS, SECONDS, Page, WebRefused
+from sources.web.pages import CONNECT_SECONDS, SECONDS, Page, Resolve, Vet, WebRefused, ascii_host
 
 ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
 _REDIRECTS = (301, 302, 303, 307, 308)

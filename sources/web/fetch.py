@@ -8,8 +8,18 @@ from urllib.parse import quote_plus, urljoin, urlsplit
 
 from msgspec import Struct
 
-from sources.web.addresses import Resolve, Vet, ascii_host, checked_url, is_public, resolve
-from sources.web.pages import CONNECT_SECONDS, SECONDS, Page, WebRefused
+from sources.web.pages import (
+    CONNECT_SECONDS,
+    SECONDS,
+    Page,
+    Resolve,
+    Vet,
+    WebRefused,
+    ascii_host,
+    checked_url,
+    is_public,
+    resolve,
+)
 
 _MOST_REDIRECTS = 5
 

@@ -13,7 +13,6 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from bot.agents.context import recovery
-from bot.agents.context.auto_recall import RecalledEntry, recall_entries, recalled_lines
 from bot.agents.context.block_views import BlockLayout, lay_out, readers, render_block
 from bot.agents.context.history import (
     conversation,
@@ -24,7 +23,14 @@ from bot.agents.context.history import (
     render_extras,
     render_message,
 )
-from bot.agents.context.known_facts import Knowledge, knowledge, knowledge_parts
+from bot.agents.context.known_facts import (
+    Knowledge,
+    RecalledEntry,
+    knowledge,
+    knowledge_parts,
+    recall_entries,
+    recalled_lines,
+)
 from bot.agents.context.quotes import (
     NOTHING,
     PromptText,

@@ -1,7 +1,7 @@
 """Discord's components: buttons, menus and forms, recognized by their ids, even after a restart.
 
 They serve the same people as commands. What each of them does is in `buttons.py`,
-`commands.py`, `help.py`, `memory_forms.py`, `row_actions.py`, `settings_pages.py` and `why.py`.
+`commands.py`, `help.py`, `memory_forms.py`, `row_actions.py` and `settings_pages.py`.
 """
 
 import re

@@ -15,10 +15,9 @@ from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.components import OpenForm
 from bot.interfaces.discord.help import install_help
-from bot.interfaces.discord.memory_forms import block_form, entry_form
+from bot.interfaces.discord.memory_forms import ITEMS, block_form, correction_form, entry_form, install_why
 from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import install_settings
-from bot.interfaces.discord.why import ITEMS, correction_form, install_why
 from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
