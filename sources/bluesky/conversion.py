@@ -160,12 +160,12 @@ def _blocks(
     return (
         BlockNote(
             label=_label("bluesky_thread", thread.post.root.uri),
-            description="Notes on this Bluesky thread; everybody may know them.",
+            description="Notes on this Bluesky thread; everyone may know them.",
             profile=thread_profile(thread, us.did, hidden),
         ),
         BlockNote(
             label=_label("bluesky_user", post.author.did),
-            description="Notes on the person who is speaking; everybody may know them.",
+            description="About the speaker; everyone may know it.",
             profile=person_profile(view.author, f"{post.at:%Y-%m-%d %H:%M} UTC"),
             about=person_id(post.author.did),
         ),

@@ -303,7 +303,7 @@ def blocks(author: Author, around: MessageContext) -> tuple[BlockNote, ...]:
         ),
         BlockNote(
             label=f"discord_user:{author.id}",
-            description="Notes on the person who is speaking, made in this place.",
+            description="About the speaker, from this place.",
             profile=_profile(user),
             about=about,
         ),

@@ -230,6 +230,6 @@ def said(channel: int, person: int, text: str, serial: int) -> Notification:
         position=f"{serial:020d}",
         blocks=(
             BlockNote(f"channel:c{channel}", "Notes on this channel.", f"Channel: channel-{channel}\nServer: Bench"),
-            BlockNote(f"user:p{person}", "Notes on the person who is speaking.", f"Name here: {name}", speaker),
+            BlockNote(f"user:p{person}", "About the speaker.", f"Name here: {name}", speaker),
         ),
     )

@@ -148,9 +148,9 @@ def _rendered(head: tuple[str, str, str, str], description: str, profile: str, s
     """Cached: most blocks are the same in the next prompt."""
     called, access, heard, shared_from = attribute(head[0]), head[1], attribute(head[2]), head[3]
     shared = f' shared_from="{attribute(shared_from)}"' if shared_from else ""
-    about = f"{within_block(profile)}\n" if profile else ""
     opened = f'<block:{called} permission="{access}" readers="{heard}"{shared}>'
-    return f"{opened}\n({line(description)})\n{about}{within_block(shown).rstrip()}\n</block:{called}>"
+    texts = within_block(profile), within_block(shown).rstrip()
+    return "\n".join([opened, f"({line(description)})", *filter(None, texts), f"</block:{called}>"])
 
 
 def readers(audience: Audience) -> str:
