@@ -23,6 +23,7 @@ from memory.search.similarity import Meaning
 from memory.store.clock import Clock
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PersonId, PlaceId
+from memory.store.recent import RecentValues
 from sources.base import Endpoint
 from sources.terminal import PERSON
 from texts import speaking
@@ -36,7 +37,9 @@ _MOST_PEOPLE = 1_000
 class TypingPeople(Struct):
     """Who is about to add something, as far as platforms report typing; kept in memory only."""
 
-    _until: dict[tuple[PlaceId, PersonId], tuple[float, bool]] = field(default_factory=dict)
+    _until: RecentValues[tuple[PlaceId, PersonId], tuple[float, bool]] = field(
+        default_factory=lambda: RecentValues(_MOST_PEOPLE)
+    )
     """Until when somebody is taken to type, and whether what they typed is on its way to the conversation."""
 
     def types(self, place: PlaceId, person: PersonId) -> None:
@@ -57,10 +60,7 @@ class TypingPeople(Struct):
         return person is not None and time.monotonic() < self._until.get((place, person), _NEVER)[0]
 
     def _note(self, who: tuple[PlaceId, PersonId], seconds: float, *, sent: bool) -> None:
-        self._until.pop(who, None)
-        self._until[who] = time.monotonic() + seconds, sent
-        if len(self._until) > _MOST_PEOPLE:
-            del self._until[next(iter(self._until))]
+        self._until.put(who, (time.monotonic() + seconds, sent))
 
 
 class Limits(Struct, frozen=True):

@@ -19,19 +19,14 @@ from texts import _, gettext_noop
 _OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
 """The constellation that asks, if it is not the configured one."""
 
-PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})" + _OF)
-"""Matches the custom id of an answer to a question."""
-
-LONGER = re.compile(r"carina:permit-for:(?P<request>[0-9]{1,19})" + _OF)
-"""Matches the menu that allows a question's call for longer; the choice is the answer."""
+PATTERN = re.compile(r"carina:permit(?:-for|:(?P<offer>[a-z]{1,10})):(?P<request>[0-9]{1,19})" + _OF)
+"""Matches an answer to a question, or the menu that allows its call for longer; there, the choice is the answer."""
 
 _GIVEN = r"(?P<name>[a-z._-]{1,40}):(?P<given>[^:]*)"
 _AT = r"(?::(?P<of>(?:con_[0-9a-z]{1,40})?))?"
 CALL = re.compile(f"carina:call:{_GIVEN}{_AT}")
-"""Matches a button that calls an operation with arguments: where it stands, or (`of`) in a constellation, which is the
-configured one if the name is empty."""
-CHOOSE = re.compile(f"carina:choose:{_GIVEN}{_AT}")
-"""Matches a menu that does so; the choice is more arguments."""
+"""Matches a button that calls an operation with arguments, or a menu whose choice is more of them: where it stands, or
+(`of`) in a constellation, which is the configured one if the name is empty."""
 FORM = re.compile(f"carina:form:{_GIVEN}")
 """Matches a form that does so; its fields are more arguments."""
 
@@ -71,29 +66,27 @@ _LOOKS = {
 
 
 def call_id(name: str, given: Mapping[str, object], kind: str = "call", of: str | None = None) -> str:
-    """The id of a button, or of another `kind` of component, that calls an operation; `CALL`, `CHOOSE` or `FORM` reads
-    it."""
+    """The id of a button or menu, or of a form (`kind`), that calls an operation; `CALL` or `FORM` reads it."""
     return f"carina:{kind}:{name}:{urlencode(given, doseq=True)}{'' if of is None else f':{of}'}"
 
 
 def _button(offer: str, buttons: Buttons) -> discord.ui.Button[Any]:
     label, style = _LOOKS[offer]
-    return discord.ui.Button(label=_(label), style=style, custom_id=_card_id(offer, buttons, "call"))
+    return discord.ui.Button(label=_(label), style=style, custom_id=_card_id(f"permit:{offer}", offer, buttons))
 
 
 def _menu(offer: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:
     """A menu of answers; buttons on older cards still work."""
     options = [discord.SelectOption(label=_(label), value=value) for value, label in offers.items()]
-    identifier = _card_id(offer, buttons, "choose")
+    identifier = _card_id("permit-for", offer, buttons)
     return discord.ui.Select(custom_id=identifier, placeholder=title, options=options)
 
 
-def _card_id(offer: str, buttons: Buttons, kind: str) -> str:
+def _card_id(answers: str, offer: str, buttons: Buttons) -> str:
     if buttons.kind == "permit":
-        answers = "permit-for" if kind == "choose" else f"permit:{offer}"
         return f"carina:{answers}:{buttons.request}{f':{buttons.constellation}' if buttons.constellation else ''}"
     name, argument = _CALLS[buttons.kind, offer]
-    return call_id(name, {argument: buttons.request}, kind, buttons.constellation)
+    return call_id(name, {argument: buttons.request}, of=buttons.constellation)
 
 
 def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:

@@ -18,22 +18,24 @@ from msgspec import Struct
 from bot.agents.permissions.who_may import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of
-from bot.interfaces.discord.components import Buttons, hear_button, hear_choice
+from bot.interfaces.discord.components import Heard, hear
 from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell, text_file
 from bot.services.composition import ServedConstellations
 from bot.services.people.approvals import Approvals
 from memory.requests import Verdict
 from memory.store.ids import ConstellationId
-from sources.discord.cards import DONE, LONGER, LONGEST, NO, PATTERN, PLAIN
+from memory.store.recent import RecentValues
+from sources.discord.cards import DONE, LONGEST, NO, PATTERN, PLAIN
 from texts import _, error_sentence, gettext_noop
 
 
 def install_approvals(tree: Tree, served: ServedConstellations) -> None:
     """Have the buttons and menus of every card heard, also of those sent before a restart."""
 
-    async def answered(interaction: Interaction, named: re.Match[str], offer: str) -> None:
+    async def answered(interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         if not await defer(interaction):
             return
+        offer = chosen or named["offer"]
         constellation = ConstellationId(named["of"]) if named["of"] else served.shared.configured
         if not served.shared.constellations.has(constellation):
             await tell(interaction, _("The constellation that asked this was deleted."), looks=NO)
@@ -48,10 +50,7 @@ def install_approvals(tree: Tree, served: ServedConstellations) -> None:
             else:
                 await tell(interaction, _("This button no longer works."), looks=NO)
 
-    async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
-        await answered(interaction, named, named["offer"])
-
-    tree.client.add_dynamic_items(hear_button(PATTERN, pressed), hear_choice(LONGER, answered))
+    tree.client.add_dynamic_items(hear(PATTERN, answered))
 
 
 async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:
@@ -91,15 +90,13 @@ class Questions:
     """Those that stand. Each is answered once, by who asked for it."""
 
     clock: Callable[[], float] = time.monotonic
-    _open: dict[str, tuple[float, OpenQuestion]] = field(default_factory=dict, init=False)
+    _open: RecentValues[str, tuple[float, OpenQuestion]] = field(
+        default_factory=lambda: RecentValues(_MOST), init=False
+    )
 
     def ask(self, asked: OpenQuestion) -> list[discord.ui.Button[Any]]:
-        now, token = self.clock(), secrets.token_hex(8)
-        for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
-            del self._open[old]
-        if len(self._open) >= _MOST:
-            del self._open[next(iter(self._open))]
-        self._open[token] = now + _SECONDS, asked
+        token = secrets.token_hex(8)
+        self._open.put(token, (self.clock() + _SECONDS, asked))
         buttons = list[discord.ui.Button[Any]]()
         for said, label, style in (
             ("yes", _("Yes, do it"), discord.ButtonStyle.danger),
@@ -117,10 +114,10 @@ class Questions:
         del self._open[token]
         return asked
 
-    def button(self, confirmed: Confirmed) -> Buttons:
+    def button(self, confirmed: Confirmed) -> Heard:
         """What hears the buttons; who may do it is decided anew."""
 
-        async def pressed(interaction: Interaction, named: re.Match[str]) -> None:
+        async def pressed(interaction: Interaction, named: re.Match[str], _chosen: str) -> None:
             if not await defer(interaction, quietly=True):
                 return
             asked = self.take(named["token"], interaction.user.id)
@@ -132,4 +129,4 @@ class Questions:
                 await change(interaction, asked.question, PLAIN)
                 await confirmed(interaction, asked.name, asked.given, sure=True, shown=asked.question)
 
-        return hear_button(_ID, pressed)
+        return hear(_ID, pressed)

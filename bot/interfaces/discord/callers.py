@@ -111,7 +111,7 @@ def _asked(interaction: discord.Interaction[Any]) -> tuple[str, bool]:
     data: Any = interaction.data or {}
     if "custom_id" in data:
         named = str(data["custom_id"]).removeprefix("carina:")
-        if named.startswith(("sure:", "set:", "call:", "choose:", "form:")):  # these name their operations
+        if named.startswith(("sure:", "set:", "call:", "form:")):  # these name their operations
             return named.split(":")[1].replace(".", " "), True
         return " ".join(named.split(":")[:2]), True
     words = [str(data.get("name", ""))]

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.buttons import OpenQuestion, Questions
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.components import OpenForm, hear_button, hear_choice, hear_forms, open_form
+from bot.interfaces.discord.components import OpenForm, hear, hear_forms, open_form
 from bot.interfaces.discord.responses import (
     Interaction,
     Tree,
@@ -33,7 +33,7 @@ from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.discord.cards import CALL, CHOOSE, NO, PLAIN, CardStyle, Tone, paged
+from sources.discord.cards import CALL, NO, PLAIN, CardStyle, Tone, paged
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from texts import _, error_sentence
@@ -99,10 +99,9 @@ class Commands(Struct, frozen=True):
             place.add_command(self.command(name, declared))
         tree.client.add_dynamic_items(
             self.questions.button(self.answer),
-            hear_button(PAGE, self._turn),
-            hear_choice(PICK, self._pick),
-            hear_button(CALL, self._call),
-            hear_choice(CHOOSE, self._call),
+            hear(PAGE, self._turn),
+            hear(PICK, self._pick),
+            hear(CALL, self._call),
         )
         hear_forms(tree, self._sent)
 
@@ -153,7 +152,7 @@ class Commands(Struct, frozen=True):
         words, more = await self._result(interaction, name, given, **said)
         await tell(interaction, words, **more)
 
-    async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:
+    async def _turn(self, interaction: Interaction, named: re.Match[str], _chosen: str) -> None:
         """Turn to a page of a list, as it is now."""
         declared = self.registry.operations.get(named["name"])
         if declared is None or declared.changes or not await defer(interaction, quietly=True):
@@ -172,7 +171,7 @@ class Commands(Struct, frozen=True):
         gone = _("It is no longer in the list.")
         await tell(interaction, _INK.text(words) if buttons else gone, looks=CardStyle(items=buttons))
 
-    async def _call(self, interaction: Interaction, named: re.Match[str], chosen: str = "") -> None:
+    async def _call(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         """Call the operation that a button or a menu names, or open the form that asks for the rest."""
         declared = self.registry.operations.get(named["name"])
         given = {} if declared is None else _given(declared, named["given"]) | _given(declared, chosen)

@@ -23,12 +23,9 @@ from texts import error_sentence
 
 _log = Log(__name__)
 
-Buttons: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Button[Any]]]
-Pressed: TypeAlias = Callable[[Interaction, re.Match[str]], Awaitable[None]]
-"""Takes a button that was pressed: what its id says."""
-Choices: TypeAlias = type[discord.ui.DynamicItem[discord.ui.Select[Any]]]
-Chosen: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
-"""Takes what was chosen from a menu: what the menu's id says, and the value."""
+Heard: TypeAlias = type[discord.ui.DynamicItem[Any]]
+Pressed: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
+"""Takes a button that was pressed, or a menu: what its id says, and the value that was chosen, empty for a button."""
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
 """Takes a form that was sent: what its id says, and what was written into each of its fields."""
 
@@ -133,20 +130,8 @@ async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
         await answer_anyhow(interaction, BROKEN)
 
 
-def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
-    return _heard(pattern, discord.ui.Button, lambda interaction, named, _item: work(interaction, named))
-
-
-def hear_choice(pattern: re.Pattern[str], work: Chosen) -> Choices:
-    return _heard(
-        pattern, discord.ui.Select, lambda interaction, named, item: work(interaction, named, (item.values or [""])[0])
-    )
-
-
-def _heard(
-    pattern: re.Pattern[str], kind: type, work: Callable[[Interaction, re.Match[str], Any], Awaitable[None]]
-) -> type[discord.ui.DynamicItem[Any]]:
-    class Heard(discord.ui.DynamicItem[Any], template=pattern):
+def hear(pattern: re.Pattern[str], work: Pressed) -> Heard:
+    class Component(discord.ui.DynamicItem[Any], template=pattern):
         """Answers whom a command would: whoever is shut out is told so."""
 
         def __init__(self, named: re.Match[str], shown: discord.ui.Item[Any]) -> None:
@@ -156,15 +141,14 @@ def _heard(
         @classmethod
         async def from_custom_id(
             cls, _interaction: Interaction, item: discord.ui.Item[Any], match: re.Match[str], /
-        ) -> "Heard":
-            if not isinstance(item, kind):
-                raise TypeError(f"a {kind.__name__} has the id {match[0]}, not {type(item).__name__}")
+        ) -> "Component":
             return cls(match, item)
 
         async def callback(self, interaction: Interaction) -> Any:
-            await _stored(interaction, work(interaction, self.named, self.item))
+            chosen = self.item.values if isinstance(self.item, discord.ui.Select) else ()
+            await _stored(interaction, work(interaction, self.named, next(iter(chosen), "")))
 
         async def interaction_check(self, interaction: Interaction, /) -> bool:
             return bool(await interaction.client.tree.interaction_check(interaction))
 
-    return Heard
+    return Component

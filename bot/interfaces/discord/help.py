@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from discord import app_commands
 
-from bot.interfaces.discord.components import hear_choice, select
+from bot.interfaces.discord.components import hear, select
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
 from sources.discord.cards import CardStyle, container
 from sources.discord.outcomes import REFUSED
@@ -58,7 +58,7 @@ def install_help(tree: Tree) -> None:
         await answer_now(interaction, *_help(0))
 
     tree.add_command(command)
-    tree.client.add_dynamic_items(hear_choice(_HELP_PAGE, _turn_help))
+    tree.client.add_dynamic_items(hear(_HELP_PAGE, _turn_help))
 
 
 def _help(page: int) -> tuple[str, CardStyle]:

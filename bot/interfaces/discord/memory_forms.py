@@ -26,7 +26,7 @@ from sources.discord.settings import DiscordSettings
 from texts import _, gettext_noop, number_text
 
 MENU = gettext_noop("Why did you say this?")
-PICK = call_id("why.memory", {}, "choose")
+PICK = call_id("why.memory", {})
 
 _LOOKS = {
     Change.FORGET: ("Forget", discord.ButtonStyle.danger),

@@ -18,8 +18,7 @@ from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.components import (
     Entry,
     OpenForm,
-    hear_button,
-    hear_choice,
+    hear,
     modal,
     open_form,
     select,
@@ -65,9 +64,7 @@ def install_settings(tree: Tree, commands: Commands) -> None:
             await tell(interaction, words, looks=looks)
 
     tree.add_command(command)
-    tree.client.add_dynamic_items(
-        hear_choice(_PAGE, pages.turn), hear_choice(_SET, pages.set), hear_button(_CLOCKS, pages.clocks)
-    )
+    tree.client.add_dynamic_items(hear(_PAGE, pages.turn), hear(_SET, pages.set), hear(_CLOCKS, pages.clocks))
 
 
 class SettingsPages(Struct, frozen=True):
@@ -141,7 +138,7 @@ class SettingsPages(Struct, frozen=True):
             done, looks = error_sentence(error), NO
         await change(interaction, *await self.page(interaction, place, done, looks))
 
-    async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
+    async def clocks(self, interaction: Interaction, _named: re.Match[str], _chosen: str) -> None:
         await open_form(interaction, OpenForm(self._clocks_form), {})
 
     async def _clocks_form(self, interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:

@@ -128,6 +128,7 @@ async def test_who_sent_a_form_that_breaks_is_told_and_the_log_has_why(deferred:
 def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_makes_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(buttons, "_MOST", 2)
     now = [0.0]
     asked = Questions(lambda: now[0])
 
@@ -135,7 +136,6 @@ def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_
         first, _ = asked.ask(OpenQuestion(1, "files.remove", {"file": file}, "Sure?"))
         return str(first.custom_id).rpartition(":")[2]
 
-    monkeypatch.setattr(buttons, "_MOST", 2)
     first, second = token("a"), token("b")
     assert asked.take(first, 2) is None
     third = token("c")
