@@ -145,7 +145,7 @@ def _write(tx: Tx, ended: _TurnResult, now: datetime) -> None:
     for step in material.steps:
         for said in _rows(step, ended, final=step.seq == final, now=now):
             sequence += 1
-            stored = messages.add_said(tx, replace(said, sequence=sequence))
+            stored = messages.add(tx, replace(said, sequence=sequence))
             if step.seq == final:
                 message = stored
     if not ended.kept:
@@ -156,7 +156,7 @@ def _write(tx: Tx, ended: _TurnResult, now: datetime) -> None:
         activity.note_of_turn(tx, material.turn, sent, gettext_lazy("replied"), now, message)
 
 
-def _rows(step: Step, ended: _TurnResult, *, final: bool, now: datetime) -> list[messages.TurnRow]:
+def _rows(step: Step, ended: _TurnResult, *, final: bool, now: datetime) -> list[messages.NewMessage]:
     body, kept = step.body, ended.kept
     if isinstance(body, CallEnded):
         given = body.trust if isinstance(body, CallDone) else Trust.AGENT
@@ -177,7 +177,7 @@ def _rows(step: Step, ended: _TurnResult, *, final: bool, now: datetime) -> list
     return _with_thought(rows, step, kept=kept)
 
 
-def _with_thought(rows: list[messages.TurnRow], step: Step, *, kept: bool) -> list[messages.TurnRow]:
+def _with_thought(rows: list[messages.NewMessage], step: Step, *, kept: bool) -> list[messages.NewMessage]:
     """The rows of an answer; the last one has the model's reasoning and the size of its prompt."""
     if not isinstance(step.body, ModelAnswer) or not step.body.model or not rows:
         return rows
@@ -185,7 +185,7 @@ def _with_thought(rows: list[messages.TurnRow], step: Step, *, kept: bool) -> li
     return [*rows[:-1], replace(rows[-1], thought=messages.THOUGHT.dump(thought))]
 
 
-def _last(ended: _TurnResult, now: datetime) -> list[messages.TurnRow]:
+def _last(ended: _TurnResult, now: datetime) -> list[messages.NewMessage]:
     """The final answer in its place; if that is not the turn's place, with its origin."""
     turn = ended.material.turn
     rows = [_said(ended, "assistant", ended.text, now)]
@@ -195,27 +195,17 @@ def _last(ended: _TurnResult, now: datetime) -> list[messages.TurnRow]:
     return [replace(each, place=ended.place) for each in rows]
 
 
-def _said(ended: _TurnResult, role: messages.Role, text: str, now: datetime) -> messages.TurnRow:
+def _said(ended: _TurnResult, role: messages.Role, text: str, now: datetime) -> messages.NewMessage:
     said = words_of(ended.material.turn, ended.material.agent.name, text, now)
     return replace(said, role=role, source=ended.source)
 
 
-def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.TurnRow:
+def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.NewMessage:
     """A text by a turn's agent, as a row of its batch."""
-    return messages.TurnRow(
-        turn=turn.id,
-        sequence=0,
-        place=turn.place,
-        agent=turn.agent,
-        person=turn.person,
-        speaker=speaker,
-        role="assistant",
-        text=text,
-        source=place_source(turn.place),
-        audience=turn.scope.audience,
-        trust=Trust.AGENT,
-        at=now,
-    )
+    return messages.NewMessage(
+        turn.place, turn.person, speaker, text, place_source(turn.place), None, turn.scope.audience, Trust.AGENT, now,
+        "assistant", turn.agent, turn.id, 0,
+    )  # fmt: skip
 
 
 def answer_row(turn: Turn, place: PlaceId, message: MessageId | None) -> outbox.NewRow:

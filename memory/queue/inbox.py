@@ -174,7 +174,7 @@ def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: dat
     if arrival.person is not None and arrival.unshown is not None:
         hidden_people.note(tx, arrival.person, hidden_people.HiddenReason.LABEL, now, holds=arrival.unshown)
     identifier, new = stored
-    message = messages.add_heard(
+    message = messages.add(
         tx,
         messages.NewMessage(
             place=arrival.place.id,
@@ -490,5 +490,5 @@ def add_event(tx: Tx, event: Event, now: datetime) -> InboxId | None:
         role="system",
         agent=None if event.by is None else event.by[0],
     )
-    tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (messages.add_heard(tx, told), identifier))
+    tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (messages.add(tx, told), identifier))
     return identifier

@@ -62,10 +62,11 @@ class Message(NamedTuple):
 
 
 class NewMessage(Struct, frozen=True):
-    """A person's message as it arrived; `external_id` is its id on the platform, `at` when it was written.
+    """A message to store, written at `at`: a person's as it arrived, with its id on the platform, or a row of a turn of
+    ours, with its `batch` and its position there: the agent's answer, its tool call, or a tool's result.
 
     With the role "system" it is an event inside the service, told to the agents in a place; with an `agent`, it is what
-    that agent wrote to others.
+    that agent wrote to others. In a turn, `person` is the one whom the turn answers, `source` the source of the place.
     """
 
     place: PlaceId
@@ -79,6 +80,13 @@ class NewMessage(Struct, frozen=True):
     at: datetime
     role: Role = "user"
     agent: AgentId | None = None
+    batch: TurnId | None = None
+    sequence: int | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    tool_args: str | None = None
+    thought: str = "{}"
+    """A `Reasoning` in stored form."""
 
 
 @dataclass(frozen=True)
@@ -93,32 +101,6 @@ class Reasoning:
 THOUGHT: Codec[Reasoning] = Codec(Reasoning, whole=True)
 
 
-class TurnRow(Struct, frozen=True):
-    """A row of a turn of ours: the agent's answer, its tool call, or a tool's result.
-
-    `person` is the one whom the turn answers, `source` the source of the place, `sequence` the position within the
-    turn.
-    """
-
-    turn: TurnId
-    sequence: int
-    place: PlaceId
-    agent: AgentId
-    person: PersonId | None
-    speaker: str
-    role: Role
-    text: str
-    source: str
-    audience: Audience
-    trust: Trust
-    at: datetime
-    tool_call_id: str | None = None
-    tool_name: str | None = None
-    tool_args: str | None = None
-    thought: str = "{}"
-    """A `Reasoning` in stored form."""
-
-
 def of_id(rows: Rows, identifier: MessageId) -> Message | None:
     """One message without a scope check, for the message pipeline only."""
     return next(_read(rows, "id = ?", identifier), None)
@@ -128,36 +110,23 @@ def _read(rows: Rows, which: str, *parameters: Value) -> Iterator[Message]:
     return map(to_message, rows.all(f"SELECT {COLUMNS} FROM messages WHERE {which}", parameters))
 
 
-def add_heard(tx: Tx, heard: NewMessage, new: MessageId | None = None) -> MessageId:
-    """Store a person's message, with the id `new` if given; a message known by its source and external id stays
-    unchanged."""
-    message = MessageId(snowflakes.next()) if new is None else new
-    text, speaker = storable(heard.text), storable(heard.speaker)
-    values = {**_heard.values(heard), "id": message, "content": text, "speaker": speaker, "source_metadata": "{}"}
-    values["search_text"] = _search_text(heard.at, speaker, text)
+def add(tx: Tx, new: NewMessage, identifier: MessageId | None = None) -> MessageId:
+    """Store a message, with that id if given; one known by its source and external id stays unchanged.
+
+    Tool results are stored for the transcript and are not searchable.
+    """
+    message = MessageId(snowflakes.next()) if identifier is None else identifier
+    text, speaker = storable(new.text), storable(new.speaker)
+    values = {**_new.values(new), "id": message, "content": text, "speaker": speaker}
+    values["source_metadata"] = storable(new.thought)
+    values["tool_args"] = None if new.tool_args is None else storable(new.tool_args)
+    values["search_text"] = "" if new.role == "tool" else _search_text(new.at, speaker, text)
     if tx.insert("messages", values, ignore=True):
         return message
-    known = tx.one("SELECT id FROM messages WHERE source = ? AND external_id = ?", (heard.source, heard.external_id))
+    known = tx.one("SELECT id FROM messages WHERE source = ? AND external_id = ?", (new.source, new.external_id))
     if known is None:  # an id was given twice: fail rather than lose the message
         raise ValueError(f"message {message} could not be stored")
     return MessageId(known["id"])
-
-
-def add_said(tx: Tx, said: TurnRow) -> MessageId:
-    """Store one row of a turn of ours. Tool results are stored for the transcript and are not searchable."""
-    message = MessageId(snowflakes.next())
-    text, speaker = storable(said.text), storable(said.speaker)
-    values = {
-        **_said.values(said),
-        "id": message,
-        "content": text,
-        "speaker": speaker,
-        "source_metadata": storable(said.thought),
-    }
-    values["tool_args"] = None if said.tool_args is None else storable(said.tool_args)
-    values["search_text"] = "" if said.role == "tool" else _search_text(said.at, speaker, text)
-    tx.insert("messages", values)
-    return message
 
 
 def edit(tx: Tx, old: Message, text: str, at: datetime) -> bool:
@@ -353,10 +322,7 @@ def _of_json(row: str) -> Message:
     return to_message(json.loads(row))
 
 
-_heard = RowMapper(NewMessage, text="content", at="created_at")
-_said = RowMapper(
-    TurnRow, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at", thought="source_metadata"
-)
+_new = RowMapper(NewMessage, text="content", at="created_at", sequence="sequence_in_batch", thought="source_metadata")
 
 
 def _search_text(at: datetime, speaker: str, text: str) -> str:

@@ -87,7 +87,7 @@ def _talk(tx: Tx, count: int, words: Words) -> None:
         heard = NewMessage(
             _PLACE, PersonId("bench:p1"), "Ann", text, "bench", str(number), GUILD, Trust.APPROVED, utc_now()
         )
-        messages.add_heard(tx, heard)
+        messages.add(tx, heard)
 
 
 _TARGETS = {

@@ -83,7 +83,7 @@ def hear(tx: Tx, who: str, text: str, name: str, at: datetime, where: str = "tal
     """A message that everybody heard, with that external ID."""
     place, person = PlaceId(f"bench:{where}"), PersonId(f"bench:{who}")
     said = messages.NewMessage(place, person, who, text, "bench", name, PUBLIC, Trust.APPROVED, at)
-    return messages.add_heard(tx, said)
+    return messages.add(tx, said)
 
 
 def store(tx: Tx, turns: Sequence[Turn]) -> None:

@@ -60,25 +60,15 @@ def fill_messages(
         where = place(1 + number // 2 % 9).id if number < count - here else here_is or place(0).id
         person = PersonId(f"bench:p{number // 2 % 10}")
         if number % 2 == 0:
-            heard = messages.NewMessage(
-                where,
-                person,
-                NAMES[number // 2 % 10],
-                words.sentence(),
-                "bench",
-                f"old{first + number}",
-                GUILD,
-                Trust(2),
-                now,
-            )
-            messages.add_heard(tx, heard)
+            heard = NAMES[number // 2 % 10], words.sentence(), "bench", f"old{first + number}", GUILD, Trust(2), now
+            messages.add(tx, messages.NewMessage(where, person, *heard))
         else:
             turn = TurnId(snowflakes.next())
             text = words.sentence(20)
-            row = messages.TurnRow(
-                turn, 2, where, agent, person, "Carina", "assistant", text, "bench", GUILD, Trust.AGENT, now
+            said = messages.NewMessage(
+                where, person, "Carina", text, "bench", None, GUILD, Trust.AGENT, now, "assistant", agent, turn, 2
             )
-            messages.add_said(tx, row)
+            messages.add(tx, said)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import follow_ups, inbox, messages, turns
 from memory.queue.inbox import Arrival, InRow, Place
-from memory.queue.messages import Message
+from memory.queue.messages import Message, NewMessage
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.turns import Turn
 from memory.store.database import Tx
@@ -155,6 +155,15 @@ def a_message(number: int = 1, **change: Any) -> Message:
 
 def a_turn(**change: Any) -> Turn:
     plain = Turn(turns.new_turn_id(), STAR, MAIN, HALL.id, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON)
+    return replace(plain, **change)
+
+
+def spoken(turn: Turn, text: str = "hello", **change: Any) -> NewMessage:
+    """What a turn's agent said."""
+    plain = NewMessage(
+        turn.place, turn.person, "Star", text, "discord", None, turn.scope.audience, Trust.AGENT, NOON, "assistant",
+        STAR, turn.id, 1,
+    )  # fmt: skip
     return replace(plain, **change)
 
 

@@ -14,14 +14,13 @@ from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, channel_audience, person_audience
 from memory.queue import messages, outbox, turns
-from memory.queue.messages import TurnRow
 from memory.queue.outbox import NewRow
 from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import MessageId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, keep, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, keep, spoken, taken
 
 HERE, ANNS = Scope(GUILD), person_audience(ANN)
 ELSEWHERE = Audience("guild:discord:2")
@@ -31,11 +30,8 @@ _AGENT_COLUMNS = ("name", "model", "system_prompt", "enabled_tools", "created_at
 
 def say(tx: Tx, turn: Turn, text: str, call: str | None = None, role: messages.Role = "assistant") -> MessageId:
     named = "recall" if call else None
-    said = TurnRow(
-        turn.id, 1, turn.place, STAR, turn.person, "Star", role, text, "discord", turn.scope.audience, Trust.AGENT,
-        NOON, call, named, '{"content": "the quagga"}' if call and role == "assistant" else None,
-    )  # fmt: skip
-    return messages.add_said(tx, said)
+    args = '{"content": "the quagga"}' if call and role == "assistant" else None
+    return messages.add(tx, spoken(turn, text, role=role, tool_call_id=call, tool_name=named, tool_args=args))
 
 
 def send(tx: Tx, turn: Turn, key: str, external_id: str) -> None:

@@ -40,7 +40,7 @@ def _write(tx: Tx, material: PromptInputs, words: RunAnswer, team: Team, endpoin
         agent = None if identifier is None else agents.agent(tx, identifier)
         speaker, by = team.group.name if agent is None else agent.name, identifier or turn.agent
         row = replace(words_of(turn, speaker, text, now), agent=by, sequence=len(asked) + number + 1)
-        answer = answer_row(turn, turn.place, messages.add_said(tx, row))
+        answer = answer_row(turn, turn.place, messages.add(tx, row))
         detail = outbox.TextDetail(
             reply_to=answers(material),
             after=after,

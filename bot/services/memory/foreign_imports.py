@@ -298,7 +298,7 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
                 f"{target.source}/{each.key}", target.audience, Trust.OWNER if own else Trust.STRANGER,
                 each.at, "user" if each.role == "user" else "system",
             )  # fmt: skip
-            return f"messages {messages.add_heard(tx, heard)}"
+            return f"messages {messages.add(tx, heard)}"
         case Note():
             new = NewEntry(each.text, Origin(Scope(target.audience), Trust.STRANGER, PERSON), tags=each.tags)
             return f"archival_entries {entry_changes.insert(tx, target.agent, new, target.now).id}"

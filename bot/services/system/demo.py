@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from bot.agents.turn_end import words_of
 from memory import activity, agents, budgets, requests
 from memory.agents import Agent, Group
 from memory.blocks import NewBlock, edits
@@ -26,6 +27,7 @@ from memory.queue.turns import Turn
 from memory.requests import Kind, Request
 from memory.store.database import Tx
 from memory.store.ids import InboxId, MessageId, PersonId, PlaceId
+from memory.store.records import replace
 from sources.api import SOURCE, place_of
 from sources.terminal import PERSON
 from texts import gettext_lazy
@@ -243,11 +245,7 @@ class _DemoWriter(Struct):
         """Work, say what came of it, and write down what is told, if anything."""
         tx, at = self.tx, self._work(turn, tools)
         sent = at + timedelta(milliseconds=self.dice.randint(15, 420))
-        said = messages.TurnRow(
-            turn.id, 0, turn.place, agent.id, turn.person, agent.name, "assistant", text, source,
-            turn.scope.audience, Trust.AGENT, at,
-        )  # fmt: skip
-        message = messages.add_said(tx, said)
+        message = messages.add(tx, replace(words_of(turn, agent.name, text, at), source=source))
         new = NewRow(
             f"turn/{turn.id}/0", turn.place, text, turn.scope.audience, turn=turn.id, message=message,
             person=turn.person, agent=agent.id,

@@ -16,7 +16,6 @@ from bot.runtime import delivery as delivery
 from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
 from memory.people.audience import Scope, Trust, guild_audience
 from memory.queue import messages, outbox, turns
-from memory.queue.messages import TurnRow
 from memory.queue.outbox import EditDetail, NewRow, OutRow, Status, TextDetail
 from memory.queue.turns import Turn
 from memory.store.clock import Clock
@@ -25,7 +24,8 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
-from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct
+from tests.bot.parts import ANN, HALL, OLGA, Fate, MovableClock, Platform, direct
+from tests.memory.parts import spoken
 
 T = TypeVar("T")
 SETUP = commit_point("test_delivery.setup")
@@ -227,8 +227,7 @@ async def test_a_first_piece_that_fails_takes_the_rest_with_it_and_nothing_else(
 
 async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: Post) -> None:
     turn = await post.turn()
-    said = TurnRow(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
-    message = await post.write(lambda tx: messages.add_said(tx, said))
+    message = await post.write(lambda tx: messages.add(tx, spoken(turn)))
     await post.put(f"turn/{turn.id}/0", turn=turn.id, message=message)
     post.platform.fates.append(DeliveryFailed("forbidden"))
     await post.run()

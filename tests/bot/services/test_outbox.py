@@ -14,7 +14,6 @@ from bot.services.registry import Registry
 from bot.services.system.outbox import Outbox
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox
-from memory.queue.messages import TurnRow
 from memory.queue.outbox import Status
 from memory.store.constellation import Constellations
 from memory.store.database import Database
@@ -22,10 +21,11 @@ from memory.store.ids import OutboxId, PersonId
 from memory.store.records import replace
 from sources.base import DeliveryFailed
 from sources.terminal import PERSON
-from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, MovableClock, ScriptedModel, direct, said, says
-from tests.bot.runtime.test_delivery import GUILD, STAR, Post
+from tests.bot.parts import ANN, NOON, OLGA, MovableClock, ScriptedModel, direct, said, says
+from tests.bot.runtime.test_delivery import GUILD, Post
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
+from tests.memory.parts import spoken
 
 OWNER = somebody(OLGA.id, Trust.OWNER)
 
@@ -139,8 +139,7 @@ async def test_what_is_tried_again_by_itself_is_listed_and_can_be_tried_at_once(
 
 async def test_what_is_tried_again_by_itself_is_dropped_with_all_its_pieces(post: Counter) -> None:
     turn = await post.turn()
-    said = TurnRow(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
-    answer = await post.write(lambda tx: messages.add_said(tx, said))
+    answer = await post.write(lambda tx: messages.add(tx, spoken(turn)))
     rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id, message=answer) for n in range(3)]
     await post.begun(rows[0])
     again = NOON + timedelta(hours=2)

@@ -19,7 +19,7 @@ from memory.erasure.edits_and_deletions import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
 from memory.queue.inbox import InRow, Place
-from memory.queue.messages import Message, TurnRow
+from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
@@ -27,7 +27,7 @@ from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from memory.wider_audience import widen_block
 from tests.captured_logs import capture_logs
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, a_turn, arrival, begun, followed, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, a_turn, arrival, begun, followed, spoken, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
 OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
@@ -55,10 +55,7 @@ def author(turn: TurnId, audience: Audience = GUILD) -> Author:
 
 
 def say(tx: Tx, turn: Turn, text: str, **more: Any) -> None:
-    said = TurnRow(
-        turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "test", GUILD, Trust.AGENT, NOON
-    )
-    messages.add_said(tx, replace(said, **more))
+    messages.add(tx, spoken(turn, text, **{"audience": GUILD, **more}))
 
 
 def row(tx: Tx, label: str, audience: Audience = GUILD) -> Block:

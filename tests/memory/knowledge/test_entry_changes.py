@@ -11,7 +11,7 @@ from memory.knowledge.entries import Entry, NewEntry, Origin, passages_of
 from memory.knowledge.entry_changes import BEGUN_BY
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
-from memory.queue.messages import NewMessage, TurnRow
+from memory.queue.messages import NewMessage
 from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.store.database import Rows, Tx, as_dict
@@ -19,7 +19,21 @@ from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, EntryId, MessageId, TurnId
 from memory.store.records import replace
-from tests.memory.parts import ANN, AUDIENCES, BOB, GUILD, HALL, NOON, SCOPES, STAR, keep, kept_of, store
+from tests.memory.parts import (
+    ANN,
+    AUDIENCES,
+    BOB,
+    GUILD,
+    HALL,
+    NOON,
+    SCOPES,
+    STAR,
+    a_turn,
+    keep,
+    kept_of,
+    spoken,
+    store,
+)
 
 LATER = NOON + timedelta(hours=1)
 MOON = AgentId("agt_moon")
@@ -48,12 +62,11 @@ def add_turn(tx: Tx, turn: TurnId) -> None:
 
 def hear(tx: Tx, name: str) -> MessageId:
     heard = NewMessage(HALL.id, ANN, "Ann", "hello", "discord", name, GUILD, Trust.APPROVED, NOON)
-    return messages.add_heard(tx, heard)
+    return messages.add(tx, heard)
 
 
 def say(tx: Tx, turn: TurnId) -> MessageId:
-    said = TurnRow(turn, 0, HALL.id, STAR, ANN, "Star", "assistant", "Bolt!", "discord", GUILD, Trust.AGENT, NOON)
-    return messages.add_said(tx, said)
+    return messages.add(tx, spoken(a_turn(id=turn), "Bolt!"))
 
 
 def found(rows: Rows, query: str) -> list[str]:

@@ -42,7 +42,6 @@ from memory.people.hidden_people import HiddenReason
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
 from memory.queue.inbox import InRow, Place
-from memory.queue.messages import TurnRow
 from memory.queue.outbox import NewRow
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import ModelAnswer, WorkState
@@ -53,7 +52,7 @@ from memory.search.vector_texts import texts_of
 from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
-from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, spoken, taken
 from tests.memory.search.vector_parts import embed_all, pointing
 
 DIRECT = Place(PlaceId("discord:user:ann"), "direct", person_audience(ANN))
@@ -151,11 +150,7 @@ def block(tx: Tx, label: str, audience: Audience, words: str, about: PersonId | 
 
 def answered(tx: Tx, turn: Turn, text: str) -> None:
     """What a turn said, stored and sent."""
-    said = TurnRow(
-        turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "discord", turn.scope.audience,
-        Trust.AGENT, NOON,
-    )  # fmt: skip
-    message = messages.add_said(tx, said)
+    message = messages.add(tx, spoken(turn, text))
     row = NewRow(f"turn/{turn.id}/0", turn.place, text, turn.scope.audience, turn=turn.id, person=turn.person)
     outbox.add(tx, row, NOON)
     turns.note_use(tx, turn, "message", str(message))

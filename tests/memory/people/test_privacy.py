@@ -20,7 +20,6 @@ from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
-from memory.queue.messages import TurnRow
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import (
     CallApproval,
@@ -35,7 +34,7 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, opened, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, opened, row_of, spoken, taken
 
 ONE = ErasureId(1)
 BLOBS = (
@@ -54,11 +53,8 @@ def tx(tmp_path: Path) -> Iterator[Tx]:
 
 def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args: str | None = None) -> MessageId:
     call = "call_1" if role == "tool" or args else None
-    row = TurnRow(
-        turn.id, 1, turn.place, STAR, turn.person, "Star", role, text, "discord", turn.scope.audience, Trust.AGENT,
-        NOON, call, "recall" if call else None, args,
-    )  # fmt: skip
-    return messages.add_said(tx, row)
+    tool = "recall" if call else None
+    return messages.add(tx, spoken(turn, text, role=role, tool_call_id=call, tool_name=tool, tool_args=args))
 
 
 def text_of(tx: Tx, message: MessageId) -> str:

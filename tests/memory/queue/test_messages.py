@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import messages
-from memory.queue.messages import Message, NewMessage, TurnRow
+from memory.queue.messages import Message, NewMessage
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
 from memory.store.ids import MessageId, PlaceId, TurnId
@@ -21,9 +21,11 @@ from tests.memory.parts import (
     NOON,
     SCOPES,
     STAR,
+    a_turn,
     delete_message,
     edit_message,
     kept_of,
+    spoken,
 )
 
 PLACE = HALL.id
@@ -31,7 +33,7 @@ TURN = TurnId(77)
 
 HEARD = NewMessage(PLACE, ANN, "Ann", "My hamster is called Bolt", "discord", "900", GUILD, Trust.APPROVED, NOON)
 _BOLT = "What a fine name, Bolt"
-SAID = TurnRow(TURN, 0, PLACE, STAR, ANN, "Star", "assistant", _BOLT, "discord", GUILD, Trust.AGENT, NOON)
+SAID = spoken(a_turn(id=TURN), _BOLT)
 
 
 def add_turn(tx: Tx) -> None:
@@ -62,7 +64,7 @@ def by_id(rows: Rows, message: MessageId) -> Message:
 
 
 def test_a_heard_message_is_read_back_as_it_was(tx: Tx) -> None:
-    message = by_id(tx, messages.add_heard(tx, HEARD))
+    message = by_id(tx, messages.add(tx, HEARD))
     assert (message.place, message.person, message.agent, message.speaker) == (PLACE, ANN, None, "Ann")
     assert (message.text, message.role, message.delivery) == (HEARD.text, "user", "")
     assert (message.source, message.external_id, message.audience) == ("discord", "900", GUILD)
@@ -72,30 +74,30 @@ def test_a_heard_message_is_read_back_as_it_was(tx: Tx) -> None:
 
 
 def test_a_message_that_arrives_twice_is_stored_once(tx: Tx) -> None:
-    first = messages.add_heard(tx, HEARD)
-    assert messages.add_heard(tx, replace(HEARD, text="again")) == first
-    assert messages.add_heard(tx, replace(HEARD, source="bluesky")) != first
-    assert messages.add_heard(tx, replace(HEARD, external_id=None)) != first
-    assert messages.add_heard(tx, replace(HEARD, external_id=None)) != first
+    first = messages.add(tx, HEARD)
+    assert messages.add(tx, replace(HEARD, text="again")) == first
+    assert messages.add(tx, replace(HEARD, source="bluesky")) != first
+    assert messages.add(tx, replace(HEARD, external_id=None)) != first
+    assert messages.add(tx, replace(HEARD, external_id=None)) != first
     assert by_id(tx, first).text == HEARD.text
 
 
 def test_a_message_is_found_by_its_words_its_speaker_and_its_day(tx: Tx) -> None:
-    message = messages.add_heard(tx, HEARD)
+    message = messages.add(tx, HEARD)
     for query in ("hamsters", "Ann", "22 November 2026", "2026-11-22"):
         assert found(tx, query) == [message]
     assert found(tx, "tortoise") == []
 
 
 def test_text_that_sqlite_cannot_hold_is_stored_without_it(tx: Tx) -> None:
-    message = messages.add_heard(tx, replace(HEARD, text="half \ud83d and \x00null", speaker="A\x00nn"))
+    message = messages.add(tx, replace(HEARD, text="half \ud83d and \x00null", speaker="A\x00nn"))
     assert by_id(tx, message).text == "half  and null"
     assert by_id(tx, message).speaker == "Ann"
 
 
 def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:
-    ids = [messages.add_heard(tx, replace(HEARD, external_id=str(n))) for n in range(6)]
-    messages.add_heard(tx, replace(HEARD, place=PlaceId("discord:2"), external_id="elsewhere"))
+    ids = [messages.add(tx, replace(HEARD, external_id=str(n))) for n in range(6)]
+    messages.add(tx, replace(HEARD, place=PlaceId("discord:2"), external_id="elsewhere"))
     tx.run("UPDATE messages SET is_archived = 1 WHERE id = ?", (ids[4],))
 
     def listed(limit: int) -> list[MessageId]:
@@ -107,7 +109,7 @@ def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:
 
 
 def test_an_edit_replaces_the_text_and_its_words(tx: Tx) -> None:
-    message = messages.add_heard(tx, HEARD)
+    message = messages.add(tx, HEARD)
     edit_message(tx, "900", "My tortoise is called Bolt", NOON + timedelta(seconds=5))
     edited = by_id(tx, message)
     assert (edited.id, edited.text, edited.revision) == (message, "My tortoise is called Bolt", 1)
@@ -118,7 +120,7 @@ def test_an_edit_replaces_the_text_and_its_words(tx: Tx) -> None:
 
 
 def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) -> None:
-    message = messages.add_heard(tx, HEARD)
+    message = messages.add(tx, HEARD)
     delete_message(tx, "900", NOON + timedelta(hours=1))
     deleted = by_id(tx, message)
     assert (deleted.id, deleted.text, deleted.delivery, deleted.revision) == (message, "", "", 1)
@@ -129,8 +131,8 @@ def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) 
 
 
 def test_redacting_our_rows_takes_the_words_and_leaves_the_pairing(tx: Tx) -> None:
-    said = messages.add_said(tx, replace(SAID, tool_call_id="c1", tool_name="recall", tool_args='{"q": "Bolt"}'))
-    other = messages.add_said(tx, replace(SAID, sequence=1))
+    said = messages.add(tx, replace(SAID, tool_call_id="c1", tool_name="recall", tool_args='{"q": "Bolt"}'))
+    other = messages.add(tx, replace(SAID, sequence=1))
     assert messages.redact(tx, [said, MessageId(1)], NOON) == 1
     assert messages.redact(tx, [said], NOON) == 0
     row = by_id(tx, said)
@@ -163,7 +165,7 @@ def test_any_order_of_arrivals_edits_and_deletions_equals_the_model(
         at = NOON + timedelta(seconds=second)
         known = model.get(name)
         if what == "add":
-            messages.add_heard(tx, replace(HEARD, external_id=name, text=text))
+            messages.add(tx, replace(HEARD, external_id=name, text=text))
             model.setdefault(name, (text, -1, False))
         elif what == "edit":
             edit_message(tx, name, text, at)
@@ -194,19 +196,19 @@ READINGS: dict[str, Reading] = {
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
 def test_a_reading_gives_exactly_the_rows_its_scope_may_use(tx: Tx, reading: Reading, scope: Scope) -> None:
-    ids = [messages.add_heard(tx, replace(HEARD, external_id=row, audience=row)) for row in AUDIENCES]
+    ids = [messages.add(tx, replace(HEARD, external_id=row, audience=row)) for row in AUDIENCES]
     messages.join_batch(tx, ids, TURN)
     assert [row.audience for row in reading(tx, ids, scope)] == [row for row in AUDIENCES if scope.may_use(row)]
 
 
 def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None:
     direct = Audience(f"person:{ANN}")
-    heard = messages.add_heard(tx, HEARD)
-    aloud = messages.add_said(tx, SAID)
-    private = messages.add_said(tx, replace(SAID, audience=direct, text="only for Ann"))
+    heard = messages.add(tx, HEARD)
+    aloud = messages.add(tx, SAID)
+    private = messages.add(tx, replace(SAID, audience=direct, text="only for Ann"))
     messages.note_delivery(tx, private, "failed: forbidden")
-    notice = messages.add_said(tx, replace(SAID, audience=direct, person=None, text="a reminder"))
-    bobs = messages.add_heard(tx, replace(HEARD, person=BOB, external_id="901"))
+    notice = messages.add(tx, replace(SAID, audience=direct, person=None, text="a reminder"))
+    bobs = messages.add(tx, replace(HEARD, person=BOB, external_id="901"))
     add_turn(tx)
     for row in (heard, bobs):
         tx.insert("turn_uses", {"turn_id": TURN, "kind": "message", "row_id": str(row), "audience": GUILD})
@@ -230,7 +232,7 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
 
 
 def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
-    messages.add_said(tx, replace(SAID, audience=OWNER))
+    messages.add(tx, replace(SAID, audience=OWNER))
     assert kept_of("messages").count(tx, ANN) == 1
     assert kept_of("messages").count(tx, BOB) == 0
 
@@ -238,7 +240,7 @@ def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
 def test_a_message_is_found_by_the_beginning_of_its_id_and_no_other(tx: Tx) -> None:
     for key in ("at://a/1#x", "at://a/11#y"):
         heard = NewMessage(PLACE, ANN, "Ann", "hello", "bluesky", key, PUBLIC, Trust.STRANGER, NOON)
-        messages.add_heard(tx, heard)
+        messages.add(tx, heard)
     found = messages.by_external_prefix(tx, "bluesky", "at://a/1#")
     assert found is not None
     assert found.external_id == "at://a/1#x"
@@ -253,9 +255,9 @@ def test_people_are_counted_by_what_a_scope_may_know_of_them(tx: Tx) -> None:
     ):
         at = NOON + timedelta(minutes=minutes)
         heard = replace(HEARD, speaker=name, at=at, audience=audience, external_id=f"said-{number}")
-        messages.add_heard(tx, heard)
-    messages.add_heard(tx, replace(HEARD, person=BOB, speaker="Bob", external_id="bob", at=NOON + timedelta(hours=1)))
-    messages.add_said(tx, SAID)
+        messages.add(tx, heard)
+    messages.add(tx, replace(HEARD, person=BOB, speaker="Bob", external_id="bob", at=NOON + timedelta(hours=1)))
+    messages.add(tx, SAID)
 
     def known(scope: Scope) -> list[tuple[str, str, int]]:
         return [(row["person_id"], row["speaker"], row["n"]) for row in messages.speakers(tx, scope, 10)]

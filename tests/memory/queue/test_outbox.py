@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory.people.audience import OWNER, Scope, Trust
+from memory.people.audience import OWNER, Scope
 from memory.queue import messages, outbox, turns
-from memory.queue.messages import TurnRow
 from memory.queue.outbox import (
     ActDetail,
     CardButtons,
@@ -27,7 +26,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.store.row_mapper import UnreadableRow
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of, spoken, taken
 
 LATER = NOON + timedelta(seconds=30)
 
@@ -43,12 +42,6 @@ def known(tx: Tx, identifier: OutboxId) -> OutRow:
     row = outbox.get(tx, identifier)
     assert row is not None
     return row
-
-
-def spoken(turn: Turn, sequence: int) -> TurnRow:
-    return TurnRow(
-        turn.id, sequence, HALL.id, STAR, ANN, "Star", "assistant", "hello", "discord", GUILD, Trust.AGENT, NOON
-    )
 
 
 def preview_of(tx: Tx, turn: Turn) -> OutRow:
@@ -252,7 +245,7 @@ def test_what_was_sent_is_forgotten_without_looking_through_everything(tx: Tx) -
 
 def test_with_a_message_of_ours_goes_what_was_sent_of_it_and_what_tools_of_its_turn_said(tx: Tx) -> None:
     turn = begun(tx)
-    message, other = [messages.add_said(tx, spoken(turn, sequence)) for sequence in (1, 2)]
+    message, other = [messages.add(tx, spoken(turn)) for _ in range(2)]
     sent, tool = f"turn/{turn.id}", f"tool/{turn.id}"
     rows: tuple[tuple[str, dict[str, Any]], ...] = (
         (f"{sent}/0", {"message": message}),
@@ -367,7 +360,7 @@ def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
 
 def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
     turn = begun(tx)
-    message = messages.add_said(tx, spoken(turn, 1))
+    message = messages.add(tx, spoken(turn))
     row = queued(tx, f"turn/{turn.id}/0", turn=turn.id, message=message)
     given_up(tx, row)
     before = messages.by_ids(tx, [message], Scope(GUILD))[0].delivery

@@ -7,7 +7,7 @@ from typing import Any
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
-from memory.queue.messages import NewMessage, TurnRow
+from memory.queue.messages import NewMessage
 from memory.search import vectors
 from memory.search.embedding.base import Embedding, to_vector
 from memory.search.hybrid import search
@@ -19,7 +19,7 @@ from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
 from memory.store.sqlite import Connection, connect
-from tests.memory.parts import ANN, GUILD, NOON, keep, lay_tables
+from tests.memory.parts import ANN, GUILD, NOON, a_turn, keep, lay_tables, spoken
 
 STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
 HALL, ATTIC = PlaceId("discord:hall"), PlaceId("discord:attic")
@@ -38,11 +38,11 @@ class World:
     def hear(self, text: str, **change: Any) -> str:
         self._count += 1
         heard = NewMessage(HALL, ANN, "Ann", text, "discord", str(self._count), GUILD, Trust.APPROVED, NOON)
-        return str(messages.add_heard(self.tx, replace(heard, **change)))
+        return str(messages.add(self.tx, replace(heard, **change)))
 
     def say(self, text: str, **change: Any) -> str:
-        said = TurnRow(TurnId(1), 0, HALL, STAR, ANN, "Star", "assistant", text, "discord", GUILD, Trust.AGENT, NOON)
-        return str(messages.add_said(self.tx, replace(said, **change)))
+        said = spoken(a_turn(id=TurnId(1), place=HALL), text, agent=STAR)
+        return str(messages.add(self.tx, replace(said, **change)))
 
     def keep(self, text: str, agent: AgentId = STAR, person: PersonId = ANN, **change: Any) -> str:
         return keep(self.tx, text, change.pop("at", NOON), agent, person=person, **change).id

@@ -154,8 +154,8 @@ def quoted(world: World, hit: Hit) -> None:
     """In a turn of Bob's, a tool shows a summary, and the answer says it in other words."""
     world.tx.insert("turns", turn(7))
     world.tx.insert("turn_uses", {"turn_id": 7, "kind": "summary", "row_id": hit.id, "audience": GUILD})
-    world.say(f"summary: {SECRET}", turn=TurnId(7), person=BOB, role="tool", tool_call_id="c")
-    world.say("It is a llama, I read.", turn=TurnId(7), person=BOB, sequence=1)
+    world.say(f"summary: {SECRET}", batch=TurnId(7), person=BOB, role="tool", tool_call_id="c")
+    world.say("It is a llama, I read.", batch=TurnId(7), person=BOB, sequence=1)
 
 
 def ann_is_erased(world: World) -> None:

@@ -227,11 +227,11 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
         (turn,) = await service.column("SELECT id FROM turns")
 
         async def given(text: str, audience: str, sequence: int) -> list[str]:
-            gave = messages.TurnRow(
-                TurnId(turn), sequence, PlaceId("terminal:local"), AgentId(ant), None, "Ant", "tool", text, "terminal",
-                Audience(audience), Trust.AGENT, service.clock(), tool_call_id=f"c{sequence}", tool_name="watch",
+            gave = messages.NewMessage(
+                PlaceId("terminal:local"), None, "Ant", text, "terminal", None, Audience(audience), Trust.AGENT,
+                service.clock(), "tool", AgentId(ant), TurnId(turn), sequence, f"c{sequence}", "watch",
             )  # fmt: skip
-            await service.write(lambda tx: messages.add_said(tx, gave))
+            await service.write(lambda tx: messages.add(tx, gave))
             return await looked(service, LATER)
 
         assert await given("stress: 3", OWNER, 90) == [], "the first look only notes the time"
