@@ -5,7 +5,7 @@ The events in `memory.queue.inbox` are different: something happens in the servi
 
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
@@ -20,8 +20,8 @@ ANNOUNCED = "event"  # the key prefix of outbox rows
 _MOST = 1_000
 
 
-class NewEvent(Struct, frozen=True):
-    """An event to store; `trigger` is in the scheduler's form."""
+class Event(Struct, frozen=True):
+    """An event; a new one gets its id when it is made. `trigger` is in the scheduler's form."""
 
     title: str
     person: PersonId | None
@@ -34,27 +34,15 @@ class NewEvent(Struct, frozen=True):
     ends_at: datetime | None = None
     reminder_minutes: int | None = None
     agent: AgentId | None = None
-
-
-class Event(Struct, frozen=True):
-    id: EventId
-    title: str
-    person: PersonId | None
-    place: PlaceId
-    audience: Audience
-    trigger: str
-    zone: str
-    starts_at: datetime
-    ends_at: datetime | None
-    reminder_minutes: int | None
-    cancelled: bool
+    id: EventId = field(default_factory=lambda: EventId(snowflakes.next()))
+    cancelled: bool = False
 
 
 def job_id(identifier: EventId) -> str:
     return f"event:{identifier}"
 
 
-def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
+def add(tx: Tx, new: Event, now: datetime) -> Event:
     """Store an event; the caller creates its job. Raises Refused."""
     title = " ".join(new.title.split())
     if not title or len(title) > LONGEST:
@@ -63,9 +51,8 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
         raise Refused("an event cannot end before it begins")
     if tx.number("SELECT count(*) FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,)) >= _MOST:
         raise Refused("there are already {most:,} events: cancel some of them first", most=_MOST)
-    identifier = EventId(snowflakes.next())
-    tx.insert("events", {**_new.values(new), "id": identifier, "title": title, "created_at": now, "updated_at": now})
-    return _event.one(tx, _BY_ID, (identifier,))
+    tx.insert("events", {**_event.values(new), "title": title, "created_at": now, "updated_at": now})
+    return _event.one(tx, _BY_ID, (new.id,))
 
 
 def by_id(rows: Rows, identifier: EventId) -> Event | None:
@@ -89,5 +76,4 @@ def cancel(tx: Tx, event: Event, now: datetime) -> None:
 
 
 _BY_ID = "SELECT * FROM events WHERE id = ?"
-_new = RowMapper(NewEvent, trigger="trigger_json")
 _event = RowMapper(Event, trigger="trigger_json", cancelled=lambda row: row["status"] == "cancelled")

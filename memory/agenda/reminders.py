@@ -6,14 +6,14 @@ A reminder is delivered only where the words with which it was set may be used.
 from datetime import datetime
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, snowflakes
+from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 
 LONGEST = 1_000
@@ -29,8 +29,9 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-class NewReminder(Struct, frozen=True):
-    """A reminder to store. `trigger` is in the scheduler's form; `audience` heard the person set it."""
+class Reminder(Struct, frozen=True):
+    """A reminder; a new one gets its id when it is made. `trigger` is in the scheduler's form, `audience` heard the
+    person set it, and `told_key` is the key of the outbox row that delivered it last."""
 
     text: str
     person: PersonId | None
@@ -42,22 +43,9 @@ class NewReminder(Struct, frozen=True):
     agent: AgentId | None = None
     urgent: bool = False
     escalate_minutes: int = 30
-
-
-class Reminder(Struct, frozen=True):
-    id: ReminderId
-    text: str
-    person: PersonId | None
-    agent: AgentId | None
-    place: PlaceId
-    audience: Audience
-    trigger: str
-    zone: str
-    urgent: bool
-    escalate_minutes: int
-    status: Status
-    told_key: str
-    created_at: datetime
+    id: ReminderId = field(default_factory=lambda: ReminderId(snowflakes.next()))
+    status: Status = Status.WAITING
+    told_key: str = ""
 
 
 class ListedReminder(Struct, frozen=True):
@@ -74,7 +62,7 @@ def job_id(identifier: ReminderId, suffix: str = "") -> str:
     return f"reminder:{identifier}{':' if suffix else ''}{suffix}"
 
 
-def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
+def add(tx: Tx, new: Reminder, now: datetime) -> Reminder:
     """Store a reminder; the caller creates its job. Raises Refused for an empty text, and for too many."""
     text = new.text.strip()
     if not text or len(text) > LONGEST:
@@ -82,14 +70,14 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
     sql = "SELECT count(*) FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')"
     if tx.number(sql, (new.person,)) >= MOST_OPEN:
         raise Refused("there are already {most_open} open reminders: cancel some of them first", most_open=MOST_OPEN)
-    identifier = ReminderId(snowflakes.next())
-    tx.insert("reminders", {**_new.values(new), "id": identifier, "text": text, "created_at": now, "updated_at": now})
-    return _reminder.one(tx, _BY_ID, (identifier,))
+    new = replace(new, text=text)
+    tx.insert("reminders", {**_reminder.values(new), "created_at": now, "updated_at": now})
+    return new
 
 
 def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
     """One reminder, for its job and its buttons."""
-    return _reminder.first(rows, _BY_ID, (identifier,))
+    return _reminder.first(rows, "SELECT * FROM reminders WHERE id = ?", (identifier,))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[ListedReminder]:
@@ -102,16 +90,7 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[List
                   AS undelivered
               FROM reminders r WHERE {condition} AND r.person_id IN ({", ".join("?" * len(people))})
                 AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
-    found = rows.all(sql, (*parameters, *people))
-    return [
-        ListedReminder(
-            _reminder(row),
-            None if row["next_at"] is None else from_text(row["next_at"]),
-            bool(row["paused"]),
-            bool(row["undelivered"]),
-        )
-        for row in found
-    ]
+    return _listed.all(rows, sql, (*parameters, *people))
 
 
 def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, told_key: str | None = None) -> None:
@@ -133,6 +112,5 @@ def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
     set_status(tx, reminder.id, status, now)
 
 
-_BY_ID = "SELECT * FROM reminders WHERE id = ?"
 _reminder = RowMapper(Reminder, trigger="trigger_json")
-_new = RowMapper(NewReminder, trigger="trigger_json")
+_listed = RowMapper(ListedReminder, reminder=_reminder)

@@ -9,7 +9,7 @@ from bot.agents.agenda.reminders import ReminderJob, clock_text, lateness, repet
 from bot.agents.agenda.tasks import find_one
 from memory import jobs
 from memory.agenda import calendar
-from memory.agenda.calendar import ANNOUNCED, Event, NewEvent
+from memory.agenda.calendar import ANNOUNCED, Event
 from memory.jobs import EventDue, NewJob
 from memory.people import person_times
 from memory.queue import outbox
@@ -42,7 +42,7 @@ class EventTimes(Struct, frozen=True):
 
 
 def plan(
-    tx: Tx, new: NewEvent, times: EventTimes, people: tuple[PersonId, ...], default_zone: str, now: datetime
+    tx: Tx, new: Event, times: EventTimes, people: tuple[PersonId, ...], default_zone: str, now: datetime
 ) -> Event:
     """Store an event with its job. Raises Refused with a message."""
     if not -1 <= times.minutes <= _MOST_MINUTES:

@@ -20,7 +20,7 @@ from bot.agents.permissions.who_may import Selves
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.calendar import ANNOUNCED
-from memory.agenda.reminders import ListedReminder, NewReminder, Reminder, Status, job_id
+from memory.agenda.reminders import ListedReminder, Reminder, Status, job_id
 from memory.jobs import NewJob, ReminderDue
 from memory.knowledge.working_memory import PATROL
 from memory.people import person_times
@@ -75,7 +75,7 @@ class PlannedReminder(Struct, frozen=True):
 
 
 def plan(
-    tx: Tx, new: NewReminder, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime
+    tx: Tx, new: Reminder, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime
 ) -> PlannedReminder:
     """Store a reminder for a time in words or ISO 8601, with its job. Raises Refused with a message.
 

@@ -16,8 +16,8 @@ from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, St
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
-from memory.agenda.calendar import Event, NewEvent
-from memory.agenda.reminders import ListedReminder, NewReminder, Reminder
+from memory.agenda.calendar import Event
+from memory.agenda.reminders import ListedReminder, Reminder
 from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.people import person_times
 from memory.people.audience import may_write_down
@@ -176,7 +176,7 @@ class EventsTool(AgendaTool[EventArguments]):
         if arguments.operation == "add":
             by = people[0], turn.place, turn.scope.audience, turn.trust
             times = calendar.EventTimes(arguments.when, arguments.ends, arguments.reminder_minutes)
-            new = NewEvent(arguments.title, *by, agent=turn.agent)
+            new = Event(arguments.title, *by, agent=turn.agent)
             event = calendar.plan(tx, new, times, people, self._zone, context.now)
             (planned,) = calendar.lines([(event.starts_at, event)], event.zone)
             return Outcome(say("written down: {event}", event=planned), _event_data(event.starts_at, event, event.zone))
@@ -258,7 +258,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         source, _, name = people[0].partition(":")
         place = PlaceId(f"{source}:user:{name}") if arguments.privately and source != "terminal" else turn.place
         by = people[0], place, turn.scope.audience, turn.trust
-        new = NewReminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
+        new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
         planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {planned.note}")
         data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": planned.note}

@@ -17,8 +17,8 @@ from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
-from memory.agenda.calendar import NewEvent
-from memory.agenda.reminders import ListedReminder, NewReminder, Reminder
+from memory.agenda.calendar import Event
+from memory.agenda.reminders import ListedReminder, Reminder
 from memory.people import person_times
 from memory.people.person_times import Times
 from memory.store.database import Rows, Tx
@@ -174,7 +174,7 @@ class Agenda(ZonedService, frozen=True):
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.split_request(text, self.clock(), self.zone_of(tx, caller))
-        new = NewReminder(text, caller.person, at.place, at.scope.audience, caller.trust)
+        new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
         said = {"when": planned.when, "note": planned.note, "at": planned.at}
@@ -227,7 +227,7 @@ class Agenda(ZonedService, frozen=True):
     @operation("events.add", "Add an event", Action.AGENDA, KEEPS)
     def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Entry[EventRow]:
         alone, selves = caller.alone, self.people.selves(caller.person)
-        new = NewEvent(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
+        new = Event(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
         times = EventTimes(arguments.when, arguments.ends, arguments.minutes)
         kept = calendar.plan(tx, new, times, selves, self.zone, self.clock())
         return Entry(done=_("Added"), row=_event(kept.starts_at, kept, kept.zone))

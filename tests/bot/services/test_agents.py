@@ -154,7 +154,7 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
 
 
 async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -> None:
-    new = reminders.NewReminder("feed the axolotl", EVA.person, PlaceId("discord:1"), PUBLIC, Trust.APPROVED)
+    new = reminders.Reminder("feed the axolotl", EVA.person, PlaceId("discord:1"), PUBLIC, Trust.APPROVED)
 
     def work(tx: Tx) -> None:
         job = reminders.job_id(reminders.add(tx, new, utc_now()).id)

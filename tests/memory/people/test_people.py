@@ -7,8 +7,8 @@ import pytest
 
 from memory import activity, blocks, budgets, coordination, folders, groups, jobs, requests
 from memory.agenda import calendar, reminders, tasks
-from memory.agenda.calendar import NewEvent
-from memory.agenda.reminders import NewReminder
+from memory.agenda.calendar import Event
+from memory.agenda.reminders import Reminder
 from memory.agenda.tasks import NewTask
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
@@ -259,8 +259,8 @@ def lived(tx: Tx) -> None:
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
     budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
     trust, own = Trust.APPROVED, person_audience(ANN)
-    reminders.add(tx, NewReminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
-    calendar.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
+    reminders.add(tx, Reminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
+    calendar.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     states.put(tx, ANN, own, SECRET, NOON)
     person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)

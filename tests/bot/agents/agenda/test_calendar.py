@@ -9,7 +9,7 @@ from bot.agents.agenda.calendar import EventJob, EventTimes
 from bot.agents.agenda.reminders import send_privately
 from memory import jobs
 from memory.agenda import calendar as appointments
-from memory.agenda.calendar import NewEvent
+from memory.agenda.calendar import Event
 from memory.people import person_times
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.person_times import Times
@@ -30,8 +30,8 @@ def kept(tx: Tx, when: str, minutes: int = 15, ends: str = "") -> appointments.E
     return calendar.plan(tx, dinner(), EventTimes(when, ends, minutes), (ANN,), "UTC", NOW)
 
 
-def dinner(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> NewEvent:
-    return NewEvent("dinner", ANN, place, audience, Trust.APPROVED)
+def dinner(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> Event:
+    return Event("dinner", ANN, place, audience, Trust.APPROVED)
 
 
 def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> DueJob:

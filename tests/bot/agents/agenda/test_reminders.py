@@ -16,7 +16,7 @@ from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
 from memory import jobs
 from memory.agenda import reminders
-from memory.agenda.reminders import NewReminder, Reminder, Status
+from memory.agenda.reminders import Reminder, Status
 from memory.people import person_times
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.person_times import Times
@@ -69,11 +69,11 @@ def says(opted_out: bool = False) -> ReminderJob:
     return ReminderJob(Notices(OWNERS), "UTC", lambda _person: opted_out, alone, lambda _person: "")
 
 
-def wanted(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> NewReminder:
-    return NewReminder("call mum", ANN, place, audience, Trust.APPROVED)
+def wanted(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> Reminder:
+    return Reminder("call mum", ANN, place, audience, Trust.APPROVED)
 
 
-def planned(tx: Tx, when: str = "in 20 minutes", given: NewReminder | None = None) -> PlannedReminder:
+def planned(tx: Tx, when: str = "in 20 minutes", given: Reminder | None = None) -> PlannedReminder:
     return reminding.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
 
 
