@@ -24,12 +24,13 @@ from memory.store.ids import MessageId, PersonId
 from memory.store.records import replace
 
 
-def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
+def forget_derived(tx: Tx, message: MessageId, at: datetime, gone: Set[str] | None = None) -> int:
     """Remove the entries learned from a message, and our messages with their words; returns how many entries.
 
-    An entry learned from several messages is removed, too, since nobody can tell which words came from which.
+    An entry learned from several messages is removed, too, since nobody can tell which words came from which. With
+    `gone`, only entries that contain one of these words are removed.
     """
-    learned = learned_from(tx, message)
+    learned = [each for each in learned_from(tx, message) if _contains(each.content, gone)]
     for entry in learned:
         _forget_said(tx, entry, derived_messages(tx, entry), None, at)
     return entry_changes.remove(tx, [entry.id for entry in learned])
@@ -45,15 +46,12 @@ def words_gone(old: Message, now: Message) -> frozenset[str] | None:
 def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> int:
     """Remove the entries learned from a message, and our messages in turns that answered it, if they contain one of the
     words `gone` (None: all of them). Returns how many entries."""
-    if gone is None:
-        _empty(tx, _said(tx, old.id), at)
-        return forget_derived(tx, old.id, at)
-    learned = [entry for entry in learned_from(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
-    for entry in learned:
-        _forget_said(tx, entry, derived_messages(tx, entry), None, at)
-    ours = [row for row in _said(tx, old.id) if not gone.isdisjoint(content_words(_words(row)))]
-    _empty(tx, ours, at)
-    return entry_changes.remove(tx, [entry.id for entry in learned])
+    _empty(tx, [row for row in _said(tx, old.id) if _contains(_words(row), gone)], at)
+    return forget_derived(tx, old.id, at, gone)
+
+
+def _contains(text: str, words: Set[str] | None) -> bool:
+    return words is None or not words.isdisjoint(content_words(text))
 
 
 def take_back(tx: Tx, message: Message, at: datetime) -> int:

@@ -46,14 +46,13 @@ class Gap(Struct, frozen=True):
 def note(tx: Tx, spans: Iterable[Span], reason: str, now: datetime, next_try: datetime) -> None:
     """Record spans that are still to be read; a known one is tried at `next_try` at the latest."""
     sql = """INSERT INTO gaps (place_id, after, before, reason, tries, noticed_at, next_try_at)
-        VALUES (:place, :after, :before, :reason, 0, :now, :next)
+        VALUES (:place_id, :after, :before, :reason, 0, :now, :next)
         ON CONFLICT (place_id, after) DO UPDATE SET closed_at = NULL, reason = excluded.reason,
           before = CASE WHEN length(excluded.before) > length(before) THEN excluded.before
             WHEN length(excluded.before) = length(before) THEN max(before, excluded.before) ELSE before END,
           next_try_at = min(coalesce(next_try_at, excluded.next_try_at), excluded.next_try_at)"""
     for span in spans:
-        values: dict[str, Value] = {"place": span.place, "after": span.after, "before": span.before}
-        tx.run(sql, {**values, "reason": reason, "now": now, "next": next_try})
+        tx.run(sql, {**_span.values(span), "reason": reason, "now": now, "next": next_try})
     tx.run("DELETE FROM gaps WHERE closed_at < ?", (now - KEPT,))
 
 
@@ -84,11 +83,10 @@ def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
     if found is not None and found.next_try_at is not None and _reach(found.span) > _reach(span):
         return False
     sql = """INSERT INTO gaps (place_id, after, before, reason, tries, noticed_at, closed_at)
-        VALUES (:place, :after, :before, :reason, 1, :now, :now)
+        VALUES (:place_id, :after, :before, :reason, 1, :now, :now)
         ON CONFLICT (place_id, after) DO UPDATE SET reason = excluded.reason, next_try_at = NULL,
           closed_at = excluded.closed_at"""
-    values: dict[str, Value] = {"place": span.place, "after": span.after, "before": span.before}
-    tx.run(sql, {**values, "reason": reason, "now": now})
+    tx.run(sql, {**_span.values(span), "reason": reason, "now": now})
     return True
 
 
@@ -161,4 +159,5 @@ def _get(rows: Rows, span: Span) -> Gap | None:
     return _gap.first(rows, "SELECT * FROM gaps WHERE place_id = ? AND after = ?", (span.place, span.after))
 
 
-_gap = RowMapper(Gap, span=RowMapper(Span))
+_span = RowMapper(Span)
+_gap = RowMapper(Gap, span=_span)

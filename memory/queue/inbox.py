@@ -237,11 +237,8 @@ def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
           cursor = CASE WHEN excluded.cursor IS NULL THEN cursor
             WHEN cursor IS NULL OR length(excluded.cursor) > length(cursor) THEN excluded.cursor
             WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
-    place = arrival.place
-    values: dict[str, Value] = {"id": place.id, "source": arrival.source, "kind": place.kind, "name": place.name}
-    values |= {"audience": place.audience, "within": place.within, "now": now}
-    values["bindings"] = place.bindings
-    tx.run(sql, {**values, "cursor": arrival.position})
+    values = {**_place.values(arrival.place), "source": arrival.source, "cursor": arrival.position, "now": now}
+    tx.run(sql, values)
 
 
 def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:

@@ -213,16 +213,10 @@ def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> 
     tx.run(sql, (status, now, error, turn))
 
 
-def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
-    """The turns of an agent that run or wait for approval."""
-    sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND agent_id = ?"
-    return tuple(TurnId(row["id"]) for row in rows.all(sql, (agent,)))
-
-
-def open_in_place(rows: Rows, place: PlaceId) -> tuple[TurnId, ...]:
-    """The turns of a place that run or wait for approval."""
-    sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND place_id = ?"
-    return tuple(TurnId(row["id"]) for row in rows.all(sql, (place,)))
+def unfinished(rows: Rows, of: AgentId | PlaceId) -> tuple[TurnId, ...]:
+    """The turns of an agent, or in a place, that run or wait for approval."""
+    sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND ? IN (agent_id, place_id)"
+    return tuple(TurnId(row["id"]) for row in rows.all(sql, (of,)))
 
 
 def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "summary"], row_id: str) -> None:
@@ -331,8 +325,8 @@ def note_ran(tx: Tx, turn: TurnId, now: datetime) -> None:
 def count_again(tx: Tx, turn: TurnId, now: datetime, *, ran: bool) -> None:
     """Begin another attempt after one that ended with the process; it counts as an additional one if that one `ran`."""
     if ran:
-        count_attempt(tx, turn)
-        tx.run("UPDATE inbox SET ran = 0 WHERE turn_id = ? AND status = 'claimed'", (turn,))
+        sql = "UPDATE inbox SET attempts = attempts + 1, ran = 0 WHERE turn_id = ? AND status = 'claimed'"
+        tx.run(sql, (turn,))
         return
     sql = "UPDATE inbox SET starts = starts + 1 WHERE turn_id = ? AND status = 'claimed' RETURNING starts"
     starts = max((int(row["starts"]) for row in tx.all(sql, (turn,))), default=0)

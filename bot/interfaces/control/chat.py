@@ -194,7 +194,7 @@ class Chat:
         broker, clock = self._approvals.broker, self._approvals.clock
 
         def work(tx: Tx) -> tuple[TurnId, ...]:
-            ended = turns.open_in_place(tx, PLACE.id)
+            ended = turns.unfinished(tx, PLACE.id)
             for turn in ended:
                 abandon(tx, broker, turn, clock())
             return ended

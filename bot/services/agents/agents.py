@@ -217,7 +217,7 @@ class Agents(MemoryService, frozen=True):
             if found.status == "archived":
                 raise UserError("{agent} is already archived.", agent=found.name)
             agents.set_status(tx, found.id, "archived", now)
-            ended = turns.open_of_agent(tx, found.id)
+            ended = turns.unfinished(tx, found.id)
             for turn in ended:
                 abandon(tx, self.broker, turn, now)
             self._plan(tx, now)
