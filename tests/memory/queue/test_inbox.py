@@ -12,8 +12,9 @@ from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
-from memory.queue import inbox, messages, turns
+from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow, Place, Status
+from memory.queue.message_files import MessageFile
 from memory.queue.payloads import (
     PAYLOAD,
     Attachment,
@@ -336,8 +337,30 @@ def test_counts_and_costs_are_read_from_indexes(tx: Tx) -> None:
 
 def test_places_and_people_go_by_the_names_that_whoever_asks_may_know(tx: Tx) -> None:
     taken(tx, 1)
+    taken(tx, 2, person=BOB, speaker="Bob")
+    assert identities.person_named(tx, BOB, Scope(GUILD)) == f"Bob ({BOB})"
+    assert identities.person_named(tx, BOB, Scope(PUBLIC)) == BOB
     for scope, place, person in ((Scope(GUILD), "hall", "Ann"), (Scope(PUBLIC), "", "")):
         assert identities.place_called(tx, HALL.id, scope) == identities.audience_called(tx, GUILD, scope) == place
         assert identities.person_called(tx, ANN, scope) == person
         direct = f"the direct messages with {person}" if person else "discord:user:ann"  # she never wrote there
         assert identities.place_named(tx, PlaceId("discord:user:ann"), scope) == direct
+
+
+def test_a_file_is_shown_with_its_message_to_those_who_may_see_it(tx: Tx) -> None:
+    kept = [
+        MessageFile("cat.png", "image/png", 2, content=b"hi"),
+        MessageFile("big.png", "image/png", 9, "too large"),
+        MessageFile("a.txt", "text/plain", 2, content=b"hi"),
+    ]
+    message, other = taken(tx, 1, files=tuple(kept)).message, taken(tx, 2, files=tuple(kept[2:])).message
+    assert message is not None
+    assert other is not None
+    for scope, names, seen in ((Scope(GUILD), ["cat.png", "big.png", "a.txt"], 1), (Scope(PUBLIC), [], 0)):
+        assert [each.name for each in message_files.names(tx, message, scope)] == names
+        assert message_files.pictures(tx, message, scope) == ("data:image/png;base64,aGk=",) * seen
+        assert message_files.one(tx, HALL.id, message, 2, scope) == (kept[2] if seen else None)
+    assert message_files.pictures(tx, other, Scope(GUILD)) == ()
+    assert message_files.one(tx, HALL.id, message, 1, Scope(GUILD)) is None
+    assert message_files.one(tx, HALL.id, other, 1, Scope(GUILD)) is None
+    assert message_files.one(tx, PlaceId("discord:11"), message, 0, Scope(GUILD)) is None

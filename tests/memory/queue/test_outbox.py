@@ -1,6 +1,7 @@
 """The outbox as a store: a row passes from pending to an end and never comes back from one."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -309,6 +310,43 @@ def found(tx: Tx, identifier: OutboxId) -> outbox.Undelivered:
 
 def states(tx: Tx, rows: list[OutRow]) -> list[str]:
     return [known(tx, row.id).status.value for row in rows]
+
+
+DEEDS: dict[str, tuple[Status, Callable[[Tx, OutboxId], object]]] = {
+    "claim": (Status.PENDING, lambda tx, row: outbox.mark_sending(tx, row, LATER)),
+    "sent": (Status.SENDING, lambda tx, row: outbox.mark_sent(tx, row, "555", LATER)),
+    "taken": (Status.PENDING, lambda tx, row: outbox.take(tx, known(tx, row), "555", LATER)),
+    "closed": (Status.SENDING, lambda tx, row: outbox.mark_closed(tx, row, Status.FAILED, "x")),
+    "retried": (Status.SENDING, lambda tx, row: outbox.mark_retry(tx, row, "x", LATER)),
+    "begun anew": (Status.SENDING, lambda tx, row: outbox.restart_sending(tx, row, LATER)),
+    "withdrawn": (Status.PENDING, outbox.withdraw),
+    "emptied": (Status.SENT, outbox.empty),
+    "without images": (Status.SENT, outbox.drop_images),
+    "a preview": (Status.SENT, outbox.replace_preview),
+    "sent again": (Status.FAILED, lambda tx, row: outbox.retry(tx, found(tx, row))),
+    "dropped": (Status.FAILED, lambda tx, row: outbox.drop(tx, found(tx, row))),
+}
+
+
+@pytest.mark.parametrize(("status", "deed"), DEEDS.values(), ids=DEEDS)
+def test_what_is_done_to_a_row_is_done_to_no_other(
+    tx: Tx, status: Status, deed: Callable[[Tx, OutboxId], object]
+) -> None:
+    held = {"files": [["a.md", "words"]], "images": [["image/png", "a cat", "aGk="]], "twice": 1}
+    one, other = queued(tx, "a"), queued(tx, "b")
+    tx.run("UPDATE outbox SET status = ?, detail = ?", (status, json.dumps(held)))
+    before = [tuple(tx.all("SELECT * FROM outbox WHERE id = ?", (row.id,))[0]) for row in (one, other)]
+    deed(tx, one.id)
+    after = [tuple(tx.all("SELECT * FROM outbox WHERE id = ?", (row.id,))[0]) for row in (one, other)]
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+
+
+def test_a_row_that_is_being_sent_is_not_taken_by_a_caller_who_waits(tx: Tx) -> None:
+    row = queued(tx, "a")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.take(tx, known(tx, row.id), "555", LATER)
+    assert known(tx, row.id).status is Status.SENDING
 
 
 def test_failing_again_holds_them_back_again(tx: Tx) -> None:

@@ -33,7 +33,7 @@ from memory.store.database import Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, GroupId, MessageId, PlaceId, RequestId, TurnId
 from memory.store.records import asdict, replace
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, begun, edit_message, kept_of, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, edit_message, kept_of, row_of, taken
 
 
 def stored(tx: Tx, turn: Turn) -> Turn:
@@ -197,18 +197,41 @@ FATES: tuple[Callable[[Tx, TurnId], object], ...] = (
 
 
 @pytest.mark.parametrize("fate", FATES)
-def test_a_message_that_was_deleted_is_not_tried_again_with_the_rest_of_its_turn(
+def test_neither_a_message_that_was_deleted_nor_one_of_another_turn_is_tried_again_with_a_turn(
     tx: Tx, fate: Callable[[Tx, TurnId], object]
 ) -> None:
-    gone, other = taken(tx, 1), taken(tx, 2)
+    gone, elsewhere, other = rows = taken(tx, 1), taken(tx, 2), taken(tx, 3)
     turn = begun(tx, gone, other)
+    begun(tx, elsewhere)
     turns.count_attempt(tx, turn.id)
     tx.run("UPDATE inbox SET ran = 1, starts = 1, status = iif(id = ?, 'done', status)", (gone.id,))
-    before = [tuple(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) for row in (gone, other)]
+    before = [tuple(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) for row in rows]
     fate(tx, turn.id)
-    after = [tuple(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) for row in (gone, other)]
-    assert after[0] == before[0]
-    assert after[1] != before[1]
+    after = [tuple(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) for row in rows]
+    assert after[:2] == before[:2]
+    assert after[2] != before[2]
+
+
+def test_a_restart_forgets_what_this_turn_did_and_nothing_of_another(tx: Tx) -> None:
+    heard, stranger = taken(tx, 1, trust=Trust.OWNER), taken(tx, 2, trust=Trust.STRANGER)
+    turn, other = begun(tx, heard), begun(tx, heard)
+    for each in (turn, other):
+        turns.note_use(tx, each, "block", "blk_1")
+    assert stranger.message is not None
+    turns.restart(tx, turn, [stranger.message])
+    assert [step.seq for step in turns.steps(tx, turn.id)] == [1]
+    assert len(turns.steps(tx, other.id)) == 1
+    assert (stored(tx, turn).trust, stored(tx, other).trust) == (Trust.STRANGER, Trust.OWNER)
+    assert [TurnId(int(row["turn_id"])) for row in tx.all("SELECT turn_id FROM turn_uses")] == [other.id]
+
+
+def test_what_an_agent_or_a_place_has_not_finished_runs_or_waits_for_approval(tx: Tx) -> None:
+    found = {status: begun(tx).id for status in ("running", "suspended", "done")}
+    for status, turn in found.items():
+        tx.run("UPDATE turns SET status = ? WHERE id = ?", (status, turn))
+    for of in (STAR, HALL.id):
+        assert turns.unfinished(tx, of) == (found["running"], found["suspended"])
+    assert turns.unfinished(tx, PlaceId("discord:11")) == ()
 
 
 def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> None:
