@@ -56,11 +56,14 @@ class Draft(Struct):
     taken: set[EntryId] = field(default_factory=set)
 
     async def ask(self, mark: Mark, form: type[T], text: str, what: str, plan: Callable[[T], None]) -> None:
-        """Ask a pass's question about a part: a usable answer sets the mark.
+        """Ask a pass's question about a part: a usable answer sets the mark, and so does an empty text.
 
         `what` describes the text ("3 entries") in the note if there is none. `plan` plans the answer, or raises
         UnusableAnswer first; then the question is asked again in the next run.
         """
+        if not text:
+            self.marks.append(mark)
+            return
         calls = self.calls
         answer = await calls.ask(self.agent, system(calls.means.directives, mark.of), text, form)
         why = calls.refused
@@ -137,9 +140,6 @@ async def consolidate(choice: Candidates, draft: Draft) -> None:
     for part in in_order(list(choice.new)):
         shown, clusters, rest = _shown(choice, part, draft.taken)
         mark = Mark(Pass.CONSOLIDATION, part, choice.position[part])
-        if not shown:
-            draft.marks.append(mark)
-            continue
         short = numbered("e", shown)
         named = {entry.id: name for name, entry in short.items()}
         text = entries_text(short, [[named[entry.id] for entry in cluster] for cluster in clusters])
@@ -213,9 +213,6 @@ async def link_entities(choice: Candidates, draft: Draft) -> None:
         entries = [entry for entry in choice.new[part] if entry.id not in draft.taken]
         draft.again += entries[_SHOWN:]
         mark, short = Mark(Pass.ENTITIES, part, choice.position[part]), numbered("e", entries[:_SHOWN])
-        if not short:
-            draft.marks.append(mark)
-            continue
         what = ngettext_lazy(
             "{count} entry that the graph does not have yet",
             "{count} entries that the graph does not have yet",
@@ -250,9 +247,6 @@ async def sweep(choice: Candidates, draft: Draft) -> None:
         find = partial(_groups, part=part, choice=choice, draft=draft)
         groups, right = await draft.calls.database.read(find)
         mark = Mark(Pass.CONTRADICTIONS, part, choice.position[part])
-        if not groups:
-            draft.marks.append(mark)
-            continue
         numbers = count(1)
         named = [[(f"e{next(numbers)}", entry) for entry in group] for group in groups]
         plan = partial(_settled, groups=named, right=right, draft=draft)
