@@ -70,10 +70,8 @@ class StoredDecisions(Struct, frozen=True):
     alone: Callable[[PersonId], Sequence[Audience]] = lambda _person: ()
     """The audiences of a person's other accounts, whose messages that person knows, too."""
 
-    def says(self, rule: Rule, person: int, roles: Iterable[int] = (), guild: int | None = None) -> bool:
-        subjects = [f"discord:{person}", *map(role_subject, roles)]
-        subjects += [] if guild is None else [guild_subject(guild)]
-        return any(self.rules.get(subject) is rule for subject in subjects)
+    def says(self, rule: Rule, person: int, roles: Iterable[int] = ()) -> bool:
+        return any(self.rules.get(each) is rule for each in (f"discord:{person}", *map(role_subject, roles)))
 
 
 class DiscordSettings(Struct, frozen=True):
