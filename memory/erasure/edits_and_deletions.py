@@ -67,7 +67,7 @@ def take_back(tx: Tx, message: Message, at: datetime) -> int:
 def _said(rows: Rows, message: MessageId) -> list[Row]:
     """What agents said in the turns that a message led to, also to each other, and the results of tools there."""
     sql = """WITH turns (id) AS (SELECT value FROM json_each(?))
-             SELECT * FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (batch_id IN turns
+             SELECT * FROM messages WHERE agent_id IS NOT NULL AND (batch_id IN turns
                OR id IN (SELECT i.message_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
                  WHERE a.root_id IN turns))"""
     return rows.all(sql, (json.dumps(caused(rows, answering(rows, message))),))
@@ -157,7 +157,7 @@ def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
 
 def _narrow(tx: Tx, held: Iterable[MessageId], person: PersonId, audience: Audience, to: Audience) -> None:
     """Restrict the messages in a person's turns, and by that person, that had the audience."""
-    sql = """SELECT id FROM messages WHERE deleted_at IS NULL AND person_id = ? AND audience = ?
+    sql = """SELECT id FROM messages WHERE person_id = ? AND audience = ?
              AND id IN (SELECT value FROM json_each(?))"""
     found = tx.all(sql, (person, audience, json.dumps(list(held))))
     messages.narrow(tx, [MessageId(row["id"]) for row in found], to)

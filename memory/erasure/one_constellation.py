@@ -102,7 +102,7 @@ def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
     Only recorded links count: answers to others stay, whatever they say.
     """
     theirs = json.dumps(caused(tx, turns_of(tx, person)))
-    sql = f"""SELECT id FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (person_id = :person
+    sql = f"""SELECT id FROM messages WHERE agent_id IS NOT NULL AND (person_id = :person
                 OR batch_id IN (SELECT value FROM json_each(:turns)) OR (role = 'tool' AND batch_id IN ({_FOUND})))"""
     holding = [MessageId(row["id"]) for row in tx.all(sql, {"person": person, "turns": theirs})]
     outbox.forget(tx, holding)

@@ -171,5 +171,6 @@ def test_a_turn_that_did_something_goes_on_with_less(tx: Tx) -> None:
 
 def test_the_owner_knows_other_accounts_of_theirs_by_name_only(tx: Tx) -> None:
     taken(tx, 1, place=replace(DEN, within=(BOBS, person_audience(PersonId("discord:eva")))))
+    taken(tx, 2, place=DIRECT)
     separate(tx, lambda audience: (BOBS,) if audience == OWNER else ())
-    assert within(tx, "places") == [[BOBS]]
+    assert within(tx, "places") == [[BOBS], [GUILD]]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -16,8 +17,6 @@ from memory.erasure import byte_search, records, stores
 from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
-from memory.knowledge import entry_changes
-from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.payloads import Extras, Quotation
@@ -34,7 +33,7 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, opened, row_of, spoken, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, keep, opened, row_of, spoken, taken
 
 ONE = ErasureId(1)
 BLOBS = (
@@ -138,15 +137,20 @@ def test_what_is_counted_is_what_a_person_would_call_so(tx: Tx) -> None:
     assert set(erase(tx).after.values()) == {0}
 
 
-def test_what_tools_quoted_to_others_is_emptied_and_what_agents_answered_them_stays(tx: Tx) -> None:
+@pytest.mark.parametrize("kind", ["entry", "message"])
+def test_what_tools_quoted_to_others_is_emptied_and_what_agents_answered_them_stays(
+    tx: Tx, kind: Literal["entry", "message"]
+) -> None:
     hers, his = taken(tx, 1, "my llama is called Quetzal"), taken(tx, 2, "what is Ann's llama called?", person=BOB)
-    entry = entry_changes.insert(
-        tx, STAR, NewEntry("Ann's llama is Quetzal", Origin(Scope(GUILD), Trust.APPROVED, ANN, hers.message)), NOON
-    )
+    used = [
+        keep(tx, text, person=row.person).id if kind == "entry" else str(row.message)
+        for row, text in ((hers, "Ann's llama is Quetzal"), (his, "Bob asks"))
+    ]
     other = begun(tx, his, person=BOB)
-    turns.note_use(tx, other, "entry", entry.id)
+    turns.note_use(tx, other, kind, used[0])
     quotes, tells = said(tx, other, "Ann: Ann's llama is Quetzal", "tool"), said(tx, other, "It is Quetzal.")
     unrelated = begun(tx, taken(tx, 3, "what is a quetzal?", person=BOB), person=BOB)
+    turns.note_use(tx, unrelated, kind, used[1])
     found = said(tx, unrelated, "A quetzal is a bird.", "tool")
     erase(tx)
     assert text_of(tx, quotes) == ""
@@ -164,15 +168,17 @@ def test_what_agents_said_in_a_turn_that_answered_others_too_is_emptied_whole(tx
 def test_what_others_brought_along_of_the_person_goes_before_it_is_answered(tx: Tx) -> None:
     taken(tx, 1, "my llama is called Quetzal")
     payload = Extras(background=("Ann: Quetzal!", "Bob: hello"), quoted=Quotation("Ann", "Quetzal"))
-    waiting = taken(tx, 2, "hm?", person=BOB, payload=payload)
-    block = NewBlock(
-        CONSTELLATION_OWNER, "discord_channel:10", "Notes", GUILD, Trust.SYSTEM, profile="Recently here: Bob, Ann"
-    )
-    create_block(tx, block, SYSTEM, NOON)
+    waiting = taken(tx, 2, "hm?", person=BOB, speaker="Bob", payload=payload)
+    harmless = taken(tx, 3, "hm!", person=BOB, speaker="Bob", payload=Extras(quoted=Quotation("Bob", "hm?")))
+    for number, profile in ((10, "Recently here: Bob, Ann"), (11, "Recently here: Bob")):
+        label = f"discord_channel:{number}"
+        block = NewBlock(CONSTELLATION_OWNER, label, "Notes", GUILD, Trust.SYSTEM, profile=profile)
+        create_block(tx, block, SYSTEM, NOON)
     erase(tx)
     assert row_of(tx, waiting.id).payload == Extras(background=("Bob: hello",))
+    assert row_of(tx, harmless.id).payload == harmless.payload
     assert row_of(tx, waiting.id).status is inbox.Status.RECEIVED
-    assert [row["profile"] for row in tx.all("SELECT profile FROM memory_blocks")] == [""]
+    assert [row["profile"] for row in tx.all("SELECT profile FROM memory_blocks ORDER BY n")] == ["", profile]
 
 
 def test_a_running_turn_of_the_person_can_write_nothing_back(tx: Tx) -> None:
@@ -227,13 +233,15 @@ def test_a_turn_that_spoke_elsewhere_goes_on(tx: Tx) -> None:
 
 def test_erasing_again_after_a_crash_still_knows_how_much_there_was(tx: Tx) -> None:
     begun(tx, taken(tx, 1, "my llama is called Quetzal"))
+    before = '{"messages": 99}'  # of somebody else's
+    tx.insert("erasures", {"id": 0, "person_id": BOB, "before": before, "answers": 9, "at": NOON})
     first = erase(tx)
     taken(tx, 9, "came in between")
     second = erase(tx)
     assert first.before["messages"] == second.before["messages"] == 1
     assert second.before["turns"] == first.before["turns"] > 0
     assert second.after["messages"] == 0
-    assert len(tx.all("SELECT * FROM erasures")) == 1
+    assert len(tx.all("SELECT * FROM erasures WHERE person_id = ?", (ANN,))) == 1
     assert "llama" not in str([tuple(row) for row in tx.all("SELECT * FROM erasures")])
 
 
