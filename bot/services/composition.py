@@ -310,7 +310,7 @@ class _Maker:
             *(agents, groups, ConfigurationFile(config.file, agents, groups), Permits(approvals, deps.tools)),
             *(Settings(config), Doctor(config.file.parent)),
             Databases(shared.constellations, shared.replication.paused),
-            Inbox(database, runtime.answer, clock),
+            Inbox(database, clock, runtime.resume),
             GivenUpMessages(*base, runtime.resume, lambda: shared.halt.halted),
             Outbox(database, runtime.resume),
             *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),

@@ -41,7 +41,7 @@ from bot.services.agents.agent_tables import (
 )
 from bot.services.caller import Caller
 from bot.services.names import find_agent, require_name
-from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService, commit, reads, tried, writes
 from memory import agents, requests
@@ -135,7 +135,7 @@ class AgentDetails(TomlFile):
 
 
 class Agents(MemoryService, frozen=True):
-    """The agents of one constellation. `moved` makes running turns look again, `resume` handles whatever waits."""
+    """The agents of one constellation. `moved` makes running turns look again, `announce` handles whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
 
@@ -143,7 +143,7 @@ class Agents(MemoryService, frozen=True):
     config: Config
     answering: RoutingTable
     moved: MovedHere
-    resume: Callable[[], None]
+    announce: Callable[[], None]
 
     @operation("agent.list", "List the agents", Action.HELP)
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
@@ -235,34 +235,29 @@ class Agents(MemoryService, frozen=True):
         more += f" {_('Nobody answers in {groups} now. `{command}` changes that.')}"
         return _now(found.name, "archived", more, groups=", ".join(silent), command=back)
 
-    @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
-    async def restore(self, _caller: Caller, agent: _Agent) -> ActionReport:
-        known = await self._let(agent, "archived", "active")
-        self.resume()
-        return _now(known, "active")
+    @operation("agent.restore", "Restore an archived agent", Action.AGENTS, AT_TERMINAL)
+    def restore(self, tx: Tx, _caller: Caller, agent: _Agent) -> ActionReport:
+        return self._let(tx, agent, "archived", "active")
 
-    @operation("agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP, CHANGES)
-    async def hibernate(self, _caller: Caller, agent: _Active) -> ActionReport:
-        known = await self._let(agent, "active", "hibernated")
-        return _now(known, "hibernated")
+    @operation("agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP)
+    def hibernate(self, tx: Tx, _caller: Caller, agent: _Active) -> ActionReport:
+        return self._let(tx, agent, "active", "hibernated")
 
-    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, CHANGES)
-    async def wake(self, _caller: Caller, agent: _Hibernated) -> ActionReport:
-        known = await self._let(agent, "hibernated", "active")
-        self.resume()
-        return _now(known, "active")
+    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP)
+    def wake(self, tx: Tx, _caller: Caller, agent: _Hibernated) -> ActionReport:
+        return self._let(tx, agent, "hibernated", "active")
 
     @suggestions("every agent")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        return await self._names()
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [agent.name for agent in agents.every_agent(rows)]
 
     @suggestions("active agents")
-    async def suggest_active(self, _caller: Caller) -> Suggestions:
-        return await self._names("active")
+    def suggest_active(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [agent.name for agent in agents.every_agent(rows) if agent.status == "active"]
 
     @suggestions("hibernated agents")
-    async def suggest_hibernated(self, _caller: Caller) -> Suggestions:
-        return await self._names("hibernated")
+    def suggest_hibernated(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [agent.name for agent in agents.every_agent(rows) if agent.status == "hibernated"]
 
     @reads
     def differences(self, rows: Rows, tables: Sequence[Section]) -> list[Difference]:
@@ -273,20 +268,14 @@ class Agents(MemoryService, frozen=True):
             found += Difference.between("agent", table.name, known.get(table.name), usual)
         return found
 
-    @reads
-    def _names(self, rows: Rows, status: str = "") -> list[str]:
-        every = agents.every_agent(rows)
-        return [agent.name for agent in every if status in ("", agent.status)]
-
-    @writes
-    def _let(self, tx: Tx, name: str, of: Status, to: Status) -> str:
-        """Change an agent's status from `of` to `to`; returns its name. Raises UserError if it has another status."""
+    def _let(self, tx: Tx, name: str, of: Status, to: Status) -> ActionReport:
+        """Change an agent's status from `of` to `to`. Raises UserError if it has another status."""
         agent, now = find_agent(tx, name), self.clock()
         _require_status(agent, of)
         agents.set_status(tx, agent.id, to, now)
         agents_changed(tx)
         self._plan(tx, now)
-        return agent.name
+        return _now(agent.name, to)
 
     @writes
     def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:

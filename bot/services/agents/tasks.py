@@ -14,9 +14,9 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
-from bot.services.registry import CHANGES, KEEPS, LISTS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
-from bot.services.transactions import ZonedService, writes
+from bot.services.transactions import ZonedService
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Priority, Status, Task
@@ -29,7 +29,7 @@ from memory.store.errors import Refused
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
-_CHANGES = Options(changes=True, keeps=True, formerly=("tasks.move",))
+_CHANGES = Options(keeps=True, formerly=("tasks.move",))
 
 _ENDED = {
     Status.DONE: (
@@ -230,13 +230,13 @@ class TaskLists(ZonedService, frozen=True):
         task_templates.remove(tx, template)
         return _("Removed the template {name}.", name=template.name)
 
-    @operation("tasks.done", "Complete a task", Action.AGENDA, Options(changes=True, formerly=("coord.complete",)))
-    async def complete_task(self, caller: Caller, task: _Task) -> str:
-        return await self._end(caller, task, Status.DONE)
+    @operation("tasks.done", "Complete a task", Action.AGENDA, Options(formerly=("coord.complete",)))
+    def complete_task(self, tx: Tx, caller: Caller, task: _Task) -> str:
+        return self._end(tx, caller, task, Status.DONE)
 
-    @operation("tasks.cancel", "Cancel a task", Action.AGENDA, CHANGES)
-    async def cancel_task(self, caller: Caller, task: _Task) -> str:
-        return await self._end(caller, task, Status.CANCELLED)
+    @operation("tasks.cancel", "Cancel a task", Action.AGENDA)
+    def cancel_task(self, tx: Tx, caller: Caller, task: _Task) -> str:
+        return self._end(tx, caller, task, Status.CANCELLED)
 
     @suggestions("tasks")
     def suggest_tasks(self, rows: Rows, caller: Caller) -> Suggestions:
@@ -248,7 +248,6 @@ class TaskLists(ZonedService, frozen=True):
         found = tasks.shared(rows, caller.scope)
         return [(str(each.id), each.title) for each in found]
 
-    @writes
     def _end(self, tx: Tx, caller: Caller, task: str, status: Status) -> str:
         done, before = self._put(tx, caller, find_task(self._reach(tx, caller), task), {"status": status})
         alone, with_steps = _ENDED[status]

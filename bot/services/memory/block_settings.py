@@ -12,19 +12,17 @@ from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.names import NamedBlock, find_living, find_named, named_audience, named_past, where
 from bot.services.registry import ASKS, KEEPS, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.transactions import MemoryService, commit
+from bot.services.transactions import MemoryService
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
-from memory.blocks.history import ChangeLog
 from memory.blocks.limits import MOST_CHARACTERS, MOST_LABEL
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
-from memory.people.audience import Audience, Trust, may_write_down
+from memory.people.audience import Trust, may_write_down
 from memory.store.database import Rows, Tx
-from memory.store.ids import BlockId
 from memory.wider_audience import require_widening, widen_block
 from texts import _, gettext_lazy, gettext_noop
 
@@ -56,17 +54,6 @@ def hand_of(people: People, caller: Caller, now: datetime, checkpoints: Checkpoi
 def _shared(rows: Rows, named: NamedBlock) -> Shares:
     shares = tuple(map(ShareRow.from_record, lifecycle.shares_of(rows, named.block)))
     return Shares(block=named.name, agent=named.agent, shares=shares)
-
-
-def _widened(rows: Rows, named: NamedBlock, to: Audience, caller: Caller) -> WidenedBlock:
-    return WidenedBlock(
-        named=_("Block {block}", block=named.name),
-        block=named.name,
-        before=where(rows, named.block.audience, caller.scope),
-        after=where(rows, to, caller.scope),
-        audience=str(to),
-        text=named.block.content,
-    )
 
 
 _BY_HAND = {
@@ -145,27 +132,22 @@ class BlockSettings(MemoryService, frozen=True):
         return list(found.items())
 
     @operation("memory.widen", "Share a block that contains only your own words", Action.WIDEN, ASKS)
-    async def widen(self, caller: Caller, label: WritableBlock, to: _To = "public") -> WidenedBlock:
-        """As it stands; the caller sees first what would be told."""
+    def widen(self, tx: Tx, caller: Caller, label: WritableBlock, to: _To = "public") -> WidenedBlock:
+        """As it stands; the caller sees first what would be told, and is asked again about another text."""
         audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
-
-        def check(rows: Rows) -> tuple[BlockId, ChangeLog, WidenedBlock]:
-            named, past = named_past(rows, caller.scope, label)
-            require_widening(rows, hand, named.block, past, audience)
-            return named.block.id, past, _widened(rows, named, audience, caller)
-
-        looked_at, known, found = await self.database.read(check)
-        caller.confirm(found.question)
-
-        def work(tx: Tx) -> WidenedBlock:
-            named = find_named(tx, caller.scope, label)
-            if (named.block.id, named.block.version) != (looked_at, known.version):
-                raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
-            told = _widened(tx, named, audience, caller)
-            widen_block(tx, hand, named.block, known, audience)
-            return told
-
-        return await commit(self.database, work)
+        named, past = named_past(tx, caller.scope, label)
+        require_widening(tx, hand, named.block, past, audience)
+        told = WidenedBlock(
+            named=_("Block {block}", block=named.name),
+            block=named.name,
+            before=where(tx, named.block.audience, caller.scope),
+            after=where(tx, audience, caller.scope),
+            audience=str(audience),
+            text=named.block.content,
+        )
+        caller.confirm(told.question)
+        widen_block(tx, hand, named.block, past, audience)
+        return told
 
     @suggestions("sharers", within="label")
     def suggest_sharers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:

@@ -20,7 +20,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation
 from bot.services.results import Listing, Markup, Result, Row
-from bot.services.transactions import MemoryService, commit, reads
+from bot.services.transactions import MemoryService, commit
 from memory import agents
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
@@ -174,30 +174,21 @@ class Imports(MemoryService, frozen=True):
         return Listing.of(rows, _("Nothing was imported."))
 
     @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
-    async def show(self, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
-        origin = await self._origin(origin)
-        found = await self.database.read(lambda rows: list(import_outcomes.outcomes(rows, origin, 10_000)))
+    def show(self, rows: Rows, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
+        found = import_outcomes.outcomes(rows, _origin(rows, origin), 10_000)
         return Listing.of(map(OutcomeRow.from_record, found), _("It had no records."))
 
     @operation("import.undo", "Undo an import", Action.AGENTS, _UNDOES)
-    async def undo(self, caller: Caller, origin: _Origin) -> str:
-        found, now = await self._origin(origin), self.clock()
+    def undo(self, tx: Tx, caller: Caller, origin: _Origin) -> str:
+        found = _origin(tx, origin)
         caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
-        count = await commit(self.database, lambda tx: import_outcomes.undo(tx, found, now))
-        if not count:
+        if not (count := import_outcomes.undo(tx, found, self.clock())):
             raise UserError(
                 "Nothing of the import {origin} is left to undo. If it is a constellation, `carina "
                 "constellation delete` removes it.",
                 origin=origin,
             )
         return ngettext("Removed {count} imported record.", "Removed {count} imported records.", count)
-
-    @reads
-    def _origin(self, rows: Rows, given: str) -> str:
-        found = [each.origin for each in import_outcomes.past_imports(rows) if each.origin.startswith(given)]
-        if len(set(found)) != 1:
-            raise UserError("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
-        return found[0]
 
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and its report are one transaction."""
@@ -233,6 +224,14 @@ class Imports(MemoryService, frozen=True):
             listed=tuple(map(OutcomeRow.from_record, listed[:_SHOWN])),
             **{name: counts[name] for name in _OUTCOMES},
         )
+
+
+def _origin(rows: Rows, given: str) -> str:
+    """The import whose name begins so. Raises UserError."""
+    found = {each.origin for each in import_outcomes.past_imports(rows) if each.origin.startswith(given)}
+    if len(found) != 1:
+        raise UserError("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
+    return found.pop()
 
 
 def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:

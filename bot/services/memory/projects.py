@@ -1,6 +1,6 @@
 """What agents learn from projects: findings of reviews, preferences, and ratings of finished ones."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -9,7 +9,7 @@ from bot.agents.permissions.who_may import Action, Change, MemoryRights
 from bot.services.caller import Caller
 from bot.services.registry import KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Listing, Row
-from bot.services.transactions import MemoryService, writes
+from bot.services.transactions import MemoryService
 from memory.knowledge import items, projects
 from memory.knowledge.items import By, Item, Kind
 from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
@@ -89,25 +89,22 @@ class Projects(MemoryService, frozen=True):
         return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects that you can see here."))
 
     @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
-    async def keep_review(self, caller: Caller, text: _Findings) -> Listing[LearningRow]:
-        kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, text))
-        if not (left := projects.read_review(text).left):
-            return kept
+    def keep_review(self, tx: Tx, caller: Caller, text: _Findings) -> Listing[LearningRow]:
+        kept, left = projects.note_review(tx, self._by(caller), text), projects.read_review(text).left
         lines = _("Not saved ({NOT_KEPT}):", NOT_KEPT=projects.NOT_KEPT), *(f"- {one_line(each)}" for each in left)
-        return kept.model_copy(update={"more": "\n".join(lines)})
+        return _kept(kept, "\n".join(lines) if left else "")
 
     @operation("project.prefer", "Record a preference for projects", Action.KEEP, KEEPS)
-    async def keep_preference(self, caller: Caller, text: _Preference) -> Listing[LearningRow]:
-        return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, text)])
+    def keep_preference(self, tx: Tx, caller: Caller, text: _Preference) -> Listing[LearningRow]:
+        return _kept([projects.prefer(tx, self._by(caller), text)])
 
     @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, KEEPS)
-    async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Listing[LearningRow]:
-        return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, text, tech)])
+    def finish(self, tx: Tx, caller: Caller, text: _Project, tech: _Tech = "") -> Listing[LearningRow]:
+        return _kept([projects.finish(tx, self._by(caller), text, tech)])
 
     @operation("project.rate", "Rate your latest project", Action.KEEP, KEEPS)
-    async def rate(self, caller: Caller, arguments: Ratings) -> Listing[LearningRow]:
-        given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
-        return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
+    def rate(self, tx: Tx, caller: Caller, arguments: Ratings) -> Listing[LearningRow]:
+        return _kept([projects.rate(tx, self._by(caller), arguments.model_dump(exclude_none=True))])
 
     @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN)
     def forget(self, tx: Tx, caller: Caller, which: _Learning) -> str:
@@ -117,12 +114,15 @@ class Projects(MemoryService, frozen=True):
         items.remove(tx, [found.id])
         return _("Forgotten: {text}", text=found.text)
 
-    @writes
-    def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Listing[LearningRow]:
+    def _by(self, caller: Caller) -> By:
+        """Whoever teaches agents. Raises Refused."""
         if caller.trust < Trust.APPROVED:
             raise Refused("Only approved people can teach agents about projects, so nothing was saved.")
-        by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
-        return Listing.of(map(LearningRow.of, keep(tx, by)), _("Nothing was saved."), head=_("Kept:"))
+        return By(caller.scope, caller.trust, self.clock(), person=caller.person)
+
+
+def _kept(items: Iterable[Item], more: str = "") -> Listing[LearningRow]:
+    return Listing.of(map(LearningRow.of, items), _("Nothing was saved."), more, head=_("Kept:"))
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:

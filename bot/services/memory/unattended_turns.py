@@ -12,9 +12,9 @@ from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NamedBlock, find_agent, named_blocks
-from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
+from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
-from bot.services.transactions import ZonedService, commit
+from bot.services.transactions import ZonedService
 from bot.upkeep.summaries import Period
 from memory import activity, turn_effects, unattended_turns
 from memory.activity import NewEvent, NightUndone
@@ -133,32 +133,21 @@ class UnattendedTurns(ZonedService, frozen=True):
             listed.append(TurnRow(text=_("{hidden} that you cannot see here changed too", hidden=hidden)))
         return Listing.of(listed, empty)
 
-    @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
-    async def undo(
-        self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
+    @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT)
+    def undo(
+        self, tx: Tx, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
     ) -> Listing[UndoneRow]:
         """All in one unit of work; what somebody changed since stays, and is named."""
-        period = self._period(night)
-
-        def chosen(rows: Rows) -> list[NightTurn]:
-            found = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
-            name = find_agent(rows, agent).name if agent else ""
-            return [each for each in found if name in ("", each.agent_name) and turn in (None, each.id)]
-
-        def work(tx: Tx) -> tuple[UndoneRow, ...]:
-            turns = chosen(tx)
-            if any(turn.status in ("running", "suspended") for turn in turns):
-                raise UserError(
-                    "An agent is still working on something from that night, so nothing has been undone yet."
-                )
-            found = written(tx, turns, caller.scope, period).only(part)
-            done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
-            done += [_back(tx, each) for each in found.arranged]
-            done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
-            self._record(tx, caller, period, done)
-            return tuple(done)
-
-        done = await commit(self.database, work)
+        period, name = self._period(night), find_agent(tx, agent).name if agent else ""
+        turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
+        turns = [each for each in turns if name in ("", each.agent_name) and turn in (None, each.id)]
+        if any(each.status in ("running", "suspended") for each in turns):
+            raise UserError("An agent is still working on something from that night, so nothing has been undone yet.")
+        found = written(tx, turns, caller.scope, period).only(part)
+        done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
+        done += [_back(tx, each) for each in found.arranged]
+        done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
+        self._record(tx, caller, period, done)
         back = sum(item.state != "left" for item in done)
         who = caller.approver
         _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))

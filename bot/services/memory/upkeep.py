@@ -11,9 +11,9 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import CHANGES, Options, Param, operation, suggestions
+from bot.services.registry import Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Row, report
-from bot.services.transactions import MemoryService, writes
+from bot.services.transactions import MemoryService
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
 from bot.upkeep.runs import UpkeepRun, counts_words
@@ -131,17 +131,16 @@ class Upkeep(MemoryService, frozen=True):
         found = map(GuessRow.from_record, run_records.pending_of_people(rows, sorted(own)))
         return Listing.of(found, _("Nothing is waiting for your approval."))
 
-    @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, CHANGES)
-    async def allow(self, caller: Caller, entry: _Entry) -> str:
-        found = await self._answered(caller, entry, yes=True)
+    @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN)
+    def allow(self, tx: Tx, caller: Caller, entry: _Entry) -> str:
+        found = self._answered(tx, caller, entry, yes=True)
         return _("I will use it from now on: {content}", content=found.content)
 
-    @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, CHANGES)
-    async def refuse(self, caller: Caller, entry: _Entry) -> str:
-        await self._answered(caller, entry, yes=False)
+    @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN)
+    def refuse(self, tx: Tx, caller: Caller, entry: _Entry) -> str:
+        self._answered(tx, caller, entry, yes=False)
         return _("Forgotten. It was never used.")
 
-    @writes
     def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
         found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
         if found is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
 from pydantic import Field
@@ -12,9 +12,9 @@ from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context import Section, sections
-from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
-from bot.services.transactions import MemoryService, commit, reads
+from bot.services.transactions import MemoryService
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
@@ -24,7 +24,7 @@ from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.database import Row as StoredRow
 from memory.store.errors import Refused
-from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
+from memory.store.ids import InboxId, TurnId
 from memory.store.row_mapper import ending
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line, place_title
@@ -37,9 +37,6 @@ _STATES = {
     Status.DONE: gettext_noop("done"),
     Status.DEAD: gettext_noop("failed"),
 }
-
-Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
-
 
 _OnlyDead = Annotated[bool, Param("Show only failed messages")]
 _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")]
@@ -105,20 +102,20 @@ class InboxRow(Row):
 
 
 class Inbox(Struct, frozen=True):
-    """The inbox of one constellation. `wake` is called for a conversation with a retried row."""
+    """The inbox of one constellation. `announce` handles what waits for an answer."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
 
     database: Database
-    wake: Wake
     clock: Clock
+    announce: Callable[[], None]
 
     @operation("inbox.list", "List recent messages and their status", Action.INBOX)
-    async def list_rows(
-        self, caller: Caller, dead: _OnlyDead = False, limit: _Limit = 20, before: _Before = None
+    def list_rows(
+        self, rows: Rows, caller: Caller, dead: _OnlyDead = False, limit: _Limit = 20, before: _Before = None
     ) -> Listing[InboxRow]:
         empty = _("There are no failed messages.") if dead else _("Nothing has arrived yet.")
-        return Listing.of(await self._listed(caller, dead, limit, before), empty)
+        return Listing.of(_listed(rows, caller, dead, limit, before), empty)
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
     def show(self, rows: Rows, caller: Caller, row: _Row) -> "Trace":
@@ -135,40 +132,35 @@ class Inbox(Struct, frozen=True):
             for day in every
         )
 
-    @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
-    async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
-        which = (await self.database.read(lambda rows: find_message(rows, row))).id
-        revived = await commit(self.database, lambda tx: _revive(tx, which, self.clock()))
-        if revived is None:
+    @operation("inbox.retry", "Retry a failed message", Action.INBOX)
+    def retry(self, tx: Tx, caller: Caller, row: _Dead) -> Entry[InboxRow]:
+        if (revived := _revive(tx, find_message(tx, row).id, self.clock())) is None:
             raise UserError("Message {which} has not failed. `carina inbox list` shows which have.", which=row)
-        if revived.group is not None:
-            self.wake(revived.place, revived.group)
-        shown = await self.database.read(lambda rows: InboxRow.of(rows, revived, caller.scope))
-        return Entry(done=_("Retrying"), row=shown)
+        return Entry(done=_("Retrying"), row=InboxRow.of(tx, revived, caller.scope))
 
     @suggestions("inbox")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        found = await self._listed(caller)
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = _listed(rows, caller)
         return [(str(row.id), f"{self._named(row)}: {_(_STATES[row.status])}") for row in found]
 
     @suggestions("dead")
-    async def suggest_dead(self, caller: Caller) -> Suggestions:
-        found = await self._listed(caller, dead=True)
+    def suggest_dead(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = _listed(rows, caller, dead=True)
         return [(str(row.id), f"{self._named(row)}: {row.last_error}") for row in found]
 
     def _named(self, row: InboxRow) -> str:
         ago = relative(row.received_at, self.clock())
         return _("{what} in {where}, {ago}", what=row.what, where=row.place_name, ago=ago)
 
-    @reads
-    def _listed(
-        self, rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
-    ) -> list[InboxRow]:
-        found = inbox.listing(rows, Status.DEAD if dead else None, limit, before)
-        said = messages.by_ids(rows, [row.message for row in found if row.message is not None], caller.scope)
-        texts = {each.id: one_line(each.text, _SHOWN) for each in said}
-        listed = ((InboxRow.of(rows, row, caller.scope), row.message) for row in found)
-        return [row.model_copy(update={"text": texts.get(of, "") if of else ""}) for row, of in listed]
+
+def _listed(
+    rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
+) -> list[InboxRow]:
+    found = inbox.listing(rows, Status.DEAD if dead else None, limit, before)
+    said = messages.by_ids(rows, [row.message for row in found if row.message is not None], caller.scope)
+    texts = {each.id: one_line(each.text, _SHOWN) for each in said}
+    listed = ((InboxRow.of(rows, row, caller.scope), row.message) for row in found)
+    return [row.model_copy(update={"text": texts.get(of, "") if of else ""}) for row, of in listed]
 
 
 def find_message(rows: Rows, which: str) -> InRow:

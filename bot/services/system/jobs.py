@@ -12,10 +12,9 @@ from bot.agents.groups.sleeptime import check_all
 from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
+from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row, relative
 from bot.services.system.backups import BACKUP
-from bot.services.transactions import writes
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
@@ -180,30 +179,29 @@ class Schedule(Struct, frozen=True):
         found = [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in listed]
         return Listing.of(found, _("Nothing is scheduled yet. Jobs are set up when the service first runs."))
 
-    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, CHANGES)
-    async def run_now(self, caller: Caller, job: _Job) -> str:
-        found = await self._change(job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
+    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS)
+    def run_now(self, tx: Tx, caller: Caller, job: _Job) -> str:
+        found = self._change(tx, job, caller, "run", lambda found: jobs.ask(tx, found.id, self.clock()))
         title = _title(found.id)
         return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=title)
 
-    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, CHANGES)
-    async def pause(self, caller: Caller, job: _Job) -> str:
-        found = await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
+    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS)
+    def pause(self, tx: Tx, caller: Caller, job: _Job) -> str:
+        found = self._change(tx, job, caller, "pause", lambda found: jobs.pause(tx, found.id))
         return _("“{job}” is paused until you resume it.", job=_title(found.id))
 
-    @operation("jobs.resume", "Resume a paused job, or all that an import paused", Action.JOBS, CHANGES)
-    async def resume(self, caller: Caller, job: _Paused = "") -> Entry[JobRow] | str:
+    @operation("jobs.resume", "Resume a paused job, or all that an import paused", Action.JOBS)
+    def resume(self, tx: Tx, caller: Caller, job: _Paused = "") -> Entry[JobRow] | str:
         """Run it by itself again; what was due meanwhile is not made up for."""
         if not job:
-            return await self._resume_all(caller)
-        found = await self._change(job, caller, "resume", self._resumed)
+            return self._resume_all(tx, caller)
+        found = self._change(tx, job, caller, "resume", lambda found: self._resumed(tx, found))
         return Entry(done=_("Resumed"), row=JobRow.of(found))
 
     def _resumed(self, tx: Tx, found: Job) -> bool:
         after = triggers.next_run(triggers.load(found.trigger), self.clock())
         return jobs.resume(tx, found.id, found.next_at if after is None else after)
 
-    @writes
     def _resume_all(self, tx: Tx, caller: Caller) -> str:
         """All that an import paused. What a person paused stays so, and is named."""
         paused = jobs.paused(tx)
@@ -222,12 +220,11 @@ class Schedule(Struct, frozen=True):
         now = self.clock()
         return [(row.id, ", ".join(filter(None, (_title(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
 
-    @writes
-    def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
+    def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Job], bool]) -> Job:
         alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
         if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
             raise UserError("There is no job {job}. `carina jobs list` shows them.", job=repr(job))
-        if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
+        if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(found):
             told = {"job": _title(found.id), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)
         _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)

@@ -1,7 +1,6 @@
 """Blocks as wholes, by their commands: made, changed, deleted and brought back."""
 
 import dataclasses
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -9,17 +8,15 @@ import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
-from bot.services.memory import block_settings
 from bot.services.memory.block_settings import BlockSettings, ChangeBlock, CreateBlock
 from bot.services.memory.blocks import Blocks, EditBlock
-from bot.services.transactions import commit
 from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience
-from memory.store.database import Database, Tx
+from memory.store.database import Database
 from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import GuildId, PersonId, PlaceId
 from memory.store.records import replace
@@ -120,23 +117,17 @@ async def test_a_form_of_a_field_that_is_gone_says_so_and_saves_nothing(
     assert await text_of(blocks, "plans") == "plan: calm\nplace:\n"
 
 
-async def test_what_was_written_while_the_question_stood_is_not_shared(
-    settings: BlockSettings, blocks: Blocks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_was_written_while_the_question_stood_is_not_shared(settings: BlockSettings, blocks: Blocks) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="What is planned"))
     await blocks.append(OLGA, label="plans", text="Paint the shed.")
-
-    async def late(database: Database, work: Callable[[Tx], object]) -> object:
-        await blocks.append(OLGA, label="plans", text="The key is under the mat.")
-        return await commit(database, work)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(block_settings, "commit", late)
-        with pytest.raises(UserError, match="The block changed in the meantime"):
-            await settings.widen(replace(OLGA, sure=True), label="plans")
+    with pytest.raises(Unconfirmed) as asked:
+        await settings.widen(OLGA, label="plans")
+    await blocks.append(OLGA, label="plans", text="The key is under the mat.")
+    with pytest.raises(Unconfirmed, match=r"The key is under the mat\.") as again:
+        await settings.widen(replace(OLGA, sure=True, shown=str(asked.value)), label="plans")
     (row,) = (await blocks.list_blocks(OLGA)).rows
     assert row.audience == OWNER
-    told = await settings.widen(replace(OLGA, sure=True), label="plans")
+    told = await settings.widen(replace(OLGA, sure=True, shown=str(again.value)), label="plans")
     assert (told.audience, told.text) == (PUBLIC, "Paint the shed.\nThe key is under the mat.\n")
 
 

@@ -3,6 +3,7 @@
 What was given up is said with a way to have it answered, for who asked and for the owner, also after a restart.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from bot.services.system.backups import Databases
-from bot.services.system.inbox import GivenUpMessages, Inbox, Wake
+from bot.services.system.inbox import GivenUpMessages, Inbox
 from memory.store.clock import utc_now
-from memory.store.ids import GroupId, PersonId, PlaceId, code
+from memory.store.ids import PersonId, PlaceId, code
 from sources.base import ANSWERED, Place, Speaker
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, deleted, direct, said, says
@@ -28,9 +29,9 @@ IN_CHARGE = People((PERSON,), (BOB.id,))
 
 
 async def call(
-    service: Service, name: str, caller: Caller | None = None, wake: Wake | None = None, **given: Any
+    service: Service, name: str, caller: Caller | None = None, wake: Callable[[], None] | None = None, **given: Any
 ) -> Any:
-    inbox = Inbox(service.database, wake or service.runtime.answer, utc_now)
+    inbox = Inbox(service.database, utc_now, wake or service.resume)
     offered = registry(inbox, Databases(service.constellations), people=IN_CHARGE)
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
@@ -73,11 +74,11 @@ async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Pa
 
 
 async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(tmp_path: Path) -> None:
-    woken: list[tuple[PlaceId, GroupId]] = []
+    woken: list[str] = []
     async with talked(tmp_path, broken(), "hello") as service:
         (row,) = await call(service, "inbox.list", dead=True)
-        await call(service, "inbox.retry", wake=lambda *each: woken.append(each), row=str(row["id"]))
-        assert [place for place, _group in woken] == [HALL.id]
+        await call(service, "inbox.retry", wake=lambda: woken.append("woken"), row=str(row["id"]))
+        assert woken == ["woken"]
         platform = service.platform
         service.crash()
     async with running(tmp_path, Setting(platform=platform)) as service:
@@ -87,7 +88,7 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
 
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
     async with talked(tmp_path, broken(), "hello") as service:
-        offered = registry(Inbox(service.database, lambda *_each: None, utc_now), people=IN_CHARGE)
+        offered = registry(Inbox(service.database, utc_now, lambda: None), people=IN_CHARGE)
         (row,) = await offered.suggest("inbox.retry", "row", somebody(BOB.id), {})
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]
         assert "failed: ValueError" in listed
