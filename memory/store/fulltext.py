@@ -6,7 +6,7 @@ any SQLite can read it.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ import regex
 from msgspec import Struct
 
 from memory.store.errors import Refused
-from memory.store.patterns import Pattern, UnicodePattern
+from memory.store.patterns import UnicodePattern
 from texts import gettext_lazy
 
 Mode: TypeAlias = Literal["any", "all"]
@@ -24,8 +24,6 @@ MAX_INDEXED = 100_000
 """Characters of a text that are indexed, and stored for the index."""
 
 _MAX_ASKED = 4_000  # characters of a question that are read
-_SPELT = Pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_MOST_MISSPELT = 4  # words of a text in which a misspelt one is looked for
 _MAX_TERMS = 16  # bm25 costs by matched rows: 16 words are still milliseconds over 100,000 messages
 
 # strftime would follow the locale of the process
@@ -246,30 +244,6 @@ def _terms_of(word: _Word, mode: Mode) -> Iterator[Term]:
 def _quoted(words: str) -> str:
     """A phrase; inside quotes, FTS5's only syntax is the quote itself."""
     return '"' + words.replace('"', '""') + '"'
-
-
-def one_slip(one: str, other: str, shortest: int = 5, *, wrong: bool = True) -> bool:
-    """Whether two words differ by one slip: a letter too many, too few, two swapped, or perhaps a wrong one."""
-    short, long = sorted((one, other), key=len)
-    if not (one.isalpha() and other.isalpha() and len(long) >= shortest and len(short) >= shortest - 1):
-        return False  # shorter words are too near to others
-    at = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
-    left, right = short[at:], long[at:]
-    return left == right[1:] or (wrong and left[1:] == right[1:]) or left == right[1::-1] + right[2:]
-
-
-def put_right(text: str, first: Set[str], others: Set[str], known: Set[str]) -> str:
-    """A text with a misspelt word put right, near its beginning: the first of it as one of `first`, or any of `others`.
-
-    Another letter is another word (remote, remove), and so are `known` ones.
-    """
-    for count, each in zip(range(_MOST_MISSPELT), _SPELT.finditer(text), strict=False):
-        word = each[0].lower()
-        meant = [*sorted(() if count else first), *sorted(others if len(word) > 4 else ())]
-        near = next((right for right in meant if right[0] == word[0] and one_slip(word, right, 4, wrong=False)), "")
-        if near and word not in known:
-            return text[: each.start()] + near + text[each.end() :]
-    return text
 
 
 def packed(words: Iterable[str]) -> list[str]:

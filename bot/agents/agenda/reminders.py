@@ -130,11 +130,15 @@ def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
 
 def snooze(tx: Tx, reminder: Reminder, after: timedelta, now: datetime) -> datetime:
     """Repeat it after that time; returns when. Raises Refused if it is over."""
-    if reminder.status in (Status.DONE, Status.CANCELLED):
-        raise Refused("That reminder is already done.")
     if not timedelta(0) < after <= timedelta(minutes=_MOST_MINUTES):
         raise Refused("A reminder can be snoozed for 1 to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
-    at = now + after
+    return put_off(tx, reminder, now + after, now)
+
+
+def put_off(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> datetime:
+    """Remind of it at that time; of what is planned up to then, it takes the place. Raises Refused if it is over."""
+    if reminder.status in (Status.DONE, Status.CANCELLED):
+        raise Refused("That reminder is already done.")
     jobs.drop(tx, job_id(reminder.id, "again"))
     _skip(tx, reminder, at)
     jobs.put(tx, _job(reminder, at, "later"), now)

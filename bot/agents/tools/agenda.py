@@ -24,7 +24,8 @@ from memory.people.audience import may_write_down
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId
-from scheduler.triggers import rule_of
+from scheduler.dates import read_when
+from scheduler.triggers import require, rule_of
 
 Fields = Annotated[
     dict[str, str],
@@ -192,7 +193,7 @@ class EventsTool(AgendaTool[EventArguments]):
         return Outcome(shown, {"events": data})
 
 
-def _event_data(at: datetime, event: Event, zone: str) -> dict[str, str]:
+def _event_data(at: datetime, event: Event, zone: str) -> dict[str, Any]:
     when = calendar.on_clocks(at, event, zone)
     ends = calendar.end_of(at, event)
     return {
@@ -201,6 +202,7 @@ def _event_data(at: datetime, event: Event, zone: str) -> dict[str, str]:
         "at": to_text(at),
         "ends": "" if ends is None else to_text(ends),
         "rule": rule_of(event.trigger),
+        "ahead": -1 if event.reminder_minutes is None else event.reminder_minutes,
         "when": when,
     }
 
@@ -212,7 +214,8 @@ class ReminderArguments(Arguments):
         default="",
         max_length=200,
         description='set: "in 20 minutes", "tomorrow at 09:00", "every Monday and Friday at 08:00", a date and time of '
-        "the person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00",
+        "the person's clocks such as 2026-12-31 18:00, or a rule such as FREQ=MONTHLY;BYDAY=-1FR at 17:00; "
+        "snooze: until when, instead of minutes",
     )
     privately: bool = Field(default=False, description="set: in a direct message, even if you talk elsewhere now")
     urgent: bool = Field(default=False, description="set: also in the person's quiet hours; only if they want that")
@@ -241,9 +244,16 @@ class RemindersTool(AgendaTool[ReminderArguments]):
             )
             return Outcome(text, {"reminders": [_listed(each, zone) for each in found]})
         reminder = reminding.find([each.reminder for each in found], arguments.which)
+        data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":
-                at = reminding.snooze(tx, reminder, timedelta(minutes=arguments.minutes), context.now)
+                after = timedelta(minutes=arguments.minutes)
+                if arguments.when:
+                    after = (
+                        require(read_when(arguments.when, context.now, zone, reminder.text), context.now) - context.now
+                    )
+                at = reminding.put_off(tx, reminder, context.now + after, context.now)
+                data |= {"at": to_text(at)}
                 done = f"it comes again at {on_clocks(at, zone)}"
             case "done":
                 reminding.finish(tx, reminder, context.now)
@@ -251,7 +261,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
             case _:
                 reminding.cancel(tx, reminder, context.now)
                 done = "canceled"
-        return Outcome(line(f"{done}: {reminder.text}"), _reminder_data(reminder))
+        return Outcome(line(f"{done}: {reminder.text}"), data)
 
     def _set(self, tx: Tx, context: ToolContext, arguments: ReminderArguments, people: tuple[PersonId, ...]) -> Outcome:
         turn = context.turn

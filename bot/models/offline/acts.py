@@ -33,11 +33,8 @@ def act(intent: Intent, context: Context) -> Lines:
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call, as every act that is not in `_ACTS`: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
-    clock = {
-        "time": f"{now:%H:%M}",
-        "zone": context.turn.zone,
-        "weekday": say("weekdays").split()[(now.weekday() + intent.number) % 7],
-    }
+    weekday = say("weekdays").split()[(now.weekday() + intent.number) % 7]
+    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": weekday}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
     name, day = context.turn.request.agent or "Carina", context.language.day(now)
     # What was to be undone is deleted with its words by now, so only the call tells of it.
@@ -253,8 +250,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
     ]
     own = {hit.id: f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in meant if hit.told_by(context.speaker)}
     answers = (each.text for each in reversed(turn.before) if is_answer(each))
-    undone = [f"- {one_line(what, _LONGEST_LINE)}"]
-    shown = {"sure": next(answers, "").splitlines(), "undo": undone}.get(intent.name, ())
+    listed_by = {"sure": next(answers, "").splitlines(), "undo": [f"- {one_line(what, _LONGEST_LINE)}"]}
+    shown = listed_by.get(intent.name, ())
     drops = []
     for number, (entry, listed) in enumerate(own.items()):
         call = context.call(f"drop{number}", "recall", operation="delete", label=entry, forget_words=True)
@@ -263,8 +260,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
             drops.append(call)
             turn.gone.add(entry)
     if own and not drops:
-        ask, sure = (say(phrase, count=len(own)) for phrase in ("forget_ask", "forget_sure"))
-        return Lines("\n".join([ask, *own.values(), "", sure]))
+        ask, tell = (say(phrase, count=len(own)) for phrase in ("forget_ask", "forget_sure"))
+        return Lines("\n".join([ask, *own.values(), "", tell]))
     context.make(*drops)
     heard = _entries_found(context.hits(*_searches("left", wanted, _SAID, context)), context)
     left = {one.record.id for one in heard if names_all(question, one.fact)}
@@ -278,15 +275,11 @@ def _forget(intent: Intent, context: Context) -> Lines:
 
 def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
     """What is gone, and what could not be deleted. The words themselves are not said once more."""
-    say, gone, failures = context.language.say, [], []
-    for call in drops:
-        try:
-            gone.append(Record.read(context.data(call)).messages)
-        except FailedError as failed:
-            failures.append(str(failed))
+    say, failures = context.language.say, list(map(context.failure, drops))
+    gone = [Record.read(context.data(call)).messages for call in drops if not context.failure(call)]
     parts = [say("forgot", what=what)] if gone else []
     parts += [say("forgot_messages", count=sum(gone))] if any(gone) else []
-    return [*parts, *dict.fromkeys(failures)]
+    return [*parts, *dict.fromkeys(filter(None, failures))]
 
 
 def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[str, Record]]:
@@ -296,7 +289,7 @@ def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[st
     return [(call.name, row) for call in calls for row in context.rows(call, call.name)]
 
 
-def _keep(intent: Intent, context: Context) -> Lines:
+def _keep(intent: Intent, context: Context, **more: int) -> Lines:
     """Set a reminder, add a task or an event, perhaps instead of one; what is in the calendar is not added again."""
     tool, operation, title, when, phrase = context.language.data["keeps"][intent.act]
     rows = [row for _, row in _rows([tool], context, days=366)] if intent.instead or tool == "events" else []
@@ -304,11 +297,12 @@ def _keep(intent: Intent, context: Context) -> Lines:
     for row in rows if tool == "events" else ():
         if row.text.casefold() == intent.text.casefold() and row.at == at:
             return context.timed("event_known", row)
-    given = {title: intent.text, when: intent.when, "ends": intent.other}
-    kept = context.result("add", tool, operation=operation, **{name: said for name, said in given.items() if said})
+    given = {title: intent.text, when: intent.when, "ends": intent.other, **more}
+    given, note = {name: said for name, said in given.items() if said != ""}, ""
+    kept = context.result("add", tool, operation=operation, **given)
     if old := [(len(row.id), row.id) for row in rows if row.text == intent.instead]:  # the newest
-        context.result("instead", tool, operation="cancel", which=max(old)[1])
-    return context.timed(intent.name or (phrase if intent.when else "added"), kept, kept.note)
+        note = context.failure(context.call("instead", tool, operation="cancel", which=max(old)[1]))
+    return context.timed(intent.name or (phrase if intent.when else "added"), kept, f"{kept.note} {note}".strip())
 
 
 def _list(intent: Intent, context: Context) -> Lines:
@@ -337,15 +331,16 @@ def _end(intent: Intent, context: Context) -> Lines:
         return _say(missing, context)
     if intent.act == "move":
         return _move(intent, *fitting[0], context)
-    given = {"minutes": intent.number} if intent.number else {}
+    given = {"when": intent.when} if intent.when else {}
     calls = [context.call(f"end{row.id}", tool, operation=operation, which=row.id, **given) for tool, row in fitting]
     context.make(*calls)
     ids = {row.id for _, row in fitting}
     for _ in rows:  # a step may have steps
         ids |= {each.id for _, each in rows if each.under in ids}
-    more = context.language.say("and_steps", count=len(ids) - len(fitting)) if len(ids) > len(fitting) else ""
-    said = [context.timed(phrase, Record.read(context.data(call)), count=intent.number).text for call in calls]
-    return Lines("\n".join(said) + f" {more}".rstrip())
+    steps = 0 if any(map(context.failure, calls)) else len(ids) - len(fitting)
+    more = context.language.say("and_steps", count=steps) if steps else ""
+    said = [context.failure(call) or context.timed(phrase, Record.read(context.data(call))).text for call in calls]
+    return Lines("\n".join(dict.fromkeys(said)) + f" {more}".rstrip())
 
 
 def _counts(stems: Collection[str], rows: list[tuple[str, Record]], context: Context) -> list[int]:
@@ -356,16 +351,16 @@ def _counts(stems: Collection[str], rows: list[tuple[str, Record]], context: Con
 
 
 def _move(intent: Intent, tool: str, row: Record, context: Context) -> Lines:
-    """Keep it anew at its new time; what repeats stays, but a reminder may be put off."""
-    now = context.turn.now
-    at = later(intent.when, row.at, now, context.language.code, row.text) if row.at else None
-    if row.at is None or at is None or at <= now or (row.rule and tool == "events"):
+    """At its new time, once; an event that repeats stays. What a person chose for it is kept."""
+    at = later(intent.when, row.at, context.turn.now, context.language.code, row.text) if row.at else None
+    if row.at is None or at is None or at <= context.turn.now or (row.rule and tool == "events"):
         return _say(Intent("cannot_move"), context)
-    if row.rule:
-        return _end(intent._replace(act="snooze", number=round((at - now).total_seconds() / 60)), context)
+    if tool == "reminders":
+        moved = context.result("move", tool, operation="snooze", which=row.id, when=at.isoformat())
+        return context.timed("moved_once" if row.rule else "moved", moved)
     ends = (at + (row.ends - row.at)).isoformat() if row.ends else ""
-    act = "event" if tool == "events" else "remind"
-    return _keep(Intent(act, row.text, "moved", at.isoformat(), ends, row.text), context)
+    moving = Intent("event", row.text, "moved", at.isoformat(), ends, row.text)
+    return _keep(moving, context, reminder_minutes=row.ahead)
 
 
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {

@@ -5,12 +5,13 @@ Content words, associations, possessives and the expected kind of answer decide.
 
 import re
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from bot.models.offline.language import Language, detect
-from memory.store.fulltext import one_slip
 
 _MOST = 2 / 3  # the part of a question which an answer to more than yes or no covers at least
+_NEAR, _SHORTEST = 0.8, 5  # how alike a misspelt word is; shorter words are too near to others
 
 
 def _joined(groups: Iterable[frozenset[str]]) -> frozenset[str]:
@@ -206,8 +207,8 @@ def misspelt(question: Question, fact: Fact) -> Fit | None:
     """How nearly a fact would answer if words of a question were spelt as they are in the fact."""
     language, text = question.language, question.text
     for word in question.words:
-        known = language.among(language.stem(word), fact.stems)
-        near = next((each for each in fact.words if not known and one_slip(word, each)), word)
+        spelt = language.among(language.stem(word), fact.stems) or len(word) < _SHORTEST or not word.isalpha()
+        near = next(iter(() if spelt else get_close_matches(word, filter(str.isalpha, fact.words), 1, _NEAR)), word)
         text = re.sub(rf"(?i)(?<!\w){re.escape(word)}(?!\w)", near, text) if near != word else text
-    spelt = fit(Question(text, language), fact) if text != question.text else None
-    return spelt._replace(full=False) if spelt else None
+    fitting = fit(Question(text, language), fact) if text != question.text else None
+    return fitting._replace(full=False) if fitting else None

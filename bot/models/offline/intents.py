@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -10,13 +11,11 @@ from msgspec import Struct
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, detect
 from memory.store.errors import StoreError
-from memory.store.fulltext import put_right
 from scheduler.dates import coming, find_when, moved, past_days, try_find, without_end
 from sources.splitting import split_text
 
 _LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
-_LONGEST_ITEM = 60  # characters of a line that is one of a list
-_SNOOZED = 10  # minutes, where none are said
+_LONGEST_ITEM, _MOST_MISSPELT = 60, 4  # characters of a line of a list; words among which a misspelt one is looked for
 _TRAILING = " \t\n.!。！…"
 _ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
 
@@ -26,7 +25,7 @@ class Intent(NamedTuple):
 
     `text`: the fact, question, title or sum. `name`: the phrase to say, the tool to list, "sure" where a yes was said.
     `when`: a time in their words; of a look back its first day. `other`: an event's end, the fact that one replaces,
-    the last day of a look back. `instead`: the text of what one replaces. `number`: minutes, days or characters.
+    the last day of a look back. `instead`: the text of what one replaces. `number`: days or characters.
     """
 
     act: str
@@ -143,10 +142,8 @@ class Parser(Struct, frozen=True):
         ((span, _),), number = self.language.patterns("search", "span"), said.strip(_ASKED)
         same, spans = span.subn(lambda _found: number, wanted.when, 1)
         when = self._time_alone(same if spans and number.isdecimal() else said)
-        new, was = (
-            try_find(when, self.now, self.language.code),
-            None if spans else coming(wanted.when, self.now, self.language.code),
-        )
+        new = try_find(when, self.now, self.language.code)
+        was = None if spans else coming(wanted.when, self.now, self.language.code)
         at = f"{when} {self.language.say('at', text=f'{was:%H:%M}')}" if was else ""
         kept = moved(wanted.when, new.said, self.language.code) if new and not new.dated else at
         when, begin_end = self._time_alone(kept) or when, self.language.say("in", text="\n").split("\n")
@@ -188,10 +185,18 @@ class Parser(Struct, frozen=True):
         yield from (Intent("ask", part) for part in parts) if whole else (intent,)
 
     def _spelt(self, text: str) -> str:
-        """A sentence with a misspelt order or question word put right; another letter is another word (remote)."""
+        """A sentence with a misspelt order put right, or the question word that it begins with."""
         language, orders = self.language, self.language.words("orders")
         known = language.stops | orders | language.words("no_slips")
-        return put_right(text, language.words("openers"), orders, known) if language.spaced else text
+        found = list(re.finditer(r"[^\W\d_]{3,}(?:'[^\W\d_]+)?", text))[:_MOST_MISSPELT] if language.spaced else ()
+        for place, each in enumerate(found):
+            word = each[0].lower()
+            meant = [*sorted(() if place else language.words("openers")), *sorted(orders if len(word) > 4 else ())]
+            # Letters are missing, too many or in another order; another letter is another word (remote, remove).
+            near = [one for one in meant if one[0] == word[0] and (set(one) <= set(word) or set(word) <= set(one))]
+            if word not in known and (right := get_close_matches(word, near, 1, 1 - 1.1 / len(word))):
+                return text[: each.start()] + right[0] + text[each.end() :]
+        return text
 
     def _one(self, sentence: str) -> Intent:
         for name in self.language.data["order"]["wanted"].split():
@@ -222,9 +227,7 @@ class Parser(Struct, frozen=True):
                 missing, when = Intent("unclear", sentence.strip(_ASKED), "remind_when"), self._time_alone(said)
                 return Intent("remind", text, f"{rest}_set", when) if when else missing
             case "snooze":
-                later = coming(self._time_alone(groups.get("for", "")), self.now, self.language.code)
-                minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
-                return Intent(act, self._title(what), number=minutes)
+                return Intent(act, self._title(what), when=self._time_alone(groups.get("for", "")))
             case "remember" | "forget":
                 return self._memory(act, self.language.rewrite("unquoted", what.strip(_ASKED)), sentence)
             case "talked" | "sum":
@@ -309,10 +312,8 @@ class Parser(Struct, frozen=True):
     def _time_alone(self, said: str) -> str:
         """The words of a time, where there is nothing else; a number of minutes alone is a time from now."""
         said, say = said.strip(_ASKED), self.language.say
-        times = (
-            (text, try_find(text, self.now, self.language.code))
-            for text in (said, say("in", text=said), say("at", text=said))
-        )
+        forms = (said, say("in", text=said), say("at", text=said))
+        times = ((text, try_find(text, self.now, self.language.code)) for text in forms)
         return next((text for text, found in times if found and not any(map(str.isalnum, found.left))), "")
 
 

@@ -88,10 +88,8 @@ def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     spoke = [each for each in earlier if not each.answer][-_MOST_BEFORE:] if turn.heard else []
     names = [turn.request.agent, *sorted({each.speaker for each in earlier if each.answer})]
     # What others said is left empty: a yes after it repeats the question, as it may be an answer to them.
-    own = (each.speaker == turn.heard[0].speaker and not each.overheard for each in spoke)
-    before = [
-        reduce(uncalled, names, each.said[:LONGEST]) if mine else "" for each, mine in zip(spoke, own, strict=True)
-    ]
+    own = [each.said[:LONGEST] * (each.speaker == turn.heard[0].speaker and not each.overheard) for each in spoke]
+    before = [reduce(uncalled, names, said) for said in own]
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)

@@ -38,7 +38,7 @@ class Record(Struct, frozen=True):
     """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did.
 
     `at` is when it was said, or when it is due. `mine` tells whether the asker said it, where the tool knows; otherwise
-    names are compared. `under` is the task of which it is a step.
+    names are compared. `under` is the task of which it is a step. `ahead`: minutes before an event at which it is told.
     """
 
     id: str = ""
@@ -54,6 +54,7 @@ class Record(Struct, frozen=True):
     already: bool = False
     ends: _Moment | None = None
     rule: str = ""
+    ahead: int = 0
     when: str = ""
     under: str = ""
     note: str = ""
@@ -131,20 +132,25 @@ class Context(Struct, frozen=True):
         if pending:
             raise PendingError(*pending)
 
-    def data(self, call: Call) -> Any:
-        """The data of a call that was made. Raises FailedError where there is none."""
+    def failure(self, call: Call) -> str:
+        """Why a call did nothing, which is made first; empty if it did."""
+        self.make(call)
         result, say = self.turn.results.get(call.id), self.language.say
         if result is not None and result.ok:
-            return result.data
+            return ""
         waits = result is not None and isinstance(result.data, dict) and "waiting" in result.data
         text = one_line(result.told_in(self.language.code), _LONGEST_TOOL_TEXT) if result else say("no_result")
-        raise FailedError(say("waits" if waits else "failed", text=text))
+        return say("waits" if waits else "failed", text=text)
+
+    def data(self, call: Call) -> Any:
+        """The data of a call, which is made first. Raises FailedError where there is none."""
+        if failure := self.failure(call):
+            raise FailedError(failure)
+        return self.turn.results[call.id].data
 
     def result(self, step: str, tool: str, **arguments: Any) -> Record:
         """What one call did, which is made first."""
-        call = self.call(step, tool, **arguments)
-        self.make(call)
-        return Record.read(self.data(call))
+        return Record.read(self.data(self.call(step, tool, **arguments)))
 
     def rows(self, call: Call, name: str) -> list[Record]:
         """The list under a name in the data of a call that was made. Raises FailedError where there is none."""

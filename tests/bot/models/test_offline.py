@@ -9,7 +9,6 @@ import pytest
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import detect, language
 from memory.store import fulltext
-from memory.store.fulltext import one_slip
 from sources.text import uncalled
 from tests.bot.models.offline_talk import NEAREST, UNKNOWN, Talk, asked
 
@@ -168,21 +167,6 @@ def test_every_verb_of_the_speaker_is_turned(code: str, row: list[str]) -> None:
 def test_whoever_is_called_by_name_hears_what_stands_beside_it(said: str, words: str) -> None:
     assert uncalled(said, "Anchor") == words
     assert uncalled(said, "") == said
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "near"),
-    [
-        ("pasword", "password", True),
-        ("passwrod", "password", True),
-        ("passwird", "password", True),
-        ("pswrd", "password", False),
-        ("cat", "cart", False),
-        ("item3", "item4", False),
-    ],
-)
-def test_one_slip_is_near(one: str, other: str, near: bool) -> None:
-    assert one_slip(one, other) == one_slip(other, one) == near
 
 
 @pytest.mark.parametrize("code", CODES.values())

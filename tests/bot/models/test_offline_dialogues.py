@@ -218,6 +218,60 @@ def test_what_is_ended_is_found_by_single_words_of_its_name(
     assert [each["which"] for _, each in Agenda.calls if each["operation"] != "list"] == ["7"] * ended
 
 
+class Partly(Agenda):
+    """Two timers and an event, each with what was chosen for it; one of the timers cannot be canceled."""
+
+    rows: ClassVar[list[dict[str, Any]]] = [
+        {"id": "7", "text": "timer (tea)", "at": "2026-11-22T15:00:00Z"},
+        {"id": "8", "text": "timer (eggs)", "at": "2026-11-22T16:00:00Z", "rule": "FREQ=DAILY"},
+        {"id": "9", "text": "dinner", "at": "2026-11-22T18:00:00Z", "ahead": 60},
+    ]
+
+    def run(self, call: Any, speaker: str) -> ToolMessage:
+        given = json.loads(call.arguments)
+        self.calls.append((call.name, given))
+        if given["operation"] == "list":
+            kept = self.rows[2:] if call.name == "events" else self.rows[:2]
+            return ToolMessage(call.id, call.name, "", data={call.name: kept})
+        fails = (given["operation"], given.get("which")) == ("cancel", "8")
+        row = {"text": "it", **next((row for row in self.rows if row["id"] == given.get("which")), {}), "rule": ""}
+        return ToolMessage(call.id, call.name, "It is locked.", ok=not fails, data=row | {"at": given.get("when")})
+
+
+def test_where_one_of_several_cannot_be_ended_the_others_are_told_too() -> None:
+    said = Talk(Partly(), tools=(*TOOLS, *SKILLS)).say("cancel all timers")
+    assert said == "Canceled: “timer (tea)”.\nThat did not work: It is locked."
+
+
+@pytest.mark.parametrize(
+    ("said", "call", "answer"),
+    [
+        (
+            "move the tea to 17:00",
+            ("reminders", {"operation": "snooze", "which": "7", "when": "2026-11-22T17:00:00+00:00"}),
+            "Moved, now today at 17:00: timer (tea).",
+        ),
+        (
+            "move the eggs to 17:00",
+            ("reminders", {"operation": "snooze", "which": "8", "when": "2026-11-22T17:00:00+00:00"}),
+            "Moved once, now today at 17:00: timer (eggs). After that, it comes as before.",
+        ),
+        (
+            "move the dinner to 20:00",
+            (
+                "events",
+                {"operation": "add", "title": "dinner", "when": "2026-11-22T20:00:00+00:00", "reminder_minutes": 60},
+            ),
+            "Moved, now today at 20:00",
+        ),
+    ],
+)
+def test_what_is_moved_keeps_what_was_chosen_for_it(said: str, call: tuple[str, dict[str, Any]], answer: str) -> None:
+    Agenda.calls.clear()
+    assert Talk(Partly(), tools=(*TOOLS, *SKILLS)).say(said).startswith(answer)
+    assert next(each for each in Agenda.calls if each[1]["operation"] != "list") == call
+
+
 # -------------------------------------------------------------------------------------------------------- dialogues
 
 
@@ -373,11 +427,25 @@ def test_what_was_overheard_answers_a_question(said: str, question: str, answer:
     assert talk.say(question, speaker="Bo").startswith(answer or UNKNOWN)
 
 
-def test_a_misspelt_word_finds_the_nearest_only() -> None:
-    said = asked("my wifi password is hunter2", "what is my wifi pasword?")
-    assert said.startswith(NEAREST)
-    assert "your wifi password is hunter2" in said
-    assert asked("my horse is in the stable", "where is my purse?").startswith(UNKNOWN)
+@pytest.mark.parametrize(
+    ("spelt", "near"), [("pasword", True), ("passwrod", True), ("passwird", True), ("pswrd", False)]
+)
+def test_a_misspelt_word_finds_the_nearest_only(spelt: str, near: bool) -> None:
+    said = asked("my password is hunter2", f"what is my {spelt}?")
+    assert said.startswith(NEAREST if near else UNKNOWN)
+    assert ("your password is hunter2" in said) == near
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("my horse is in the stable", "where is my purse?"),
+        ("my cart is in the yard", "where is my cat?"),
+        ("my item3 is in the box", "where is my item4?"),
+    ],
+)
+def test_another_word_is_no_misspelt_one(told: str, question: str) -> None:
+    assert asked(told, question).startswith(UNKNOWN)
 
 
 @pytest.mark.parametrize(("told", "order", "question", "stored", "left"), DATA["only_said"])
