@@ -43,14 +43,8 @@ def words_gone(old: Message, now: Message) -> frozenset[str] | None:
     return None if now.deleted_at is not None or (gone and gone == before) else gone
 
 
-def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> int:
-    """Remove the entries learned from a message, and our messages in turns that answered it, if they contain one of the
-    words `gone` (None: all of them). Returns how many entries."""
-    _empty(tx, [row for row in _said(tx, old.id) if _contains(_words(row), gone)], at)
-    return forget_derived(tx, old.id, at, gone)
-
-
 def _contains(text: str, words: Set[str] | None) -> bool:
+    """Whether a text has one of these words; always, if they are None."""
     return words is None or not words.isdisjoint(content_words(text))
 
 
@@ -184,4 +178,5 @@ def follow(tx: Tx, follow_up: FollowUp) -> bool:
         return False
     if follow_up.part is Target.BLOCKS:
         return _unwrite(tx, old, at, gone=gone or frozenset()) > 0
-    return _follow_words(tx, old, gone, at) > 0
+    _empty(tx, [row for row in _said(tx, old.id) if _contains(_words(row), gone)], at)
+    return forget_derived(tx, old.id, at, gone) > 0
