@@ -20,11 +20,12 @@ from bot.services.names import command_to_answer
 from bot.services.registry import Options, operation
 from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
 from bot.services.system.front_ends import FrontEndStates
+from bot.services.transactions import Service
 from memory import agents
 from memory.blocks.repair import damage_since
 from memory.queue import follow_ups, gaps, inbox, outbox
-from memory.store.clock import Clock, from_text
-from memory.store.database import Database, Rows
+from memory.store.clock import from_text
+from memory.store.database import Rows
 from texts import language, source
 
 _EXAMINES = Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=120.0)
@@ -59,14 +60,12 @@ class Doctor(Struct, frozen=True):
 _DAMAGE_SHOWN = timedelta(days=30)
 
 
-class Status(Struct, frozen=True):
+class Status(Service, frozen=True):
     """How the service of one constellation is doing, since `started`.
 
     The functions return the status of a part for a person; empty if there is nothing to report.
     """
 
-    database: Database
-    clock: Clock
     fronts: FrontEndStates
     constellation: str
     default_model: str

@@ -38,6 +38,13 @@ class _Stored(Protocol):
 S = TypeVar("S", bound=_Stored)
 
 
+class Service(Struct, frozen=True):
+    """What most services begin with."""
+
+    database: Database
+    clock: Clock
+
+
 class MemoryService(Struct, frozen=True):
     database: Database
     people: People

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
@@ -17,13 +16,12 @@ from bot.services.caller import Caller
 from bot.services.names import find_agent, require_suggested, unnamed
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Result, Row, report
-from bot.services.transactions import commit, reads
+from bot.services.transactions import Service, commit, reads
 from memory import agents, budgets
 from memory.budgets import Bill, By, Limit
 from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import audience_called, person_called
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from scheduler.descriptions import date_words
@@ -166,13 +164,11 @@ def configured_budgets(config: Config) -> Budgets:
     return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
 
 
-class Spending(Struct, frozen=True):
+class Spending(Service, frozen=True):
     """The budgets of one constellation; `kept` is what every turn consults."""
 
     titles: ClassVar = {"budget": "Limit spending on language models"}
 
-    database: Database
-    clock: Clock
     kept: Budgets
 
     async def load(self, *, at_start: bool) -> None:

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from pydantic import Field, InstanceOf
 
 from bot.agents.permissions.who_may import Action
@@ -18,6 +17,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
 from bot.services.names import find_living, named_audience
 from bot.services.registry import KEEPS, Arguments, Param, operation
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, report
+from bot.services.transactions import Service
 from memory import activity, coordination
 from memory.activity import Details, Event, EventFilter, Importance, Kind, TaskChanged, ToolUsed
 from memory.agenda import tasks
@@ -26,8 +26,7 @@ from memory.coordination import Handoff
 from memory.knowledge.items import By
 from memory.people.audience import Scope, Trust
 from memory.people.identities import person_called
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, PersonId
 from memory.store.records import replace
 from sources.terminal import PLACE
@@ -145,11 +144,8 @@ class CoordinationStatus(Result):
         return lines if any(told for _title, told in parts) else [*lines, _("There are no open tasks.")]
 
 
-class Coordination(Struct, frozen=True):
+class Coordination(Service, frozen=True):
     titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
-
-    database: Database
-    clock: Clock
 
     @operation("activity", "List what agents did recently", Action.READ_MEMORY)
     def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> ActivityList:

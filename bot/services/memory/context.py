@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.context import prompt
@@ -21,6 +20,7 @@ from bot.services.memory.search import why_words
 from bot.services.names import find_living, find_named, where
 from bot.services.registry import AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Listing, Markup, Result, Row
+from bot.services.transactions import Service
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
@@ -31,8 +31,7 @@ from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
 from memory.queue.steps import MessagesJoined, Step
 from memory.queue.turns import Turn
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows
+from memory.store.database import Rows
 from memory.store.ids import PlaceId
 from memory.store.records import replace
 from sources.text import one_line
@@ -126,10 +125,7 @@ class SeenBlock(Row):
         )
 
 
-class ContextViews(Struct, frozen=True):
-    database: Database
-    clock: Clock
-
+class ContextViews(Service, frozen=True):
     @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
     def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
         scope = caller.scope if caller.here is None else caller.here.scope

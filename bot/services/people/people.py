@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.groups.settings import State
@@ -21,7 +20,7 @@ from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, relative, report
-from bot.services.transactions import MemoryService, commit, reads
+from bot.services.transactions import MemoryService, Service, commit, reads
 from memory import agents
 from memory.erasure.one_constellation import must_separate, separate
 from memory.knowledge import graph
@@ -230,10 +229,7 @@ class Graph(Result):
         return [each.line(markup) for each in self.triples] or [_("Nothing is known there yet.")]
 
 
-class KnownPeople(Struct, frozen=True):
-    database: Database
-    clock: Clock
-
+class KnownPeople(Service, frozen=True):
     @operation("people.known", "List who has talked to agents, and when they last did", Action.PEOPLE, AT_TERMINAL)
     def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
         spoke = messages.speakers(rows, caller.scope, _MOST)

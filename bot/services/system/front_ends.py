@@ -8,14 +8,13 @@ from msgspec import Struct, field
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
 from bot.services.people.places import Places
-from bot.services.transactions import reads
+from bot.services.transactions import Service, reads
 from bot.storage_retry import until_stored
 from memory import agents
 from memory.people import access
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Gap, Span
 from memory.queue.messages import Message, newest_heard
-from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
@@ -35,11 +34,9 @@ _SOURCE, _AT_ONCE = "discord", 20
 _log = Log("bot.services.system.front_ends")
 
 
-class Gaps(Struct, frozen=True):
+class Gaps(Service, frozen=True):
     """The gaps of Discord's places in one constellation; `settle` waits until received messages are stored."""
 
-    database: Database
-    clock: Clock
     settle: Callable[[], Awaitable[None]]
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions import who_may
@@ -14,15 +13,15 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context import Section, sections
 from bot.services.registry import AT_TERMINAL, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
-from bot.services.transactions import MemoryService
+from bot.services.transactions import MemoryService, Service
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import TextDetail
-from memory.store.clock import Clock, from_text, to_text
-from memory.store.database import Database, Rows, Tx
+from memory.store.clock import from_text, to_text
 from memory.store.database import Row as StoredRow
+from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import InboxId, TurnId
 from memory.store.row_mapper import ending
@@ -101,13 +100,11 @@ class InboxRow(Row):
         return f"{head}, {_(_STATES[self.status])}{error}{markup.number(str(self.id))}"
 
 
-class Inbox(Struct, frozen=True):
+class Inbox(Service, frozen=True):
     """The inbox of one constellation. `announce` handles what waits for an answer."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
 
-    database: Database
-    clock: Clock
     announce: Callable[[], None]
 
     @operation("inbox.list", "List recent messages and their status", Action.INBOX)

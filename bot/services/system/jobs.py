@@ -15,6 +15,7 @@ from bot.services.caller import Caller
 from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row, relative
 from bot.services.system.backups import BACKUP
+from bot.services.transactions import Service
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
@@ -137,13 +138,11 @@ def _ahead(row: JobRow, now: datetime) -> str:
     return relative(row.next, now) if row.next and ":" in row.id else ""
 
 
-class Schedule(Struct, frozen=True):
+class Schedule(Service, frozen=True):
     """The jobs of one constellation. `kinds` maps each kind of job to its function."""
 
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
 
-    database: Database
-    clock: Clock
     changed: Callable[[], None]
     """A job was added or moved: look at it now."""
     queued: Callable[[], None]

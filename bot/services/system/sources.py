@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from pydantic import AfterValidator, Field
 
 from bot.agents.agenda.tasks import list_known
@@ -21,12 +20,11 @@ from bot.services.people.places import Places
 from bot.services.registry import ASKS, CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.jobs import Schedule
-from bot.services.transactions import reads, writes
+from bot.services.transactions import Service, reads, writes
 from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from sources.terminal import SOURCE
 from sources.web import WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
@@ -124,13 +122,11 @@ class SourceRow(Row):
         return self.told(markup, text, source=title, by=markup.person(self.by))
 
 
-class SourceSettings(Struct, frozen=True):
+class SourceSettings(Service, frozen=True):
     """The data sources of one constellation, and the `fronts` that can be paused, such as "discord"."""
 
     titles: ClassVar = {"source": "Manage feeds, calendars and folders, and pause sources"}
 
-    database: Database
-    clock: Clock
     schedule: Schedule
     looking: DataSources
     resume: Callable[[], None]
