@@ -5,7 +5,9 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
@@ -51,7 +53,9 @@ async def signed_in(
     made: Browser, s: Site, *, phone: bool = False, dark: bool = False, person: str = ""
 ) -> tuple[Page, list[str]]:
     """A page of a browser that is signed in, and what goes wrong on it."""
-    context = await made.new_context(viewport=PHONE if phone else WIDE, color_scheme="dark" if dark else "light")
+    context = await made.new_context(
+        viewport=PHONE if phone else WIDE, color_scheme="dark" if dark else "light", timezone_id="Asia/Kolkata"
+    )
     page, wrong = await context.new_page(), list[str]()
     page.on(
         "console", lambda said: wrong.append(f"{page.url}: {said.text}") if said.type in ("error", "warning") else None
@@ -217,6 +221,9 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
         await page.keyboard.type("remember that my dentist is on Elm Street")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".say:not(.mine) footer a:text('Why?')")
+        for said in await page.locator(".say time").all():
+            at = datetime.fromisoformat(await said.get_attribute("datetime") or "").astimezone(ZoneInfo("Asia/Kolkata"))
+            assert f"{at:%-I:%M:%S}" in (await said.get_attribute("title") or "")
         await page.goto(f"{s.address}/messages")
         await page.wait_for_timeout(2_500)
         rows = await page.locator("#live .rows > li").count()

@@ -4,10 +4,13 @@
   const language = document.documentElement.lang, compact = new Intl.NumberFormat(language, { notation: "compact" });
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-  /* Times on the viewer's clocks: the exact one on hover. */
-  const localize = (within) => all("time[datetime]", within).forEach((each) => {
-    each.title = new Date(each.dateTime).toLocaleString(language, { dateStyle: "full", timeStyle: "medium" });
+  /* Times on the viewer's clocks, also in what is shown later: the exact one on hover. */
+  const clock = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" });
+  const localize = () => all("time[datetime]:not([data-local])").forEach((each) => {
+    each.title = clock.format(new Date(each.dateTime));
+    each.dataset.local = "";
   });
+  new MutationObserver(localize).observe(document.body, { childList: true, subtree: true });
 
   $("[data-theme-toggle]")?.addEventListener("click", () => {
     const dark = document.documentElement.dataset.theme
@@ -77,7 +80,6 @@
     gauge.classList.toggle("warn", share >= 80 && share < 100);
   }));
   addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-CSRF-Token"] = document.body.dataset.csrf; });
-  addEventListener("htmx:afterSwap", (event) => localize(event.target));
 
   /* What moves: one stream tells what changed, and the part that shows it is loaded anew. */
   const live = $("#live");
@@ -86,7 +88,7 @@
     const answer = await fetch(location.href, { headers: { "HX-Request": "true" } }).catch(() => null);
     if (!answer?.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#live");
-    if (fresh && fresh.innerHTML !== live.innerHTML) { live.replaceChildren(...fresh.childNodes); localize(live); }
+    if (fresh && fresh.innerHTML !== live.innerHTML) live.replaceChildren(...fresh.childNodes);
   };
   if ($("#waiting")) {
     const stream = new EventSource("/live");
@@ -139,6 +141,6 @@
   });
   const fit = () => { plots(); scrolls(); };
   addEventListener("resize", () => { clearTimeout(fit.later); fit.later = setTimeout(fit, 150); });
-  localize(document);
+  localize();
   fit();
 })();
