@@ -17,7 +17,7 @@ from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import Caller, PlaceScope, Unconfirmed, Via, is_offered, owner_at_terminal
 from bot.services.names import where
-from bot.services.people.privacy_results import PersonCounts
+from bot.services.people.privacy import PersonCounts
 from bot.services.registry import Operation
 from bot.services.results import Result
 from memory.people.audience import Audience, Scope, Trust, person_audience

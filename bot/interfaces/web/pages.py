@@ -18,7 +18,7 @@ from bot.services.caller import Via
 from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
 from bot.services.people.places import MODES
-from bot.services.people.privacy_results import PersonCounts
+from bot.services.people.privacy import PersonCounts
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
 from bot.services.system.jobs import JobRow

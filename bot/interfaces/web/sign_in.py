@@ -13,7 +13,7 @@ from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import COOKIE, Refusal, client_of
 from bot.logs import log
-from bot.services.people.privacy_results import PersonCounts
+from bot.services.people.privacy import PersonCounts
 from memory.people.web_keys import SESSION_LIFE
 from memory.store.ids import PersonId
 from texts import _

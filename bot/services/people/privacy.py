@@ -1,29 +1,33 @@
-"""What people can do with the data about them: see, export, pause, erase.
+"""What is kept about people, and what they can do with it: see, export, pause, erase.
 
 Everybody for themselves; the owner for anybody. `privacy_choices` knows whose messages are ignored.
 """
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Struct
+from pydantic import Field
 
 from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.people.privacy_choices import Choices
-from bot.services.people.privacy_results import Export, PersonCounts, Receipt
 from bot.services.registry import CHANGES, Options, Param, operation
-from bot.services.results import Plain
+from bot.services.results import Markup, Plain, Result
 from memory.erasure import records
 from memory.erasure import stores as persons
+from memory.erasure.records import Erasure
 from memory.people.privacy_choices import PrivacyChoice
-from memory.store.clock import Clock, to_text
+from memory.store.clock import Clock, from_text, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Rows
 from memory.store.ids import PersonId
 from memory.store.logs import Log
-from texts import _, gettext_noop
+from texts import _, gettext_noop, ngettext, source
 
 _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
@@ -45,6 +49,253 @@ _Person = Annotated[
     ),
 ]
 _SOURCES = ("discord", "bluesky", "terminal", "api")
+
+WORDS = {
+    "messages": (gettext_noop("messages"), gettext_noop("including direct messages and private answers")),
+    "follow_ups": (
+        gettext_noop("pending removals"),
+        gettext_noop("traces of edits and deletions that are still being removed"),
+    ),
+    "gaps": (gettext_noop("unread periods"), gettext_noop("when direct messages could not be read")),
+    "inbox": (gettext_noop("arrivals"), gettext_noop("records of received messages, without their words")),
+    "outbox": (gettext_noop("deliveries"), gettext_noop("messages that were sent")),
+    "turns": (gettext_noop("work steps"), gettext_noop("of answering messages")),
+    "groups": (gettext_noop("parts of group work"), gettext_noop("what agents of a group did together")),
+    "budgets": (gettext_noop("budgets"), gettext_noop("limits on spending for language models")),
+    "folders": (gettext_noop("files"), gettext_noop("in folders, with words from conversations")),
+    "files": (gettext_noop("files"), gettext_noop("sent with messages in the dashboard")),
+    "usage": (gettext_noop("model calls"), gettext_noop("numbers only")),
+    "grants": (gettext_noop("permissions"), gettext_noop("including lines in the audit log")),
+    "requests": (gettext_noop("requests"), gettext_noop("for approval, with the answers")),
+    "archival": (gettext_noop("archival entries"), gettext_noop("things to remember")),
+    "dreams": (gettext_noop("cleanup notes"), gettext_noop("how entries were cleaned up")),
+    "graph": (gettext_noop("links"), gettext_noop("people and things in entries, and how they are related")),
+    "knowledge": (
+        gettext_noop("learned items"),
+        gettext_noop(
+            "corrections, reactions, project lessons, summaries of private conversations, interrupted work and "
+            "short-lived notes of agents"
+        ),
+    ),
+    "blocks": (gettext_noop("parts of memory blocks"), gettext_noop("notes, with their history")),
+    "labels": (gettext_noop("labels"), gettext_noop("that ask not to be shown to everyone")),
+    "steering": (gettext_noop("decisions"), gettext_noop("about channels and sources")),
+    "reminders": (gettext_noop("reminders"), gettext_noop("open and done")),
+    "tasks": (gettext_noop("tasks"), gettext_noop("things to do, also of agents")),
+    "events": (gettext_noop("events"), gettext_noop("in the calendar")),
+    "times": (gettext_noop("clock settings"), gettext_noop("time zone and quiet hours")),
+    "states": (gettext_noop("states"), gettext_noop("a few words on how somebody is")),
+    "jobs": (gettext_noop("jobs"), gettext_noop("scheduled messages and work")),
+    "activity": (gettext_noop("activity notes"), gettext_noop("what agents did in conversations")),
+    "facts": (gettext_noop("facts"), gettext_noop("what agents learned")),
+    "admission": (gettext_noop("access"), gettext_noop("pairing requests and approvals")),
+    "identities": (gettext_noop("accounts and places"), gettext_noop("by which somebody is known")),
+}
+"""What each store holds, for who asks."""
+
+
+@dataclass(frozen=True)
+class FileCounts:
+    name: str
+    file: str
+    before: dict[str, int]
+    after: dict[str, int]
+    answers: int = 0
+    """Messages of agents that were emptied."""
+
+    def line(self) -> str:
+        gone = ", ".join(_counted(self.before)) or _("nothing")
+        emptied = ""
+        if self.answers:
+            emptied = "; " + ngettext("{count} agent message emptied", "{count} agent messages emptied", self.answers)
+        return f"- {self.name}: {gone}{emptied}; {_left(self.after)}"
+
+    def __bool__(self) -> bool:
+        return bool(_counted(self.before) or _counted(self.after) or self.answers)
+
+
+@dataclass(frozen=True)
+class FoundWords:
+    """A file in which words of an erased person stand still."""
+
+    file: str
+    copy: bool
+    changed_at: str
+    samples: int
+    tables: dict[str, int] = field(default_factory=dict)
+
+    def line(self, markup: Markup) -> str:
+        owner = source() == "terminal"
+        tables = "".join(f", {table} ({count})" for table, count in self.tables.items()) if owner else ""
+        kind = _("a copy") if self.copy else _("in use")
+        day = markup.time(from_text(self.changed_at))
+        return _(
+            "- found in {file} ({kind}, {day}): {samples}{tables}",
+            file=markup.text(self.file) if owner else _("a file of this service"),
+            kind=kind,
+            day=day,
+            samples=ngettext("{count} word", "{count} words", self.samples),
+            tables=tables,
+        )
+
+
+@dataclass(frozen=True)
+class OldCopy:
+    file: str
+    at: str
+
+    def line(self, markup: Markup) -> str:
+        day = markup.time(from_text(self.at))
+        if source() != "terminal":
+            return _("- There is an older copy ({day}); whoever runs this service can delete it.", day=day)
+        return _(
+            "- {file} ({day}) is an older copy; whoever runs this service can delete it.",
+            file=markup.text(self.file),
+            day=day,
+        )
+
+
+class Receipt(Result):
+    """What came of an erasure; `others` are those of the person's other accounts."""
+
+    id: str
+    person: str
+    asked_by: str
+    begun_at: str
+    done_at: str
+    stores: tuple[FileCounts, ...] = ()
+    words: int = 0
+    files: int = 0
+    bytes: int = 0
+    left: tuple[FoundWords, ...] = ()
+    copies: tuple[OldCopy, ...] = ()
+    replica: bool = False
+    """Whether Litestream makes a copy."""
+    others: tuple["Receipt", ...] = ()
+    yours: bool = Field(default=True, exclude=True)
+
+    @classmethod
+    def of(cls, erasure: Erasure, **more: Any) -> "Receipt":
+        keys = ("person", "asked_by", "begun_at", "done_at")
+        known = {key: value for key, value in erasure.receipt.items() if key in cls.model_fields}
+        return cls(id=str(erasure.id), **{key: getattr(erasure, key) for key in keys}, **known, **more)
+
+    def lines(self, markup: Markup) -> list[str]:
+        if not self.others:
+            return self.own_lines(markup)
+        return [
+            line
+            for each in (self, *self.others)
+            for line in (f"{markup.person(each.person)}:", *each.own_lines(markup))
+        ]
+
+    def own_lines(self, markup: Markup) -> list[str]:
+        """Of this account."""
+        return [
+            _("Erased on {from_text}.{id}", from_text=markup.time(from_text(self.done_at)), id=markup.number(self.id)),
+            *(each.line() for each in self.stores if each),
+            self._searched(),
+            *(each.line(markup) for each in self.left),
+            *(each.line(markup) for each in self.copies),
+            *([_("- It is gone from the continuous backup within a day.")] if self.replica else []),
+        ]
+
+    def _searched(self) -> str:
+        if not self.words:
+            return _("There were no words to look for in the files afterward.")
+        looked = ngettext("Looked for {count} word in the files", "Looked for {count} words in the files", self.words)
+        if not self.left:
+            return looked + _(" and found none ({files} searched).", files=self.files)
+        return looked + _(" and found some in {left} of {files}.", left=len(self.left), files=self.files)
+
+
+class PersonCounts(Result):
+    """How much is kept about a person: counts by constellation and store, their choice, their erasures."""
+
+    person: str
+    persons: tuple[str, ...]
+    choice: str
+    since: str
+    identities: int
+    erasures: tuple[Receipt, ...]
+    stores: dict[str, dict[str, int]]
+    yours: bool = Field(default=True, exclude=True)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything at all: something kept, a choice, an erasure."""
+        kept = any(count for counts in self.stores.values() for count in counts.values())
+        return bool(kept or self.identities or self.choice or self.erasures)
+
+    def held(self, markup: Markup) -> list[str]:
+        who, totals = self._who(markup), dict.fromkeys(WORDS, 0)
+        for counts in self.stores.values():
+            for store, count in counts.items():
+                totals[store] = totals.get(store, 0) + count
+        totals["identities"] = self.identities
+        held = [self._held(store, count) for store, count in totals.items() if count]
+        return (
+            [_("What is kept about {who}:", who=who), *held] if held else [_("Nothing about {who} is kept.", who=who)]
+        )
+
+    def lines(self, markup: Markup) -> list[str]:
+        lines = self.held(markup)
+        if len(self.persons) > 1:
+            lines.append(
+                _("This covers all of these accounts: {map}.", map=", ".join(map(markup.person, self.persons)))
+            )
+        return lines + self.decided(markup)
+
+    def decided(self, markup: Markup) -> list[str]:
+        """What they chose, and what was erased."""
+        lines = []
+        if self.choice:
+            since = markup.time(from_text(self.since))
+            lines.append(
+                _("Paused since {since}: nothing new is kept.", since=since)
+                if self.choice == PrivacyChoice.PAUSED
+                else _("Opted out since {since}: nothing new is kept.", since=since)
+            )
+        done = [each.done_at for each in self.erasures]
+        lines += [_("Erased on {from_text}.", from_text=markup.time(from_text(each))) for each in done if each]
+        return lines + [_("An erasure is in progress.") for each in done if not each]
+
+    def _who(self, markup: Markup) -> str:
+        return _("you") if self.yours else markup.person(self.person)
+
+    def _held(self, store: str, count: int) -> str:
+        what, more = WORDS[store]
+        return f"- {_(what)}: {count} ({_(more)})"
+
+
+class Export(Result):
+    everything: dict[str, Any]
+
+    def data(self) -> Any:
+        return self.everything
+
+    @property
+    def document(self) -> str:
+        return json.dumps(self.everything, ensure_ascii=False, indent=1)
+
+    def lines(self, _markup: Markup) -> list[str]:
+        return [_("Everything kept about you:")]
+
+    def terminal(self, _markup: Markup) -> str:
+        return self.document
+
+
+def _counted(stores: Mapping[str, int]) -> list[str]:
+    """How many of what; a receipt may be older than a store's name."""
+    return [f"{_(WORDS.get(store, (store,))[0])}: {count}" for store, count in stores.items() if count]
+
+
+def _left(stores: Mapping[str, int]) -> str:
+    if not (left := _counted(stores)):
+        return _("left: none")
+    bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
+    why = _(" (only the ID: it owns a constellation, or other accounts are linked to it)")
+    return _("left: {left}", left=", ".join(left)) + (why if bare else "")
 
 
 class Privacy(Struct, frozen=True):

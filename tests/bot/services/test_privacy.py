@@ -17,9 +17,8 @@ from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure
 from bot.services.people.erasure import Eraser
-from bot.services.people.privacy import named
+from bot.services.people.privacy import WORDS, Receipt, named
 from bot.services.people.privacy_choices import Choices
-from bot.services.people.privacy_results import WORDS, Receipt
 from bot.services.results import Plain, Result
 from memory import folders
 from memory.erasure import records, stores
