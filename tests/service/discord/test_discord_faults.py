@@ -108,6 +108,7 @@ async def test_a_first_connection_that_fails_is_tried_until_it_stands(tmp_path: 
 
 async def test_why_a_connection_was_interrupted_is_logged(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
+        await t.service.logged("discord_connected")
         t.server.faults.close(4000)
         assert "code 4000" in (await t.service.logged("discord_interrupted"))["reason"]
         await t.service.logged("discord_connected", count=2)
