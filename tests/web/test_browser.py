@@ -221,9 +221,9 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
         await page.keyboard.type("remember that my dentist is on Elm Street")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".say:not(.mine) footer a:text('Why?')")
-        for said in await page.locator(".say time").all():
-            at = datetime.fromisoformat(await said.get_attribute("datetime") or "").astimezone(ZoneInfo("Asia/Kolkata"))
-            assert f"{at:%-I:%M:%S}" in (await said.get_attribute("title") or "")
+        for time in await page.locator(".say time").all():
+            at = datetime.fromisoformat(await time.get_attribute("datetime") or "").astimezone(ZoneInfo("Asia/Kolkata"))
+            assert f"{at:%-I:%M:%S}" in (await time.get_attribute("title") or "")
         await page.goto(f"{s.address}/messages")
         await page.wait_for_timeout(2_500)
         rows = await page.locator("#live .rows > li").count()
