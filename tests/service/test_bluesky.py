@@ -1,5 +1,6 @@
 """Mentions on Bluesky, also beside Discord: the program as a process, small servers over sockets, a scripted model."""
 
+import json
 import sqlite3
 import stat
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sources.diagnostics import State
 from tests.service.bluesky import Skies, skies
 from tests.service.live_service import NO_MERGING, QUESTION, live_service, until
 from tests.wire.bluesky import BlueskyServer, Post
@@ -108,6 +110,10 @@ async def test_the_account_is_made_known_as_a_bot_once(sky: Skies) -> None:
     assert profile["description"].startswith("Automated account of @ana.test")
     assert (await sky.service.data("bluesky", "status"))["labelled"] is True
     assert "Bluesky: connected as carina.test" in await sky.service.said("status")
+    checked = json.loads((await sky.service.run("doctor", "--json"))[1])
+    assert [each["state"] for each in checked if each["about"] == "Bluesky"] == [State.GOOD]
+    assert all("_health" in each for each in sky.server.problems), "only the check of the clock asks for more"
+    sky.server.problems.clear()
     await sky.service.stop()
     assert sky.server.count("com.atproto.server.createSession") == 1
 

@@ -70,7 +70,7 @@ class Installation(Struct, frozen=True):
         ]
         holder = holder_of(folder)
         status, told = await _status(holder)
-        ask = holder.data if holder is not None and status is not None else None
+        ask = holder.ask if holder is not None and status is not None else None
         return Findings.of_checks([*found, *told, *await _examine_outside(self.config, ask, status, stored)])
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
@@ -297,7 +297,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
 
 
 Ask: TypeAlias = Callable[[str], Awaitable[Any]]
-"""Asks the running service for an operation. Raises UserError."""
+"""Asks a handler of the running service. Raises UserError."""
 Service: TypeAlias = Mapping[str, Any] | None
 """What `carina status` reports of a running service; None if none runs."""
 
