@@ -220,6 +220,13 @@ class Agent(Section):
         return self
 
 
+class Sleeptime(patterns.Sleeptime):
+    """The table of the file: a misspelled place is refused there, while a stored group goes on without it."""
+
+    place: PlaceName = "terminal:local"
+    also: tuple[PlaceName, ...] = ()
+
+
 class Group(Section):
     name: Name = "Main"
     description: str = ""
@@ -235,7 +242,7 @@ class Group(Section):
     supervisor: patterns.Supervisor | None = None
     pipeline: patterns.Pipeline | None = None
     voting: patterns.Voting | None = None
-    sleeptime: patterns.Sleeptime | None = None
+    sleeptime: Sleeptime | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

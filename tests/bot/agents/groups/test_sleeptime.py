@@ -16,11 +16,11 @@ from memory.queue import messages
 from memory.queue.messages import Utterance
 from memory.store.clock import to_text
 from memory.store.database import Tx
-from memory.store.ids import AgentId, PlaceId, TurnId
+from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
 from memory.store.records import asdict, replace
 from tests.bot import parts
 from tests.bot.agents.groups.parts import Cast, agents, sleeptime, told, watching
-from tests.bot.parts import ANN, HALL, NOON, OLGA, MovableClock, Platform, call, channel, direct, said, says, words_of
+from tests.bot.parts import HALL, NOON, MovableClock, Platform, call, channel, direct, said, says, words_of
 from tests.bot.stage import Service, Setting, running, talked
 
 INTERVENTION = '"Ant", { agent = "Bee", role = "supervisor" }'
@@ -29,7 +29,8 @@ NIGHT = sleeptime("Night", INTERVENTION, "discord:77", 20, SYNC)
 STRESS = {"name": "stress", "on": "threshold_exceeded", "priority": "critical", "block": "mood", "field": "stress"}
 MOOD = watching({**STRESS, "threshold": 7})
 DEN = channel("77")
-ANNS = "discord:user:ann"
+ANN, OLGA = replace(parts.ANN, id=PersonId("discord:7")), replace(parts.OLGA, id=PersonId("discord:8"))
+"""With ids, as a file can name their direct messages."""
 LATER = 20 * 60
 """Seconds until the next look."""
 
@@ -148,7 +149,7 @@ async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: P
     model = Cast(Bee=[kept, "I looked after you.", kept, "And after all.", kept, "Again."])
     platform = Platform(clock)
     both = agents("Ant", "Bee").replace("tools = []", 'tools = ["recall"]')
-    toml = both + NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nalso = ["{ANNS}"]')
+    toml = both + NIGHT.replace('place = "discord:77"', 'place = "discord:77"\nalso = ["discord:user:7"]')
     async with running(tmp_path, Setting(model, clock, platform, toml=toml)) as service:
         await service.heard(said("hello den", 500, DEN, at=clock()), said("hello", 501, direct(ANN), at=clock()))
         assert await ticked(service) == []
@@ -241,7 +242,7 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
 
 
 FORGETTING = {"name": "hyperfocus", "on": "time_elapsed", "of": "person", "minutes": 90, "cooldown": 180}
-CHECK_IN = sleeptime("Check-in", '"Bee"', "discord:user:olga", 5, FORGETTING)
+CHECK_IN = sleeptime("Check-in", '"Bee"', "discord:user:8", 5, FORGETTING)
 
 
 async def test_who_forgets_the_time_is_told_once_where_they_alone_hear_it(tmp_path: Path) -> None:

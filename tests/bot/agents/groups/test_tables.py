@@ -79,6 +79,8 @@ def group(members: str, rest: str = "") -> str:
             ),
             'expected messages above 0 with on = "constellation_activity"',
         ),
+        (group('"Ant"', 'pattern = "sleeptime"\n[groups.sleeptime]\nplace = "discrod:7"\n'), 'found "discrod:7"'),
+        (group('"Ant"', 'pattern = "sleeptime"\n[groups.sleeptime]\nalso = ["bluesky:me"]\n'), 'found "bluesky:me"'),
         (
             group('"Ant"', 'default = true\nplaces = ["discord:7"]\n')
             + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nplaces = ["discord:7"]\n',
