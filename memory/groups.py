@@ -132,6 +132,11 @@ class Part(Struct, frozen=True):
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
+    @property
+    def is_one_call(self) -> bool:
+        """Whether the member is only asked to make one call: to vote, or to choose."""
+        return self.kind in ("ballot", "choice")
+
 
 def begin(tx: Tx, run: Run, turn: Turn, now: datetime) -> None:
     """Record that a group begins to answer; in the transaction that begins the turn."""

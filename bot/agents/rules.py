@@ -38,7 +38,7 @@ EVERY = "*"
 MORE_TOOLS = "more_tools"
 """Loads tools that the prompt only names; it is not a use of a tool, so no rule counts it."""
 REMINDERS = 2
-"""Errors and reminders before a call is forced."""
+"""Errors and reminders before a call is forced; a member that is only asked for one call gets none."""
 _RULES: dict[RuleName, tuple[str, str]] = {
     "continue_loop": ("After {tool} you go on: its result comes back to you.", ""),
     "exit_loop": (

@@ -93,18 +93,19 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
 def _reminder(material: PromptInputs, rules: Rules) -> MissingCalls | None:
     """The calls still needed before the turn may end: an error, then a reminder, then a forced call.
 
-    A model that does not even make a forced call is not asked again.
+    A model that does not even make a forced call is not asked again. A voter's call is forced at once.
     """
     if not (demands := rules.demands(material.steps, material.used, material.turn.started_at)):
         return None
     told = sum(isinstance(step.body, MissingCalls) for step in material.steps)
-    if told > REMINDERS:
+    reminders = 0 if material.part is not None and material.part.is_one_call else REMINDERS
+    if told > reminders:
         return None
     missing = "; ".join(f"`{demand.tool}` ({demand.why})" for demand in demands)
     begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
-    head = begun[min(told, 1)] if told < REMINDERS else "You have to call it now"
+    head = begun[min(told, 1)] if told < reminders else "You have to call it now"
     text = f"{head}: {missing}. Make the call, then give your whole answer."
-    return MissingCalls(text, wordings(material), demands[0].tool if told == REMINDERS else "")
+    return MissingCalls(text, wordings(material), demands[0].tool if told == reminders else "")
 
 
 def open_call(material: PromptInputs) -> CallTool | None:

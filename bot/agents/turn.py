@@ -275,7 +275,7 @@ class TurnRunner:
             turns.note_shown(tx, turn, prompt.shown_blocks(material), recalled)
             facts.note_shown(tx, turn, material.known.ids)
             items.note_shown(tx, turn, material.known.projects.ids)
-            voting = material.part is not None and material.part.kind in ("ballot", "choice")
+            voting = material.part is not None and material.part.is_one_call
             if material.situation is not None and not voting:  # a voter has not acted on them
                 coordination.mark_read(tx, turn, [note.id for note in material.situation.handoffs], now)
             if answer.model:

@@ -20,7 +20,6 @@ from texts import _
 
 REQUIRED_PARTS = ("stage", "task")
 """Kinds of parts whose result others need: if one fails, so do they."""
-_NEEDS_DETAIL = ("ballot", "choice")
 
 
 def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: MemberRequest, now: datetime, *, call: str = "") -> TurnId:
@@ -48,7 +47,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     """Store a member's result, inside the transaction that ends its turn. An empty result can be an answer."""
     fresh = groups.part(tx, part.turn)
     status: Status = "done"
-    undecided = part.kind in _NEEDS_DETAIL and (fresh is None or fresh.detail == PartDetail())
+    undecided = part.is_one_call and (fresh is None or fresh.detail == PartDetail())
     if undecided or (part.kind in REQUIRED_PARTS and not text.strip()):
         models = [step.body.model for step in material.steps if isinstance(step.body, ModelAnswer)]
         given = _("cast no valid vote") if undecided else _("gave nothing")

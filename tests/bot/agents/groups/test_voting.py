@@ -59,6 +59,8 @@ async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted
             "- Cat — yes",
             "- Dog — no ballot (too late)",
         ]
+    assert len(model.of("Bee")) == 2, "asked once, and then the call is forced"
+    assert [request.force_tool for request in model.of("Bee")] == ["", "cast_ballot"]
     assert "'maybe' is none of the options: yes, no" in results(model.of("Ant")[1])[0][0]
 
 
