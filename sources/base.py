@@ -216,7 +216,7 @@ class DeliveryFailed(PlatformError):
     """It was certainly not delivered. `retry_after` is in seconds; None if retries are useless.
 
     `reached` is False if the message is not to blame: during an outage a row is retried without limit. `withdrawn`:
-    nothing failed, but the person does not want it, or its question was taken back.
+    nothing failed, but the person does not want it, its question was taken back, or an action became impossible.
     """
 
     def __init__(

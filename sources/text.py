@@ -15,6 +15,8 @@ _PLACES = {
     "the direct messages with ": gettext_noop("the direct messages with {name}"),
     "patrol:source-": gettext_noop("the news from {name}"),
     "patrol:": gettext_noop("the patrol {name}"),
+    "terminal:local": _TERMINAL,
+    "bluesky:account": gettext_noop("the account on Bluesky"),
 }
 """Places without a name of their own, by how what they are called begins where they are kept."""
 

@@ -270,25 +270,20 @@ class DeliveryWorker:
     async def _close(self, row: OutRow, status: Status, reason: str) -> None:
         """Give up a row and the rest of its answer; the agent sees it in its next turn, the owner is told."""
         now, self._unclear = self._clock(), None
-        words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
         notices = self._deps.notices
 
         def work(tx: Tx) -> None:
             with notices.reading():
-                text = _(
-                    "An answer in {place} {words}: {reason}. I will not send it again on my own. "
-                    "`carina outbox retry {id}` sends it.",
-                    place=place_title(place_named(tx, row.place, Scope(OWNER))),
-                    words=words,
-                    reason=_(reason),
-                    id=code(row.id),
-                )
+                text = _told(tx, row, status, reason)
             outbox.mark_closed(tx, row.id, status, reason)
             outbox.withdraw_rest(tx, row)
+            impossible = status is Status.WITHDRAWN and isinstance(row.detail, ActDetail)
+            if impossible:
+                outbox.drop_images(tx, row.id)
             if row.message is not None:
                 came = "withheld" if status is Status.WITHDRAWN else status
                 messages.note_delivery(tx, row.message, f"{came}: {reason}")
-            if self._deps.broker.lost(tx, row, reason, now) or status is Status.WITHDRAWN:
+            if self._deps.broker.lost(tx, row, reason, now) or (status is Status.WITHDRAWN and not impossible):
                 return
             if status is Status.FAILED and send_privately(tx, row, now):
                 return
@@ -367,6 +362,22 @@ class DeliveryWorker:
             except Exception:
                 _log.exception("preview_not_deleted", outbox=row.id)
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
+
+
+def _told(rows: Rows, row: OutRow, status: Status, reason: str) -> str:
+    """What the owner is told of a row that was given up. What became impossible is not offered again."""
+    unclear = status is Status.UNKNOWN
+    if isinstance(row.detail, ActDetail):
+        words = _("may or may not have been done") if unclear else _("was not done")
+        text = _("The action “{act}” on Bluesky {words}: {reason}.", act=row.detail.act, words=words, reason=_(reason))
+    else:
+        words = _("may or may not have been delivered") if unclear else _("was not delivered")
+        place = place_title(place_named(rows, row.place, Scope(OWNER)))
+        text = _("An answer in {place} {words}: {reason}.", place=place, words=words, reason=_(reason))
+    if status is Status.WITHDRAWN:
+        return text
+    again = _("I will not send it again on my own. `carina outbox retry {id}` sends it.", id=code(row.id))
+    return f"{text} {again}"
 
 
 def _around(rows: Rows, row: OutRow, *, previews: bool = True) -> _References:

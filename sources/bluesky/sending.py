@@ -105,8 +105,7 @@ class BlueskyEndpoint(Endpoint):
         except CallFailed as why:
             raise as_delivery(why) from why
         except DeliveryFailed as why:
-            if delivery.act and why.withdrawn:  # somebody was asked for it, and is told
-                raise DeliveryFailed(why.reason) from why
+            why.withdrawn |= bool(delivery.act) and why.retry_after is None  # what a check refuses stays refused
             raise
         return self._done.put(delivery.id, said)
 

@@ -281,7 +281,8 @@ async def test_an_answer_that_its_person_wants_no_more_is_not_sent_and_nothing_f
     await sky.model.wait_for(2)
     sky.ana.post("stop", reply_to=first)
     await sky.service.logged("delivery_withdrawn")
-    assert await sky.service.data("outbox", "list") == []
+    waiting = await sky.service.data("outbox", "list")
+    assert [(each["what"], each["place"]) for each in waiting] == [("notice", "the terminal")]
     assert "not delivered" not in await sky.service.said("status")
     await sky.service.stop()
     assert [post.text for post in sky.bot.posts] == ["Hello."]
@@ -405,3 +406,17 @@ async def test_what_a_stranger_on_bluesky_wants_is_asked_of_the_owner_on_discord
         assert len(shown) == 3
         assert not any("Olga keeps a quagga" in each or "remember that I keep" in each for each in shown)
         assert sky.problems == []
+
+
+async def test_a_repost_of_a_deleted_post_is_told_the_owner_and_not_offered_again(sky: Skies) -> None:
+    sky.configure(f'owner = "{sky.ana.did}"')
+    gone = sky.ana.post("soon gone")
+    gone.delete()
+    sky.model.script(Calls(Call("bluesky", {"operation": "repost", "target": gone.uri})), Answer("Done."))
+    await sky.service.start()
+    sky.mention("repost it")
+    await sky.server.wait_for_post(sky.bot)
+    told = "The action “repost” on Bluesky was not done: the post was deleted, or the bot cannot see it."
+    await sky.until(lambda: found(sky, "SELECT 1 FROM outbox WHERE place_id = 'terminal:local' AND content = ?", told))
+    waiting = await sky.service.data("outbox", "list")
+    assert [(each["what"], each["place"]) for each in waiting] == [("notice", "the terminal")]

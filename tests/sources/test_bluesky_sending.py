@@ -120,7 +120,7 @@ async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(here: Har
     why(here, post.author)
     with pytest.raises(DeliveryFailed) as failed:
         await endpoint.send(delivery(ACCOUNT, "so it is", act=act, target=target))
-    assert failed.value.retry_after is None
+    assert (failed.value.retry_after, failed.value.withdrawn) == (None, True)
     assert here.server.count(CREATE) == made
 
 

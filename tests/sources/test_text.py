@@ -17,6 +17,8 @@ TITLES = [
     ("the dashboard with Home", "ダッシュボードでの Home との会話"),
     ("patrol:source-news", "news の新着情報"),
     ("patrol:heartbeat", "巡回 heartbeat"),
+    ("terminal:local", "ターミナル"),
+    ("bluesky:account", "Bluesky のアカウント"),
     ("Ann in Home", "Ann in Home"),
 ]
 

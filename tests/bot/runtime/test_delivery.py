@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,8 @@ from bot.runtime import delivery as delivery
 from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
 from memory.people.audience import Scope, Trust, guild_audience
 from memory.queue import messages, outbox, turns
-from memory.queue.outbox import EditDetail, NewRow, OutRow, Status, TextDetail
+from memory.queue.message_files import Image
+from memory.queue.outbox import ActDetail, EditDetail, NewRow, OutRow, Status, TextDetail
 from memory.queue.turns import Turn
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
@@ -200,6 +202,23 @@ async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Pos
     assert await post.notices() == [told]
     await post.run()
     assert await post.notices() == [told]
+
+
+async def test_an_action_that_became_impossible_is_told_the_owner_and_not_offered_again(post: Post) -> None:
+    """While somebody who does not want an answer any more is no news."""
+    act = ActDetail("quote", "at://did:plc:ana/app.bsky.feed.post/3k1", (Image("image/png", "a cat", "aGk="),))
+    row, refused = await post.put("a", detail=act), await post.put("b", detail=act)
+    unwanted = await post.put("c")
+    gone = DeliveryFailed("the post was deleted", withdrawn=True)
+    post.platform.fates.extend([gone, DeliveryFailed("busy"), DeliveryFailed("opted out", withdrawn=True)])
+    await post.run()
+    assert await post.states(row, refused, unwanted) == [Status.WITHDRAWN, Status.FAILED, Status.WITHDRAWN]
+    kept = [(await post.row(each)).detail for each in (row, refused)]
+    assert kept == [replace(act, images=()), act], "pictures are kept for what can be sent again"
+    assert await post.notices() == [
+        "The action “quote” on Bluesky was not done: the post was deleted.",
+        f"The action “quote” on Bluesky was not done: busy. {AGAIN}",
+    ]
 
 
 async def test_what_cannot_be_told_the_owner_is_not_told_the_owner(post: Post) -> None:
