@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
 from memory.queue.inbox import Place
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from tests.bot.parts import HALL
 from tests.memory.parts import GUILD, STAR, store, taken

@@ -29,7 +29,7 @@ from bot.services.caller import Via
 from bot.services.registry import operations_of
 from docs import text_catalog
 from sources.base import DeliveryFailed
-from sources.discord.client import CatalogTranslator, mark
+from sources.discord.command_tree import CatalogTranslator, mark
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
 from texts import _, gettext_lazy, language_of, ngettext, read_on, reading, speak, speaking
@@ -322,7 +322,7 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
         texts._catalog.cache_clear()
         before = mark(tree)
         assert texts._catalog.cache_info().currsize == 0, "a start has no use for the catalogs"
-        monkeypatch.setattr("sources.discord.client.FOLDER", tmp_path)
+        monkeypatch.setattr("sources.discord.command_tree.FOLDER", tmp_path)
         assert mark(tree) != before, "other translations are told, too"
         begun = time.process_time()
         told = await command.get_translated_payload(tree, CatalogTranslator())

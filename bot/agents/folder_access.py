@@ -34,7 +34,7 @@ from memory.folders.windows import (
 from memory.people.audience import OWNER, Trust, may_write_down
 from memory.queue import turns
 from memory.queue.turns import Turn
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Hit, Query
 from memory.search.similarity import Meaning
 from memory.store.clock import utc_now

@@ -19,7 +19,7 @@ from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import NewJob
 from memory.knowledge.working_memory import PATROL
-from memory.people import person_times as hours
+from memory.people import person_settings as hours
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import inbox
 from memory.queue.inbox import InRow

@@ -89,7 +89,7 @@ from bot.upkeep.prompts import FOLDER
 from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
 from memory import jobs
-from memory.people import person_times
+from memory.people import person_settings
 from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
@@ -326,7 +326,7 @@ class _Maker:
         )
 
         async def zone_of(person: PersonId) -> str:
-            return await database.read(lambda rows: person_times.zone_for(rows, people.selves(person), zone))
+            return await database.read(lambda rows: person_settings.zone_for(rows, people.selves(person), zone))
 
         guard = Guard(people, shared.choices.ignored, Redactor(config.secrets()).clean)
         return Registry(services, guard, Clocks(clock, zone_of, shared.accounts.language))

@@ -15,7 +15,7 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Change, MemoryRights, People
 from bot.errors import UserError
 from bot.services.caller import Caller
-from memory.people import person_times
+from memory.people import person_settings
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -67,7 +67,7 @@ class ZonedService(MemoryService, frozen=True):
     zone: str
 
     def zone_of(self, rows: Rows, caller: Caller) -> str:
-        return person_times.zone_for(rows, self.people.selves(caller.person), self.zone)
+        return person_settings.zone_for(rows, self.people.selves(caller.person), self.zone)
 
 
 @runtime_checkable

@@ -29,7 +29,18 @@ from memory.agents import Agent
 from memory.knowledge import entries, feedback, graph
 from memory.knowledge.entries import Entry, is_category, is_tag
 from memory.knowledge.graph import Entity, Triple
-from memory.knowledge.upkeep.plan import OWN_KINDS, Item, Link, Mark, Merge, Part, Pass, Refine, Retire, kin_of
+from memory.knowledge.upkeep.planned_changes import (
+    OWN_KINDS,
+    Item,
+    Link,
+    Mark,
+    Merge,
+    Part,
+    Pass,
+    Refine,
+    Retire,
+    kin_of,
+)
 from memory.knowledge.upkeep.selection import Candidates
 from memory.knowledge.upkeep.specifics import invented, lost, same_words
 from memory.people.audience import Scope

@@ -10,7 +10,7 @@ from bot.upkeep.consolidation import Draft, in_order, numbered
 from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.knowledge.entries import NewEntry, Origin, is_category
 from memory.knowledge.feedback import Correction
-from memory.knowledge.upkeep.plan import Learn, Mark, Part, Pass
+from memory.knowledge.upkeep.planned_changes import Learn, Mark, Part, Pass
 from memory.knowledge.upkeep.specifics import unsaid
 from memory.people.audience import Scope
 from memory.queue.messages import Message

@@ -21,7 +21,7 @@ from memory.knowledge.entries import Entry
 from memory.knowledge.feedback import Correction
 from memory.knowledge.graph import Kind
 from memory.knowledge.summaries import ConstellationSummary
-from memory.knowledge.upkeep.plan import Pass
+from memory.knowledge.upkeep.planned_changes import Pass
 from memory.queue.messages import Message
 from memory.store.ids import EntryId, PersonId
 from memory.store.logs import Log

@@ -1,5 +1,7 @@
 """What goes when a message is edited, deleted or restricted to fewer people: everything that was derived from it.
 
+Its own text is gone at once, by `memory.queue.messages.redact`.
+
 When its author deletes a message, this removes the entries made from it, what agents wrote into blocks because of it
 (`memory.erasure.blocks`), and our messages with its words; likewise for an entry that somebody asks to forget. Facts,
 sessions and unfinished work go at once, by triggers on `messages` (such as `facts_message_changed`).

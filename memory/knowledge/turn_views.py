@@ -8,7 +8,7 @@ from msgspec import Struct
 from memory.knowledge import entries, items, projects, summaries
 from memory.knowledge.items import Item, Kind
 from memory.knowledge.summaries import Compaction
-from memory.people import hidden_people, person_times
+from memory.people import hidden_people, person_settings
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 from memory.store.ids import PersonId
@@ -27,7 +27,7 @@ class TurnView(Struct, frozen=True):
     items: Mapping[Kind, Sequence[Item]]
 
 
-_SQL = f"""SELECT (SELECT name FROM places WHERE id = ?), ({person_times.ZONE}), ({hidden_people.PEOPLE}),
+_SQL = f"""SELECT (SELECT name FROM places WHERE id = ?), ({person_settings.ZONE}), ({hidden_people.PEOPLE}),
            EXISTS ({entries.ANY})"""
 _TABLES = ("places", "person_times", "unshown_people", "archival_entries")
 

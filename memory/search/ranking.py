@@ -1,4 +1,4 @@
-"""Scores the rows of one domain by words and vectors; `memory.search.hybrid` asks every domain and joins their hits.
+"""Scores the rows of one domain by words and vectors; `memory.search.all_domains` joins the hits of all.
 
 All counts are taken within the scope, so that the order reveals nothing about other rows: this is BM25's formula with
 constants where SQLite's own would take an average over everybody's rows.

@@ -14,7 +14,7 @@ from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
 from memory.store.recent import RecentValues
 from sources.base import UnknownPerson
-from sources.discord.client import Commands
+from sources.discord.command_tree import Commands
 from sources.discord.settings import DiscordSettings
 
 

@@ -25,15 +25,14 @@ from sources.discord.client import (
     Connection,
     ConnectionEnd,
     Hear,
-    OwnTree,
     PlainClient,
     make_client,
     reason_of,
     starts_used_up,
-    sync,
     ungranted,
     waits,
 )
+from sources.discord.command_tree import OwnTree, sync
 from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from memory.people.audience import PUBLIC, Scope
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from memory.search.similarity import Meaning
 from memory.store.database import Rows, Tx

@@ -14,7 +14,7 @@ from memory import blocks
 from memory.blocks import Author, Block
 from memory.blocks.document import agent_writer
 from memory.people.audience import Scope, Trust
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from memory.store import backups
 from memory.store.clock import utc_now

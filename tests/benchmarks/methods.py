@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from memory.people.audience import PUBLIC, Scope
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Domain, Query
 from memory.search.similarity import Meaning
 from memory.search.vectors import RowSet

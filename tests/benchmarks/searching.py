@@ -18,9 +18,9 @@ from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
+from memory.search.all_domains import search
 from memory.search.embedding.base import Embedding, Tokens, to_vector
 from memory.search.embedding.packaged import DIMENSION
-from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.search.similarity import Meaning
 from memory.search.vectors import EmbeddedRow

@@ -17,8 +17,8 @@ from memory.agents import Agent, seed_agent
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import NewEntry, Origin
 from memory.people.audience import PUBLIC, Scope, Trust
+from memory.search.all_domains import search
 from memory.search.embedding.choice import missing
-from memory.search.hybrid import search
 from memory.search.query import Hit, Query
 from memory.search.similarity import Meaning
 from memory.store.database import Rows, Tx

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from memory.queue.gaps import Gap, Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Notification
-from sources.discord.client import Commands, Install, mark
+from sources.discord.command_tree import Commands, Install, mark
 from sources.discord.sending import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import StoredMessage, Wiring

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UserError
-from bot.interfaces.web.security import OWN_PAGE
+from bot.interfaces.web.request_checks import OWN_PAGE
 from bot.interfaces.web.site import PAGES, PROGRAMS
 from tests.web.site import TOML, Site, site
 

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from bot.config import load_config
 from bot.errors import ConfigError, UserError
-from bot.interfaces.web import security
+from bot.interfaces.web import request_checks
 from bot.interfaces.web.server import bind
 from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind, NewKey
@@ -164,7 +164,7 @@ async def test_a_body_that_is_too_large_is_refused(s: Site) -> None:
 
 
 async def test_a_body_that_comes_too_slowly_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "READ_SECONDS", 0.1)
+    monkeypatch.setattr(request_checks, "READ_SECONDS", 0.1)
     async with site(tmp_path) as s:
         await s.sign_in()
 

@@ -11,7 +11,7 @@ from memory import jobs
 from memory.agenda import calendar
 from memory.agenda.calendar import ANNOUNCED, Event
 from memory.jobs import EventDue, NewJob
-from memory.people import person_times
+from memory.people import person_settings
 from memory.queue import outbox
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -51,7 +51,7 @@ def plan(
         )
     if times.minutes >= 0:
         require_speaking_later(new.place, new.audience)
-    zone = person_times.of(tx, people).zone or default_zone
+    zone = person_settings.of(tx, people).zone or default_zone
     trigger = read_when(times.when, now, zone, new.title)
     first = triggers.require(trigger, now)
     ends = None if not times.ends else _end(times.ends, first, now, zone)
@@ -175,7 +175,7 @@ class EventJob(Struct, frozen=True):
             calendar.cancel(tx, event, firing.now)
         if kept := self.reminding.kept_back(tx, event.person, firing.now):
             return kept
-        zone = person_times.zone_for(tx, self.reminding.selves(event.person), event.zone)
+        zone = person_settings.zone_for(tx, self.reminding.selves(event.person), event.zone)
         with self.reminding.speaking_to(event.person):
             where = self.reminding.read_on(tx, event.person, event.place, event.audience)
             at = clock_text(_announced(event, firing), zone, where)

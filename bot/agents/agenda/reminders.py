@@ -23,9 +23,9 @@ from memory.agenda.calendar import ANNOUNCED
 from memory.agenda.reminders import ListedReminder, Reminder, Status, job_id
 from memory.jobs import NewJob, ReminderDue
 from memory.knowledge.working_memory import PATROL
-from memory.people import person_times
+from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, person_audience
-from memory.people.person_times import Times
+from memory.people.person_settings import Times
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
 from memory.store.clock import to_text
@@ -86,7 +86,7 @@ def plan(
         raise Refused(
             "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
         )
-    times = person_times.of(tx, people)
+    times = person_settings.of(tx, people)
     zone = times.zone or default_zone
     trigger = read_when(when, now, zone, new.text)
     first = triggers.require(trigger, now)
@@ -231,7 +231,7 @@ def status_words(listed: ListedReminder) -> str:
 
 
 class ReminderJob(Struct, frozen=True):
-    """Delivers reminders. `opted_out` are people who get none; the owner's of the terminal and of HTTP are notices."""
+    """Queues due reminders. `opted_out` get none; the owner's of the terminal and of HTTP are notices."""
 
     notices: Notices
     zone: str
@@ -255,7 +255,7 @@ class ReminderJob(Struct, frozen=True):
             reminders.end(tx, reminder, Status.CANCELLED, firing.now)
         if kept := self.kept_back(tx, reminder.person, firing.now, urgent=reminder.urgent):
             return kept
-        zone = person_times.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
+        zone = person_settings.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
         key = f"{reminder.told_key}/again" if again else f"{REMIND}/{reminder.id}/{to_text(firing.due)}"
         with self.speaking_to(reminder.person):
             audience, person, agent = reminder.audience, reminder.person, reminder.agent
@@ -273,7 +273,7 @@ class ReminderJob(Struct, frozen=True):
         """The reason why a person gets no message now; None if there is none."""
         if self.opted_out(person):
             return JobResult(_("the person opted out"))
-        quiet = None if urgent else quiet_of(person_times.of(rows, self.selves(person)), self.zone)
+        quiet = None if urgent else quiet_of(person_settings.of(rows, self.selves(person)), self.zone)
         held = None if quiet is None else quiet.until(now)
         return None if held is None else JobResult(_("waiting for quiet hours to end"), again=held)
 
@@ -300,7 +300,7 @@ class ReminderJob(Struct, frozen=True):
         if place == PLACE.id or place_source(place) == PATROL or only_answers:
             return self.notices.place, OWNER, False
         known = inbox.place(rows, place)
-        alone = person_times.of(rows, self.selves(person)).reminders == "privately"
+        alone = person_settings.of(rows, self.selves(person)).reminders == "privately"
         if known is not None and known.kind != "direct" and not alone:
             hearers = Scope(known.audience, frozenset(known.within))
             if hearers.may_use(audience):

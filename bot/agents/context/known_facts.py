@@ -22,7 +22,7 @@ from memory.knowledge.projects import ProjectLearnings
 from memory.people.audience import Trust
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Domain, Hit, Query
 from memory.search.similarity import Meaning
 from memory.store.database import Rows

@@ -19,7 +19,7 @@ from memory.agenda import reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import ListedReminder, Reminder
 from memory.agenda.tasks import NewTask, Priority, Status, Task
-from memory.people import person_times
+from memory.people import person_settings
 from memory.people.audience import may_write_down
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
@@ -49,7 +49,7 @@ class AgendaTool(StoreTool[A_contra]):
         return self._selves(context.turn.person)
 
     def _clocks(self, rows: Rows, people: tuple[PersonId, ...]) -> str:
-        return person_times.zone_for(rows, people, self._zone) if people else self._zone
+        return person_settings.zone_for(rows, people, self._zone) if people else self._zone
 
 
 class TaskArguments(Arguments):

@@ -34,7 +34,7 @@ from memory.queue import inbox, messages
 from memory.queue.inbox import Place
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
-from memory.search.hybrid import search, searchable
+from memory.search.all_domains import search, searchable
 from memory.search.query import DOMAINS, Domain, Hit, Query, categories, has_spoken, speakers
 from memory.search.query import tags as known_tags
 from memory.store.clock import to_text

@@ -1,4 +1,4 @@
-"""A slash command for every operation that Discord offers; `sources.discord.client` registers them there. Only
+"""A slash command for every operation that Discord offers; `sources.discord.command_tree` registers them there. Only
 whoever asked sees the answers."""
 
 import asyncio

@@ -16,7 +16,7 @@ from bot.interfaces.discord.responses import Interaction, Tree, defer, tell
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.logs import Log
 from sources.discord.cards import FORM, NO
-from sources.discord.client import BROKEN, answer_anyhow, not_stored
+from sources.discord.command_tree import BROKEN, answer_anyhow, not_stored
 from sources.discord.outcomes import REFUSED
 from sources.text import one_line
 from texts import error_sentence

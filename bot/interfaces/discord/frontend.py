@@ -29,7 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace
 from sources.base import Front
-from sources.discord.client import Commands as Offered
+from sources.discord.command_tree import Commands as Offered
 from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
 from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
-from bot.interfaces.web.security import problem
+from bot.interfaces.web.request_checks import problem
 from texts import error_text
 
 _WINDOW = 300  # seconds for which a signature with a time is taken

@@ -1,6 +1,7 @@
 """Signing in with a one-time link or a Discord account, and out.
 
 `memory.people.web_keys` checks the code of a link; `bot.services.people.web_access` begins the session.
+`bot.interfaces.web.request_checks` checks every later request.
 """
 
 import importlib
@@ -11,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
-from bot.interfaces.web.security import COOKIE, Refusal, client_of
+from bot.interfaces.web.request_checks import COOKIE, Refusal, client_of
 from bot.logs import log
 from bot.services.people.privacy import PersonCounts
 from memory.people.web_keys import SESSION_LIFE

@@ -1,4 +1,4 @@
-"""The web application: all routes, behind the checks of `security.py`."""
+"""The web application: all routes, behind the checks of `request_checks.py`."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from bot.interfaces.web import chat_pages, health, hooks, mcp, memory_pages, openai_api, pages, rest, sign_in
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
-from bot.interfaces.web.security import FOR_PROGRAMS, AccessMiddleware, Refusal
+from bot.interfaces.web.request_checks import FOR_PROGRAMS, AccessMiddleware, Refusal
 from bot.interfaces.web.server import WebServer
 from texts import _, error_text
 

@@ -19,8 +19,8 @@ from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import ListedReminder, Reminder
-from memory.people import person_times
-from memory.people.person_times import Times
+from memory.people import person_settings
+from memory.people.person_settings import Times
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import ReminderId
@@ -170,7 +170,7 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
     def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = None) -> ReminderSet:
-        chosen = where or person_times.of(tx, self.people.selves(caller.person)).reminders
+        chosen = where or person_settings.of(tx, self.people.selves(caller.person)).reminders
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.split_request(text, self.clock(), self.zone_of(tx, caller))
@@ -255,18 +255,18 @@ class Agenda(ZonedService, frozen=True):
         if arguments == SetClocks():
             return self._clocks(tx, caller)
         selves = self.people.selves(caller.person)
-        before = person_times.of(tx, selves)
-        quiet = person_times.changed(before, arguments.begin, arguments.end)
+        before = person_settings.of(tx, selves)
+        quiet = person_settings.changed(before, arguments.begin, arguments.end)
         kept = before.zone if arguments.zone is None else arguments.zone
         zone_of(kept or "UTC")
-        person_times.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
+        person_settings.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
         return self._clocks(tx, caller, note if kept != before.zone else "")
 
     # ------------------------------------------------------------------ inside
 
     def _clocks(self, rows: Rows, caller: Caller, note: str = "") -> Clocks:
-        found = person_times.of(rows, self.people.selves(caller.person))
+        found = person_settings.of(rows, self.people.selves(caller.person))
         return Clocks.from_record(found, usual=self.zone, note=note)
 
     def _reminders(self, rows: Rows, caller: Caller) -> list[ListedReminder]:

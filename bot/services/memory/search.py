@@ -34,7 +34,7 @@ from memory.people.audience import Scope
 from memory.people.identities import label_called, place_called
 from memory.queue import inbox, messages
 from memory.search import query
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Domain, Hit, Query, Results, learned_from
 from memory.store.database import Rows
 from memory.store.ids import MessageId, PlaceId

@@ -22,7 +22,7 @@ from memory.knowledge import evaluations, feedback
 from memory.knowledge.entries import Entry
 from memory.knowledge.upkeep import run_records
 from memory.knowledge.upkeep.apply import undo
-from memory.knowledge.upkeep.plan import Pass
+from memory.knowledge.upkeep.planned_changes import Pass
 from memory.knowledge.upkeep.run_records import Item, Run
 from memory.store.database import Rows, Tx
 from memory.store.records import replace

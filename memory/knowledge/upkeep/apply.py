@@ -15,7 +15,7 @@ from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, to_entry
 from memory.knowledge.entry_changes import made_new
 from memory.knowledge.upkeep import run_records
-from memory.knowledge.upkeep.plan import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
+from memory.knowledge.upkeep.planned_changes import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
 from memory.knowledge.upkeep.run_records import Item as Noted
 from memory.knowledge.upkeep.run_records import Run
 from memory.knowledge.upkeep.selection import LONGEST

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memory.knowledge import entry_changes
 from memory.knowledge.entries import WHOLE, Entry, to_entry
-from memory.knowledge.upkeep.plan import Mark, Part, Pass
+from memory.knowledge.upkeep.planned_changes import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, PersonId, new_id

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from memory.knowledge.entries import Entry, to_entry
 from memory.knowledge.feedback import unquoted
-from memory.knowledge.upkeep.plan import MergeGroup, Part, Pass, kin_of
+from memory.knowledge.upkeep.planned_changes import MergeGroup, Part, Pass, kin_of
 from memory.knowledge.upkeep.run_records import mark_of
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message

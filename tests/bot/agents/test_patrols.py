@@ -18,7 +18,7 @@ from bot.models.offline import OfflineModel
 from bot.services.system.jobs import Schedule
 from memory import agents
 from memory.budgets import Limit
-from memory.people import person_times as hours
+from memory.people import person_settings as hours
 from memory.people.audience import OWNER, Trust
 from memory.queue import turns
 from memory.store.ids import PlaceId

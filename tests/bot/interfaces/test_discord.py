@@ -21,7 +21,7 @@ from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Registry
 from bot.services.slash_names import HIDDEN, operation_words
-from sources.discord.client import BROKEN, CatalogTranslator
+from sources.discord.command_tree import BROKEN, CatalogTranslator
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
 from tests.captured_logs import capture_logs

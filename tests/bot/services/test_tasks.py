@@ -12,7 +12,7 @@ from bot.services.results import Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask
 from memory.erasure import stores
-from memory.people import person_times
+from memory.people import person_settings
 from memory.people.audience import PUBLIC, Audience, Scope, Trust, person_audience
 from memory.store.database import Database, Tx
 from memory.store.ids import PersonId
@@ -94,8 +94,8 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Harness, databas
 
 
 async def test_times_are_read_and_shown_on_the_clock_of_whoever_asks(desk: Harness, database: Database) -> None:
-    tokyo = person_times.Times(zone="Asia/Tokyo")
-    await database.write(SETUP, lambda tx: person_times.put(tx, (ANN.person,), tokyo, NOW))
+    tokyo = person_settings.Times(zone="Asia/Tokyo")
+    await database.write(SETUP, lambda tx: person_settings.put(tx, (ANN.person,), tokyo, NOW))
     for caller in (OLGA, ANN):
         await desk("tasks.add", caller, title="dance", due="tomorrow at 18:00")
     listed = [row for caller in (OLGA, ANN) for row in (await desk("tasks.list", caller)).data()]

@@ -14,9 +14,9 @@ from bot.upkeep.consent import ConsentRequests
 from memory import jobs
 from memory.knowledge.entries import Entry
 from memory.knowledge.upkeep import run_records
-from memory.people import person_times as hours
+from memory.people import person_settings as hours
 from memory.people.audience import person_audience
-from memory.people.person_times import Times
+from memory.people.person_settings import Times
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import PlaceId

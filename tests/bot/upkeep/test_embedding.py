@@ -22,10 +22,10 @@ from memory.blocks.changes import SYSTEM
 from memory.folders import Folder, NewFolder
 from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
+from memory.search.all_domains import search
 from memory.search.embedding import packaged
 from memory.search.embedding.base import to_vector
 from memory.search.embedding.choice import Choice, missing_words
-from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, RowSet, nearest

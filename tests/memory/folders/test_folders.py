@@ -9,7 +9,7 @@ from memory import folders
 from memory.folders import Folder, NewFolder, Progress, disk
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
 from memory.search import vectors
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx

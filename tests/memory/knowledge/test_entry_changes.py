@@ -12,7 +12,7 @@ from memory.knowledge.entry_changes import BEGUN_BY
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages
 from memory.queue.messages import NewMessage
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import EntryNotFound, Refused

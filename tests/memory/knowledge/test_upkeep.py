@@ -13,7 +13,7 @@ from memory.knowledge import entries, entry_changes, graph
 from memory.knowledge.entries import Entry, Origin
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.knowledge.upkeep.apply import BrokenPlan, apply, undo
-from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.upkeep.run_records import allowance, latest_run
 from memory.knowledge.upkeep.selection import choose
 from memory.knowledge.upkeep.specifics import invented, lost, same_words, specifics

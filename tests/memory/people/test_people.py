@@ -34,9 +34,9 @@ from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.knowledge.upkeep.apply import apply
-from memory.knowledge.upkeep.plan import Link, Mark, Merge, Part, Pass, Plan, Refine
+from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine
 from memory.knowledge.working_memory import NewEntry as NewKept
-from memory.people import access, hidden_people, person_times, states
+from memory.people import access, hidden_people, person_settings, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.hidden_people import HiddenReason
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
@@ -263,7 +263,7 @@ def lived(tx: Tx) -> None:
     calendar.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
     tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
     states.put(tx, ANN, own, SECRET, NOON)
-    person_times.put(tx, (ANN,), person_times.Times("UTC"), NOON)
+    person_settings.put(tx, (ANN,), person_settings.Times("UTC"), NOON)
     by = working_memory.By.in_turn(tx, running, None, NOON)
     working_memory.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
     access.request_pairing(tx, ANN, SECRET, "ABCDEFGH", NOON)

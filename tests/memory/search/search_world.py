@@ -9,8 +9,8 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import NewMessage
 from memory.search import vectors
+from memory.search.all_domains import search
 from memory.search.embedding.base import Embedding, to_vector
-from memory.search.hybrid import search
 from memory.search.query import Query, Results
 from memory.search.vectors import EmbeddedRow
 from memory.store.clock import to_text

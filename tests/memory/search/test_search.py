@@ -9,7 +9,7 @@ from memory.knowledge import entry_changes
 from memory.people.audience import OWNER, Audience, Scope
 from memory.queue import messages
 from memory.search import domains, ranking
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query
 from memory.search.ranking import Word, by_words, share
 from memory.store.fulltext import Term

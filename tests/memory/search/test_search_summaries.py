@@ -11,7 +11,7 @@ from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary, Span
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.queue import messages
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Domain, Hit, Query, Results
 from memory.store.database import Value
 from memory.store.ids import AgentId, ErasureId, MessageId, TurnId

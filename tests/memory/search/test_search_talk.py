@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from memory.store.database import Parameters, Row, Tx
 from memory.store.ids import PersonId

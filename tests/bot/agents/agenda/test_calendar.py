@@ -10,9 +10,9 @@ from bot.agents.agenda.reminders import send_privately
 from memory import jobs
 from memory.agenda import calendar as appointments
 from memory.agenda.calendar import Event
-from memory.people import person_times
+from memory.people import person_settings
 from memory.people.audience import Audience, Scope, Trust
-from memory.people.person_times import Times
+from memory.people.person_settings import Times
 from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -59,7 +59,7 @@ def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_
 
 
 def test_quiet_hours_hold_it_back(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
+    person_settings.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
     firing = fired(tx, kept(tx, "today at 18:00"))
     done = EventJob(says()).announce(tx, firing)
     assert done.again == datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
@@ -159,7 +159,7 @@ def test_an_event_ends_after_it_begins(tx: Tx) -> None:
 
 
 def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their_person(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
+    person_settings.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
     evening = kept(tx, "every monday at 18:00", ends="at 19:30")
     night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
     plain = kept(tx, "today at 20:00")

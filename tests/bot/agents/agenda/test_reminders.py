@@ -17,9 +17,9 @@ from bot.models.offline import OfflineModel
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import Reminder, Status
-from memory.people import person_times
+from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
-from memory.people.person_times import Times
+from memory.people.person_settings import Times
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Place
 from memory.queue.payloads import Extras
@@ -104,7 +104,7 @@ def out(tx: Tx) -> list[tuple[str, str, str]]:
 
 def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(tx: Tx) -> None:
     kept = planned(tx, given=wanted(HALL, GUILD))
-    person_times.put(tx, (ANN,), Times(reminders="privately"), NOW)
+    person_settings.put(tx, (ANN,), Times(reminders="privately"), NOW)
     job = replace(says(), spoken=lambda person: "de" if person == ANN else "")
     job.remind(tx, firing(tx, kept))
     job.remind(tx, firing(tx, kept, suffix="again"))
@@ -155,7 +155,7 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
 
 
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    person_settings.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, "today at 23:30")
     assert kept.note == "That is during your quiet hours, so I will remind you on Tue, Mar 3, 2026, 07:00."
     done = says().remind(tx, firing(tx, kept))
@@ -384,7 +384,7 @@ def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
 
 
 def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx) -> None:
-    person_times.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    person_settings.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, "today at 23:30")
     morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
     jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)

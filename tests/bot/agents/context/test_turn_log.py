@@ -2,7 +2,7 @@
 
 from bot.agents import turn_log
 from memory.blocks.edits import EVENTS, append_log, log_author
-from memory.search.hybrid import search
+from memory.search.all_domains import search
 from memory.search.query import Query
 from tests.bot.agents.tools.test_tools import Scene, append, insert, only
 from tests.bot.parts import ANN, call, channel, direct, said, whole

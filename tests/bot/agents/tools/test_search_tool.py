@@ -12,7 +12,7 @@ from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults
 from bot.services.results import Markdown
-from memory.people import person_times
+from memory.people import person_settings
 from memory.search.embedding.base import to_vector
 from memory.search.similarity import Meaning
 from memory.store.database import Tx
@@ -247,7 +247,7 @@ async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
     assert bool((await found(elsewhere, "ferry", **conditions)).hits) is there
 
     def moved(tx: Tx) -> None:
-        person_times.put(tx, (PERSON,), person_times.Times(zone=zone), service.clock())
+        person_settings.put(tx, (PERSON,), person_settings.Times(zone=zone), service.clock())
 
     await service.write(moved)
     own = await found(desk(service), "ferry", **conditions)
