@@ -27,6 +27,7 @@ from memory.store.folder import DataFolder
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front, SourceRefused
 from sources.bluesky import bot_label
+from sources.bluesky.answer_rules import SKIPPED
 from sources.bluesky.failures import CallFailed
 from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
@@ -229,7 +230,10 @@ class Account(Struct, frozen=True):
         lines = [
             _("{handle} ({did}) on {service}: {words}", **found, words=self.words()),
             _("labeled as a bot") if labelled else _("not labeled as a bot; `carina bluesky setup` fixes that"),
-            *(_("skipped in the past day ({why}): {count}", why=why, count=count) for why, count in passed.items()),
+            *(
+                _("skipped in the past day: {count} ({why})", why=_(SKIPPED.get(why, why)), count=count)
+                for why, count in passed.items()
+            ),
             *self.more(),
         ]
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}

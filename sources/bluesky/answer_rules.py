@@ -1,7 +1,7 @@
 """Which posts are heard, and which of them are answered. Pure, in a fixed order."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from statistics import mean, pstdev
 
@@ -12,17 +12,16 @@ from sources.bluesky.keys import author_of, person_id
 from sources.bluesky.server_answers import Account, Post
 from sources.bluesky.settings import Filters
 from sources.bluesky.threads import Thread
+from texts import gettext_noop
 
 
 class SkipReason(StrEnum):
     """Why a post is skipped; only this is stored of it."""
 
     BEFORE = "before"
-    """It is older than the first start with this account."""
     OWN = "own"
     OPTED_OUT = "opted_out"
     OPTING = "opting"
-    """Its author opts out, or in again."""
     EXCLUDED_PERSON = "excluded_person"
     EXCLUDED_WORD = "excluded_word"
     NOT_LISTED = "not_listed"
@@ -31,23 +30,45 @@ class SkipReason(StrEnum):
     LANGUAGE = "language"
     BOT = "bot"
     MACHINE = "machine"
-    """Its author behaves like a machine, without the label."""
     BLOCKED = "blocked"
     CLOSED = "closed"
-    """The thread's author lets only others reply."""
     VACATED = "vacated"
-    """An excluded person or word occurs in its thread."""
     NOT_INVOLVED = "not_involved"
-    """Nobody in its thread addresses us."""
     GONE = "gone"
     PAUSED = "paused"
     TOO_OLD = "too_old"
     NOT_LET_IN = "not_let_in"
-    """A direct message of a person whom the owner did not let in."""
     DECIDED = "decided"
-    """A direct message that answers a question of the service."""
     UNFIT = "unfit"
-    """Storing it failed three times, or its thread could not be read for hours."""
+
+
+SKIPPED: Mapping[str, str] = {
+    SkipReason.BEFORE: gettext_noop("they are older than the first start with this account"),
+    SkipReason.OWN: gettext_noop("the account itself wrote them"),
+    SkipReason.OPTED_OUT: gettext_noop("their author opted out"),
+    SkipReason.OPTING: gettext_noop("their author opted out or in with them"),
+    SkipReason.EXCLUDED_PERSON: gettext_noop("their author is in `exclude_dids` or blocked by `carina people deny`"),
+    SkipReason.EXCLUDED_WORD: gettext_noop("they contain one of `exclude_keywords`"),
+    SkipReason.NOT_LISTED: gettext_noop("their author is not in `dids`"),
+    SkipReason.NO_MENTION: gettext_noop("they mention none of `mentions`"),
+    SkipReason.NO_KEYWORD: gettext_noop("they contain none of `keywords`"),
+    SkipReason.LANGUAGE: gettext_noop("they are in none of `languages`"),
+    SkipReason.BOT: gettext_noop("their author is a bot that got its answers for the day (`bot_answers_per_day`)"),
+    SkipReason.MACHINE: gettext_noop("their author behaves like a bot, without the label"),
+    SkipReason.BLOCKED: gettext_noop(
+        "their author blocks the account, is blocked or muted by it, or wants only readers who are logged in"
+    ),
+    SkipReason.CLOSED: gettext_noop("the author of the thread lets only others reply"),
+    SkipReason.VACATED: gettext_noop("an excluded person or word is in the thread"),
+    SkipReason.NOT_INVOLVED: gettext_noop("nobody in the thread addresses the account"),
+    SkipReason.GONE: gettext_noop("they were deleted, or the account cannot see them"),
+    SkipReason.PAUSED: gettext_noop("Bluesky was paused"),
+    SkipReason.TOO_OLD: gettext_noop("they are older than `read_back_days`"),
+    SkipReason.NOT_LET_IN: gettext_noop("direct messages of people whom `carina people allow` has not let in"),
+    SkipReason.DECIDED: gettext_noop("direct messages that answer a request for approval"),
+    SkipReason.UNFIT: gettext_noop("they could not be stored, or their thread could not be read for hours"),
+}
+"""The reasons for people, by what is stored."""
 
 
 class OwnAccount(Struct, frozen=True):

@@ -409,14 +409,16 @@ async def test_what_a_stranger_on_bluesky_wants_is_asked_of_the_owner_on_discord
 
 
 async def test_a_repost_of_a_deleted_post_is_told_the_owner_and_not_offered_again(sky: Skies) -> None:
-    sky.configure(f'owner = "{sky.ana.did}"')
+    sky.configure(f'owner = "{sky.ana.did}"\nkeywords = ["repost"]')
     gone = sky.ana.post("soon gone")
     gone.delete()
     sky.model.script(Calls(Call("bluesky", {"operation": "repost", "target": gone.uri})), Answer("Done."))
     await sky.service.start()
+    sky.mention("hello")
     sky.mention("repost it")
     await sky.server.wait_for_post(sky.bot)
     told = "The action “repost” on Bluesky was not done: the post was deleted, or the bot cannot see it."
     await sky.until(lambda: found(sky, "SELECT 1 FROM outbox WHERE place_id = 'terminal:local' AND content = ?", told))
     waiting = await sky.service.data("outbox", "list")
     assert [(each["what"], each["place"]) for each in waiting] == [("notice", "the terminal")]
+    assert "skipped in the past day: 1 (they contain none of `keywords`)" in await sky.service.said("bluesky", "status")

@@ -11,6 +11,7 @@ from memory.store.ids import PersonId
 from memory.store.records import replace
 from sources.bluesky.answer_rules import (
     ROUNDS,
+    SKIPPED,
     SLOW_ROUNDS,
     OwnAccount,
     SkipReason,
@@ -254,3 +255,7 @@ def test_a_thread_in_which_others_speak_is_none_of_two_machines() -> None:
     rounds = [(3.0, LONG)] * 6
     assert seen(exchange(rounds))
     assert not seen(exchange(rounds, by=(ANA, ANA, ANA, BOB, ANA, ANA)))
+
+
+def test_every_reason_is_a_sentence_for_people() -> None:
+    assert set(SKIPPED) == set(SkipReason)
