@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 
 import discord
 from msgspec import Struct
@@ -29,7 +29,10 @@ CALL = re.compile(f"carina:call:{_GIVEN}{_AT}")
 (`of`) in a constellation, which is the configured one if the name is empty."""
 FORM = re.compile(f"carina:form:{_GIVEN}")
 """Matches a form that does so; its fields are more arguments."""
+EARLIER = re.compile(r"carina:(?:pairing|preference|reminder|retry|snooze|step|why):.*", re.DOTALL)
+"""Matches a button or menu of an earlier version that called an operation."""
 
+_ASCII = re.compile(r"[\x00-\x7f]+")
 _CALLS = {
     ("reminder", "done"): ("remind.done", "reminder"),
     ("reminder", "snooze"): ("remind.snooze", "reminder"),
@@ -67,7 +70,14 @@ _LOOKS = {
 
 def call_id(name: str, given: Mapping[str, object], kind: str = "call", of: str | None = None) -> str:
     """The id of a button or menu, or of a form (`kind`), that calls an operation; `CALL` or `FORM` reads it."""
-    return f"carina:{kind}:{name}:{urlencode(given, doseq=True)}{'' if of is None else f':{of}'}"
+    return f"carina:{kind}:{name}:{encoded(given)}{'' if of is None else f':{of}'}"
+
+
+def encoded(given: Mapping[str, object]) -> str:
+    """Arguments in the id of a component. Letters beyond ASCII stay, since an id has 100 characters, of any script."""
+    return urlencode(
+        given, doseq=True, quote_via=lambda text, *_how: _ASCII.sub(lambda found: quote_plus(found[0]), text)
+    )
 
 
 def _button(offer: str, buttons: Buttons) -> discord.ui.Button[Any]:

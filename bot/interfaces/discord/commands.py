@@ -33,7 +33,7 @@ from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
 from memory.store.records import replace
-from sources.discord.cards import CALL, NO, PLAIN, CardStyle, Tone, paged
+from sources.discord.cards import CALL, EARLIER, NO, PLAIN, CardStyle, Tone, paged
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from texts import _, error_sentence
@@ -102,6 +102,7 @@ class Commands(Struct, frozen=True):
             hear(PAGE, self._turn),
             hear(PICK, self._pick),
             hear(CALL, self._call),
+            hear(EARLIER, _gone),
         )
         hear_forms(tree, self._sent)
 
@@ -155,7 +156,10 @@ class Commands(Struct, frozen=True):
     async def _turn(self, interaction: Interaction, named: re.Match[str], _chosen: str) -> None:
         """Turn to a page of a list, as it is now."""
         declared = self.registry.operations.get(named["name"])
-        if declared is None or declared.changes or not await defer(interaction, quietly=True):
+        if declared is None or declared.changes:
+            await _gone(interaction)
+            return
+        if not await defer(interaction, quietly=True):
             return
         given, page = _given(declared, named["given"]), int(named["page"])
         words, more = await self._result(interaction, declared.name, given, number=page)
@@ -163,8 +167,10 @@ class Commands(Struct, frozen=True):
 
     async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         """Show what was chosen, with a button for each thing that can be done with it."""
-        declared = self.registry.operations.get(named["name"])
-        if declared is None or not await defer(interaction):
+        if (declared := self.registry.operations.get(named["name"])) is None:
+            await _gone(interaction)
+            return
+        if not await defer(interaction):
             return
         caller = await caller_of(interaction, self.settings)
         words, buttons = await step_buttons(self.registry, caller, declared, chosen)
@@ -173,22 +179,21 @@ class Commands(Struct, frozen=True):
 
     async def _call(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         """Call the operation that a button or a menu names, or open the form that asks for the rest."""
-        declared = self.registry.operations.get(named["name"])
-        given = {} if declared is None else _given(declared, named["given"]) | _given(declared, chosen)
-        if declared is not None and declared.name in self.forms:
+        if (declared := self.registry.operations.get(named["name"])) is None:
+            await _gone(interaction)
+            return
+        given = _given(declared, named["given"]) | _given(declared, chosen)
+        if declared.name in self.forms:
             await open_form(interaction, self.forms[declared.name], given)
         elif await defer(interaction):
-            if declared is None:
-                await tell(interaction, _("This button no longer works."), looks=NO)
-                return
             where = {} if named["of"] is None else {"constellation": named["of"] or self.configured}
             await self.answer(interaction, declared.name, given, **where)
 
     async def _sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
         """Call the operation of a form. An empty text may be meant; any other field that was left empty was not."""
-        if (declared := self.registry.operations.get(named["name"])) is not None:
-            told = {name: value for name, value in fields.items() if value.strip() or name == "text"}
-            await self.answer(interaction, declared.name, _given(declared, named["given"]) | told)
+        declared = self.registry.operations[named["name"]]
+        told = {name: value for name, value in fields.items() if value.strip() or name == "text"}
+        await self.answer(interaction, declared.name, _given(declared, named["given"]) | told)
 
     async def _result(
         self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int = 1, **said: Any
@@ -261,6 +266,12 @@ class Commands(Struct, frozen=True):
             return await self.registry.suggest(declared.name, argument, caller, dict(iter(interaction.namespace)))
 
         return known
+
+
+async def _gone(interaction: Interaction, *_pressed: object) -> None:
+    """Answer what an earlier version showed, and this one cannot do."""
+    if await defer(interaction):
+        await tell(interaction, _("This button no longer works."), looks=NO)
 
 
 def _given(declared: Operation, told: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ They are made from the registry. Their ids contain the operation and its argumen
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 import discord
 
@@ -16,7 +15,7 @@ from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Row
 from bot.services.slash_names import BUTTONS, names_of
-from sources.discord.cards import call_id
+from sources.discord.cards import call_id, encoded
 from texts import _
 
 _STEPS, _LABEL = 10, 80  # buttons under what was chosen, and characters of one
@@ -61,7 +60,7 @@ async def menu(
 
 def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -> list[discord.ui.Button[Any]]:
     """The buttons that turn a page; none where an id cannot hold the arguments."""
-    told = urlencode({key: value for key, value in given.items() if value not in (None, "")}, doseq=True)
+    told = encoded({key: value for key, value in given.items() if value not in (None, "")})
     found = list[discord.ui.Button[Any]]()
     for label, to in (("◀", number - 1), ("▶", number + 1)):
         identifier = f"carina:page:{to}:{name}:{told}"

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from bot.agents.permissions.who_may import Rank
 from bot.errors import UserError
-from bot.interfaces.discord import buttons, components, responses
+from bot.interfaces.discord import buttons, commands, components, responses
 from bot.interfaces.discord.buttons import OpenQuestion, Questions
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.responses import Interaction
@@ -21,6 +21,7 @@ from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Registry
 from bot.services.slash_names import HIDDEN, operation_words
+from sources.discord.cards import CALL, call_id
 from sources.discord.command_tree import BROKEN, CatalogTranslator
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
@@ -123,6 +124,15 @@ async def test_who_sent_a_form_that_breaks_is_told_and_the_log_has_why(deferred:
     assert [(each["event"], each["log_level"], type(each["exc_info"])) for each in logged] == [
         ("interaction_failed", "error", TypeError)
     ]
+
+
+@pytest.mark.parametrize("name", ["a&b=c+d:e%3A f\n", "引っ越しの前に片付けることの一覧", "Größe: 5 %"])
+def test_a_button_under_a_list_carries_a_name_in_any_script(name: str) -> None:
+    identifier = call_id("tasks.template.remove", {"name": name})
+    found = CALL.fullmatch(identifier)
+    assert found is not None
+    assert len(identifier) <= components.LONGEST_ID
+    assert commands._given(every().operations[found["name"]], found["given"]) == {"name": name}
 
 
 def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_makes_room(
