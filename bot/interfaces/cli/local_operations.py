@@ -51,24 +51,27 @@ def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> Non
     loaded("bot.logs").setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
 
 
-def in_constellation(config: Config, name: str) -> Config:
+def _in_constellation(config: Config, name: str) -> Config:
     """The configuration as if that constellation were the configured one, for commands that only use files."""
-    section = config.constellation.model_copy(update={"name": name})
+    section = config.constellation.model_copy(update={"name": name or config.constellation.name})
     return config.model_copy(update={"constellation": section})
 
 
-def _require_constellation(config: Config) -> None:
+def _require_constellation(config: Config, name: str) -> None:
     """Raise UserError if there is data, but none of this constellation."""
     folder = DataFolder(config.home)
     if folder.global_db.exists():
         with closing(connect(folder.global_db, read_only=True)) as raw:
-            find(constellations(Rows(raw), folder.path), config.constellation.name, NO_CONSTELLATION)
+            find(constellations(Rows(raw), folder.path), name, NO_CONSTELLATION)
 
 
-def local_registry(config: Config, by: str) -> Registry:
-    """A registry for the owner at the terminal, the only caller here; `by` is a class, as "module:Name"."""
+def local_registry(config: Config, by: str, constellation: str = "") -> Registry:
+    """A registry for the owner at the terminal, the only caller here; `by` is a class, as "module:Name".
+
+    It works on the named constellation; settings of accounts, such as the language, are those of the configured one.
+    """
     module, _colon, name = by.partition(":")
-    made = getattr(loaded(module), name)(config)
+    made = getattr(loaded(module), name)(_in_constellation(config, constellation))
 
     async def zone_of(_person: PersonId) -> str:
         return config.schedule.zone_name()
@@ -106,10 +109,8 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
     """
     try:
         config = load_settings(beginning=name == "init")
-        if by and view.constellation:
-            config = in_constellation(config, view.constellation)
-            if name == "status":  # the only one that neither opens the constellation nor creates it
-                _require_constellation(config)
+        if view.constellation and name == "status" and by:  # the only one that neither opens it nor creates it
+            _require_constellation(config, view.constellation)
         log_to(config, level="error")
         return asyncio.run(_replies(config, name, arguments, view, by))
     except FolderLocked:
@@ -121,7 +122,7 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
 async def _replies(config: Config, name: str, arguments: Mapping[str, Any], view: View, by: str) -> list[Reply]:
     async with AsyncExitStack() as stack:
         if by:
-            registry = local_registry(config, by)
+            registry = local_registry(config, by, view.constellation)
         else:
             require_data(config)
             opening = loaded("bot.services.served_folder")  # loads every service

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from bot.config import Config
 from bot.interfaces.cli.home import loaded
-from bot.interfaces.cli.local_operations import in_constellation, local_registry
+from bot.interfaces.cli.local_operations import local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
 from bot.interfaces.control import operations
 from bot.interfaces.control.async_client import holder_of
@@ -59,8 +59,7 @@ class Connection(Struct, frozen=True):
         """Run an operation; `entry` is from the manifest. Raises UserError."""
         view = replace(view, constellation=self.constellation)
         if entry.where == "alone":
-            here = in_constellation(self.config, self.constellation) if self.constellation else self.config
-            registry = local_registry(here, entry.by)
+            registry = local_registry(self.config, entry.by, self.constellation)
             return [each async for each in operations.replies(registry, entry.name, arguments, view)]
         async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
             return [decoded(each, Reply) async for each in replies]
