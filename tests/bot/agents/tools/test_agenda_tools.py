@@ -1,0 +1,111 @@
+"""The tools for reminders and events: until when one is put off, and how long before an event somebody is told."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from bot.agents.tools.agenda import EventArguments, EventsTool, ReminderArguments, RemindersTool
+from bot.agents.tools.base import Outcome, ToolContext
+from memory.people.audience import Scope, person_audience
+from memory.store.database import Tx
+from memory.store.errors import Refused
+from memory.store.ids import PersonId, PlaceId
+from memory.store.records import replace
+from tests.bot.agents.test_steps import AGENT, TURN
+from tests.bot.parts import ANN, NOON
+from tests.memory.parts import store
+
+NO_DATABASE: Any = None
+CONTEXT = ToolContext(
+    replace(TURN, place=PlaceId(f"discord:user:{ANN.id}"), scope=Scope(person_audience(ANN.id))),
+    AGENT,
+    None,
+    NOON,
+    NO_DATABASE,
+)
+
+
+def selves(person: PersonId) -> tuple[PersonId, ...]:
+    return (person,)
+
+
+def reminders(tx: Tx, **given: Any) -> Outcome:
+    return RemindersTool("Asia/Tokyo", selves).work(tx, CONTEXT, ReminderArguments.model_validate(given))
+
+
+def events(tx: Tx, **given: Any) -> Outcome:
+    return EventsTool("Asia/Tokyo", selves).work(tx, CONTEXT, EventArguments.model_validate(given))
+
+
+def listed(tx: Tx) -> list[tuple[str, str]]:
+    return [(each["text"], each["at"]) for each in reminders(tx, operation="list").data["reminders"]]
+
+
+@pytest.fixture
+def tx() -> Tx:
+    made = store(agt="Carina")
+    reminders(made, operation="set", text="call mum", when="in 20 minutes")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        ({}, "2026-11-22T12:10:00.000Z"),
+        ({"minutes": 45}, "2026-11-22T12:45:00.000Z"),
+        ({"when": "tomorrow at 09:00"}, "2026-11-23T00:00:00.000Z"),
+        ({"when": "tomorrow at 09:00", "minutes": 45}, "2026-11-23T00:00:00.000Z"),
+        ({"when": "2026-11-24T08:30:00+01:00"}, "2026-11-24T07:30:00.000Z"),
+        ({"when": "20 min"}, "2026-11-22T12:20:00.000Z"),
+    ],
+)
+def test_a_reminder_is_put_off_for_minutes_or_until_a_time_on_the_clocks_of_the_person(
+    tx: Tx, given: dict[str, Any], at: str
+) -> None:
+    done = reminders(tx, operation="snooze", which="mum", **given)
+    assert done.data["at"] == at
+    assert done.text.startswith("it comes again at ")
+    assert listed(tx) == [("call mum", at)], "it takes the place of what was planned"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"when": "yesterday at 09:00"}, "in the past"),
+        ({"when": "soonish"}, "I do not understand the time “soonish”"),
+        ({"when": "2026-02-30 09:00"}, "2026-02-30 09:00 does not exist"),
+        ({"which": "dad", "when": "tomorrow"}, "There is no open reminder"),
+    ],
+)
+def test_a_time_that_is_none_puts_nothing_off(tx: Tx, given: dict[str, str], words: str) -> None:
+    before = listed(tx)
+    with pytest.raises(Refused, match=words):
+        reminders(tx, operation="snooze", **{"which": "mum", **given})
+    assert listed(tx) == before
+
+
+@pytest.mark.parametrize("given", [{"minutes": 0}, {"minutes": 44_641}, {"when": "x" * 201}])
+def test_a_span_that_is_too_short_or_too_long_is_refused(tx: Tx, given: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        reminders(tx, operation="snooze", which="mum", **given)
+
+
+def test_what_is_done_is_not_put_off(tx: Tx) -> None:
+    reminders(tx, operation="done", which="mum")
+    with pytest.raises(Refused):
+        reminders(tx, operation="snooze", which="mum", when="tomorrow")
+
+
+@pytest.mark.parametrize(("given", "ahead"), [({}, 15), ({"reminder_minutes": 0}, 0), ({"reminder_minutes": -1}, -1)])
+def test_an_event_says_how_long_before_it_somebody_is_told(given: dict[str, int], ahead: int) -> None:
+    tx = store(agt="Carina")
+    made = events(tx, operation="add", title="dinner", when="tomorrow at 19:00", **given)
+    assert made.data["ahead"] == ahead
+    assert [each["ahead"] for each in events(tx, operation="list").data["events"]] == [ahead]
+
+
+@pytest.mark.parametrize("minutes", [-2, 44_641])
+def test_an_event_is_not_told_after_it_or_months_before(minutes: int) -> None:
+    with pytest.raises(ValidationError):
+        events(store(), operation="add", title="dinner", when="tomorrow at 19:00", reminder_minutes=minutes)
