@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -14,6 +15,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, FilePayload, Page, async_playwright
 
 from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
+from memory.queue import metrics
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
@@ -246,6 +248,30 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".say.mine:has-text('half a thought') footer")
         assert await page.evaluate("sessionStorage.getItem('draft /chat/Carina')") == ""
+
+
+async def test_a_part_that_did_not_change_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marks = map(str, count())
+    monkeypatch.setattr(metrics, "marks", lambda _rows: {"waiting": "0", "messages": next(marks)})
+    async with site(tmp_path) as s, browser() as made:
+        said = await s.app.web.talk.conversation("dashboard", "Carina")
+        await s.app.web.talk.say(said, "hello")
+        page, wrong = await signed_in(made, s)
+        await page.goto(f"{s.address}/messages")
+        for _ in range(2):  # the answer may have come after the page
+            async with page.expect_response(f"{s.address}/messages"):
+                pass
+        await page.wait_for_selector("#live time[data-local]")
+        await page.evaluate("document.querySelector('#live time').seen = true")
+        for _ in range(2):
+            async with page.expect_response(f"{s.address}/messages"):
+                pass
+        assert await page.evaluate("document.querySelector('#live time').seen")
+        await s.app.web.talk.say(said, "hello again")
+        async with asyncio.timeout(15):
+            while await page.evaluate("document.querySelector('#live time').seen"):
+                await page.wait_for_timeout(200)
+        assert wrong == []
 
 
 _DROP = """([kind, name, type, text]) => {

@@ -83,12 +83,15 @@
 
   /* What moves: one stream tells what changed, and the part that shows it is loaded anew. */
   const live = $("#live");
+  let sent = live?.innerHTML; // as it came: what is shown has its times on the viewer's clocks
   const reload = async () => {
     if (live.contains(document.activeElement) && document.activeElement !== document.body) return;
     const answer = await fetch(location.href, { headers: { "HX-Request": "true" } }).catch(() => null);
     if (!answer?.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#live");
-    if (fresh && fresh.innerHTML !== live.innerHTML) live.replaceChildren(...fresh.childNodes);
+    if (!fresh || fresh.innerHTML === sent) return;
+    sent = fresh.innerHTML;
+    live.replaceChildren(...fresh.childNodes);
   };
   if ($("#waiting")) {
     const stream = new EventSource("/live");
