@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -297,6 +297,15 @@ class Endpoint(Protocol):
 
     def show(self, activity: Activity) -> None:
         """Show or end a typing indicator; never raises if the platform refuses."""
+        ...
+
+
+@runtime_checkable
+class Directory(Protocol):
+    """An endpoint where people have handles."""
+
+    async def person(self, handle: str) -> PersonId | None:
+        """Who has this handle now; None if nobody has. Raises PlatformError."""
         ...
 
 

@@ -182,7 +182,8 @@ class ServedConstellations:
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
         resume = functools.partial(self.router.resume, shared.configured)
         rules = configured_rules(shared.config)
-        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, owner_notices(shared.config))
+        notices = owner_notices(shared.config)
+        self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, notices, shared.endpoints)
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:

@@ -276,13 +276,21 @@ class BlueskyEndpoint(Endpoint):
 
     async def _resolved(self, text: str, may_mention: Collection[PersonId]) -> Mapping[str, str]:
         """The DIDs of the handles that a text mentions, if those people may be notified."""
-        found = {}
-        for handle in richtext.handles(text)[:10]:
-            with suppress(CallRefused):
-                answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
-                if person_id(str(answer.get("did", ""))) in may_mention:
-                    found[handle] = str(answer["did"])
-        return found
+        found = {handle: await self._did(handle) for handle in richtext.handles(text)[:10]}
+        return {handle: did for handle, did in found.items() if person_id(did) in may_mention}
+
+    async def _did(self, handle: str) -> str:
+        """The DID that has this handle now; empty if there is none. Raises CallFailed."""
+        try:
+            answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
+        except CallRefused:
+            return ""
+        return str(answer.get("did") or "")
+
+    async def person(self, handle: str) -> PersonId | None:
+        await self._session.open()
+        did = await self._did(handle)
+        return person_id(did) if did else None
 
     async def _create(self, delivery: Delivery, record: Mapping[str, Any]) -> str:
         """Create the record under the row's own key, or find that it exists already."""

@@ -422,3 +422,14 @@ async def test_a_repost_of_a_deleted_post_is_told_the_owner_and_not_offered_agai
     waiting = await sky.service.data("outbox", "list")
     assert [(each["what"], each["place"]) for each in waiting] == [("notice", "the terminal")]
     assert "skipped in the past day: 1 (they contain none of `keywords`)" in await sky.service.said("bluesky", "status")
+
+
+async def test_people_are_named_by_their_handles_and_ruled_by_their_dids(sky: Skies) -> None:
+    await sky.service.start()
+    await sky.service.said("people", "deny", "@ana.test")
+    assert [each["subject"] for each in await sky.service.data("people", "list")] == [f"bluesky:{sky.ana.did}"]
+    await sky.service.said("people", "forget", "ana.test")
+    assert await sky.service.data("people", "list") == []
+    assert "has the handle nobody.test" in (await sky.service.run("people", "allow", "@nobody.test"))[2]
+    await sky.service.stop()
+    assert "not connected" in (await sky.service.run("people", "deny", "@ana.test"))[2]

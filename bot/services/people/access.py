@@ -39,7 +39,8 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
-from sources.base import UnknownPerson
+from sources.base import Directory, Endpoint, PlatformError, UnknownPerson
+from sources.bluesky.keys import NAME as BLUESKY
 from texts import _, gettext_noop
 
 _PAIRING = commit_point("admission.pairing")
@@ -53,6 +54,7 @@ _SERVERS = 5  # on a card
 PAIRING = "pairing"
 _OFFERS = ("let", "block", "ignore")
 _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
+_HANDLE = re.compile(r"(?:bluesky:)?@?((?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62})", re.IGNORECASE)
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
@@ -90,7 +92,7 @@ def configured_rules(config: Config) -> dict[str, Rule]:
 _Code = Annotated[str, Param("Pairing code, such as ABCD-2345", example="ABCD-2345")]
 _Person = Annotated[PersonId, Param("Person, such as discord:1234")]
 _Who = Annotated[str, Param("Person, role or server", example="discord:1234", suggests="decided")]
-_WHO = "An ID: discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
+_WHO = "discord:1234, @ana.bsky.social, bluesky:did:…, discord:role:1234 or discord:guild:1234"
 
 
 class SubjectArguments(Arguments):
@@ -100,8 +102,8 @@ class SubjectArguments(Arguments):
     server: Annotated[str, Param("A server, by its ID", via=DISCORD_ONLY)] = ""
 
     @property
-    def subject(self) -> str:
-        """The subject that was named. Raises UserError."""
+    def named(self) -> str:
+        """The one that was named. Raises UserError."""
         if self.server and not self.server.strip().isdecimal():
             raise UserError(
                 "Give the server by its ID, a number. In Discord's developer mode, *Copy Server ID* gets it."
@@ -110,7 +112,6 @@ class SubjectArguments(Arguments):
         named = [each for each in (self.who, self.person, self.role, server) if each]
         if len(named) != 1:
             raise UserError("Choose one: a person, a role or a server.")
-        _require(named[0])
         return named[0]
 
 
@@ -157,6 +158,7 @@ class Access:
     configured: Mapping[str, Rule]
     """The configured rules by subject, shown beside later decisions."""
     notices: Notices
+    endpoints: Mapping[str, Endpoint]
     rules: dict[str, Rule] = field(default_factory=dict, init=False)
     """The decisions by subject, as in the store; the same object for the life of the service."""
     _unknown: asyncio.Queue[UnknownPerson] = field(default_factory=lambda: asyncio.Queue(_QUEUE), init=False)
@@ -297,7 +299,7 @@ class Access:
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
-        subject = arguments.subject
+        subject = _required(await self._looked_up(arguments.named))
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
                 "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. Remove it there.",
@@ -307,10 +309,11 @@ class Access:
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
     async def deny(self, caller: Caller, arguments: SubjectArguments) -> ActionReport:
-        if arguments.subject in self.terms.people.owner:
+        subject = _required(await self._looked_up(arguments.named))
+        if subject in self.terms.people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
-        return await self._rule(caller, arguments.subject, Rule.DENY, done)
+        return await self._rule(caller, subject, Rule.DENY, done)
 
     @operation(
         "people.forget",
@@ -319,7 +322,7 @@ class Access:
         _FORGETS,
     )
     async def forget(self, caller: Caller, who: _Who) -> ActionReport:
-        now = self.clock()
+        now, who = self.clock(), await self._looked_up(who)
 
         def work(tx: Tx) -> tuple[bool, bool]:
             ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)
@@ -347,6 +350,21 @@ class Access:
         waiting = access.waiting(rows, self.clock())
         return (ruled | {str(each.person): _("{name} (waiting)", name=each.name) for each in waiting}).items()
 
+    async def _looked_up(self, said: str) -> str:
+        """What somebody said; instead of a handle on Bluesky its DID, which nobody can take over. Raises UserError."""
+        if (handle := _HANDLE.fullmatch(said.strip())) is None:
+            return said
+        endpoint = self.endpoints.get(BLUESKY)
+        if not isinstance(endpoint, Directory):
+            raise UserError("Handles are looked up on Bluesky, which is not connected. Start Carina, or give the DID.")
+        try:
+            found = await endpoint.person(handle[1])
+        except PlatformError as why:
+            raise UserError(why.reason) from why
+        if found is None:
+            raise UserError("Nobody on Bluesky has the handle {handle}.", handle=handle[1])
+        return found
+
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> ActionReport:
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
         await self._decide(caller, subject, rule, shown)
@@ -366,13 +384,14 @@ def _called(rows: Rows, subject: str) -> str:
     return guild or person_called(rows, PersonId(subject), known) or unnamed(subject)
 
 
-def _require(subject: str) -> None:
+def _required(subject: str) -> str:
     if not _SUBJECT.fullmatch(subject):
         raise UserError(
-            "{subject} is not a person, role or server. Examples: discord:1234 or bluesky:did:plc:… "
-            "for a person, discord:role:1234, discord:guild:1234",
+            "{subject} is not a person, role or server. Examples: discord:1234, @ana.bsky.social or "
+            "bluesky:did:plc:… for a person, discord:role:1234, discord:guild:1234",
             subject=repr(subject),
         )
+    return subject
 
 
 def _asked_in(request: PairingRequest) -> str:
