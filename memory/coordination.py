@@ -147,10 +147,10 @@ def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
 def _checked(text: str, what: str) -> str:
     text = storable(text).strip()
     if not text:
-        raise Refused("{what} needs a text", what=what)
+        raise Refused("{what} needs some text", what=what)
     if len(text) > MOST_CHARACTERS:
         raise Refused(
-            "{what} has at most {most_characters:,} characters; this has {text:,}",
+            "{what} can have at most {most_characters:,} characters; this has {text:,}",
             what=what,
             most_characters=MOST_CHARACTERS,
             text=len(text),

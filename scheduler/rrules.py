@@ -67,7 +67,7 @@ class Rule(Struct, frozen=True):
 def check_rule(text: str) -> None:
     """Raise Refused with a message for an invalid or unsupported rule."""
     if len(text) > _LONGEST or not re.fullmatch(r"[A-Z]+=[A-Z0-9,+-]+(;[A-Z]+=[A-Z0-9,+-]+)*", text.upper()):
-        raise Refused('"{text}" is not a recurrence rule: those look like FREQ=WEEKLY;BYDAY=MO,WE', text=text[:60])
+        raise Refused('"{text}" is not a recurrence rule, such as FREQ=WEEKLY;BYDAY=MO,WE', text=text[:60])
     parts = _parts(text)
     known = _PARTS.get(parts.get("FREQ", ""), "")
     if not known:

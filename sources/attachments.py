@@ -19,7 +19,7 @@ PICTURES = {
     "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
 """The types that models and browsers can show, and how such a file begins."""
-TOO_MANY = gettext_noop("only the first 10 files of a message are looked at")
+TOO_MANY = gettext_noop("only the first 10 files of a message are read")
 NEITHER = gettext_noop("neither text up to 20 KB nor a PNG, JPEG, GIF or WebP image up to 3.5 MB")
 
 

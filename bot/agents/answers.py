@@ -85,7 +85,7 @@ def package(text: str, endpoint: Endpoint, speaker: str = "") -> list[Piece]:
         return [Piece(part) for part in parts]
     if not form.takes_files:
         return [Piece(part) for part in endpoint.split(_beginning(text, endpoint))]
-    note = _("(My answer is {length} characters long. The file contains all of it.)", length=f"{len(text):,}")
+    note = _("(My answer is {length} characters long. The file has the full text.)", length=f"{len(text):,}")
     return [Piece(parts[0]), Piece(note, "answer.md", text)]
 
 

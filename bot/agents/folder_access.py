@@ -294,7 +294,7 @@ def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:
     content = _joined(before, text, append=append)
     if len(content) > disk.MAX_WRITTEN:
         raise Refused(
-            "{path} would have {content:,} bytes, but a file can have at most {max_written:,}",
+            "{path} would grow to {content:,} bytes, but a file can have at most {max_written:,}",
             path=path,
             content=len(content),
             max_written=disk.MAX_WRITTEN,

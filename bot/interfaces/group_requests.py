@@ -70,7 +70,7 @@ def require_taken(services: Services, text: str, person: PersonId = PERSON, *, f
     """Raise UserError if such a message of this person is not answered; with `files`, it may be without words."""
     if not (text.strip() or files) or len(text) > LONGEST:
         raise UserError(
-            "A message has 1 to {most} characters; this one has {count}.",
+            "A message must have 1 to {most} characters; this one has {count}.",
             most=number_text(LONGEST),
             count=number_text(len(text)),
         )

@@ -80,7 +80,9 @@ def _advice(trouble: Trouble, model: str) -> str:
         case Trouble.KEY:
             return _("Set {setting} to a key that works for this model, and restart.", setting=key_setting(model))
         case Trouble.MISSING:
-            return _("Choose a model that the provider has: CARINA_MODEL, CARINA_FALLBACK_MODELS or the agent's model.")
+            return _(
+                "Choose a model that the provider offers: CARINA_MODEL, CARINA_FALLBACK_MODELS or the agent's model."
+            )
         case Trouble.QUOTA:
             return _("Check your credit and limits at the provider.")
         case Trouble.BUDGET:

@@ -213,7 +213,7 @@ class EventStream:
                         return
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError) as error:
             wait = None if isinstance(error, TimeoutError) else _REFUSED_SECONDS
-            raise cut_off(gettext_lazy("{model}: there is no connection to its server", model=model), wait) from None
+            raise cut_off(gettext_lazy("{model}: no connection to its server", model=model), wait) from None
         except TimeoutError:
             raise late(model) from None
         except (aiohttp.ClientError, OSError):

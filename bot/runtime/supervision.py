@@ -183,8 +183,8 @@ def failure_words(name: str, error: Exception) -> str:
             why=error_text(error),
         )
     return _(
-        "Part of me keeps failing: {name} ({error}). I will keep trying at growing intervals; "
-        "everything else goes on. The log has the details. If this continues, please report it.",
+        "Part of me keeps failing: {name} ({error}). I will keep trying at growing intervals; everything "
+        "else keeps running. The log has the details. If this continues, please report it.",
         name=name,
         error=type(error).__name__,
     )

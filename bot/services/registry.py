@@ -407,7 +407,7 @@ class Registry:
                 yield Sentence(text=found) if isinstance(found, str) else found
         except TimeoutError:
             raise UserError(
-                "{words} took longer than {seconds} seconds. Part of it may be done.",
+                "{words} took longer than {seconds} seconds. Part of it may have been done.",
                 words=" ".join(declared.words),
                 seconds=f"{declared.seconds:g}",
             ) from None

@@ -46,7 +46,7 @@ def add(tx: Tx, new: Event, now: datetime) -> Event:
     """Store an event; the caller creates its job. Raises Refused."""
     title = " ".join(new.title.split())
     if not title or len(title) > LONGEST:
-        raise Refused("an event has a title of 1 to {longest} characters", longest=LONGEST)
+        raise Refused("an event's title must have 1 to {longest} characters", longest=LONGEST)
     if new.ends_at is not None and new.ends_at <= new.starts_at:
         raise Refused("an event cannot end before it begins")
     if tx.number("SELECT count(*) FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,)) >= _MOST:

@@ -66,7 +66,7 @@ def add(tx: Tx, new: Reminder, now: datetime) -> Reminder:
     """Store a reminder; the caller creates its job. Raises Refused for an empty text, and for too many."""
     text = new.text.strip()
     if not text or len(text) > LONGEST:
-        raise Refused("a reminder has 1 to {longest:,} characters", longest=LONGEST)
+        raise Refused("a reminder must have 1 to {longest:,} characters", longest=LONGEST)
     sql = "SELECT count(*) FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')"
     if tx.number(sql, (new.person,)) >= MOST_OPEN:
         raise Refused("there are already {most_open} open reminders: cancel some of them first", most_open=MOST_OPEN)

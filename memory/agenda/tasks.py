@@ -220,7 +220,7 @@ def with_fields(task: Task, given: Mapping[str, str]) -> str:
     sizes = [(len(name), len(value)) for name, value in found.items()]
     if len(found) > _MOST_FIELDS or any(not 0 < a <= _LONGEST_NAME or b > _LONGEST_VALUE for a, b in sizes):
         raise Refused(
-            "A task has at most {most} fields, with names of up to {name} characters and values of up to {value}.",
+            "A task can have at most {most} fields, with names of up to {name} characters and values of up to {value}.",
             most=_MOST_FIELDS,
             name=_LONGEST_NAME,
             value=_LONGEST_VALUE,
@@ -232,7 +232,7 @@ def _checked(title: str, notes: str) -> str:
     flat = " ".join(title.split())
     if not flat or len(flat) > LONGEST_TITLE or len(notes) > LONGEST_NOTES:
         raise Refused(
-            "A task has a title of 1 to {LONGEST_TITLE} characters and notes of at most {LONGEST_NOTES}.",
+            "A task's title must have 1 to {LONGEST_TITLE} characters, and its notes at most {LONGEST_NOTES}.",
             LONGEST_TITLE=LONGEST_TITLE,
             LONGEST_NOTES=f"{LONGEST_NOTES:,}",
         )

@@ -164,7 +164,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
     described = " ".join(storable(new.description).split())
     if len(described) > _DESCRIPTION:
         raise Refused(
-            "a description has at most {description} characters; this one has {described}",
+            "a description can have at most {description} characters; this one has {described}",
             description=_DESCRIPTION,
             described=len(described),
         )

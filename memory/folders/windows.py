@@ -150,7 +150,9 @@ def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -
 def compiled(pattern: str) -> Pattern:
     """Compile a user's pattern. Raises `Refused` if it is invalid."""
     if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
-        raise Refused("a pattern has 1 to {pattern_characters} characters", pattern_characters=_PATTERN_CHARACTERS)
+        raise Refused(
+            "a pattern must have 1 to {pattern_characters} characters", pattern_characters=_PATTERN_CHARACTERS
+        )
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:

@@ -141,7 +141,7 @@ def checked_content(text: str) -> str:
         raise Refused("an entry needs content")
     if len(content) > MAX_CONTENT:
         raise Refused(
-            "an entry has at most {max_content} characters; this has {content}: split it",
+            "an entry can have at most {max_content} characters; this has {content}: split it",
             max_content=MAX_CONTENT,
             content=len(content),
         )
@@ -152,8 +152,8 @@ def _checked_label(given: str) -> str:
     label = require_storable(given, gettext_lazy("the label")).strip()
     if not 0 < len(label) <= _MAX_LABEL or not _PLAIN.fullmatch(label) or is_id(label):
         raise Refused(
-            "a label is one line of 1 to {max_label} characters, without < > [ ] ` or invisible ones, and not an ID; "
-            "{label!r} is not",
+            "a label must be one line of 1 to {max_label} characters, without < > [ ] ` or invisible ones, "
+            "and not an ID; {label!r} cannot be used",
             max_label=_MAX_LABEL,
             label=label[:_MAX_LABEL],
         )
@@ -181,8 +181,8 @@ def checked_tags(given: Iterable[str]) -> tuple[str, ...]:
     unfit = next((tag for number, tag in enumerate(tags) if number >= MAX_TAGS or not is_tag(tag)), None)
     if unfit is not None:
         raise Refused(
-            "an entry has at most {max_tags} tags, each one line of 1 to {max_tag} characters, without < > [ ] ` or "
-            "invisible ones, not {unfit!r}",
+            "an entry can have at most {max_tags} tags, each one line of 1 to {max_tag} characters, without "
+            "< > [ ] ` or invisible ones, not {unfit!r}",
             max_tags=MAX_TAGS,
             max_tag=_MAX_TAG,
             unfit=unfit[:_MAX_TAG],

@@ -53,7 +53,7 @@ def outline(task: Task, every: Sequence[Task]) -> Outline:
 def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust: Trust, now: datetime) -> None:
     """Store a template, replacing one of the same name. Raises Refused for too many."""
     if template.outline.count >= _MOST_TASKS:
-        raise Refused("a template holds at most {most_tasks} tasks", most_tasks=_MOST_TASKS)
+        raise Refused("a template can hold at most {most_tasks} tasks", most_tasks=_MOST_TASKS)
     key = template.name.casefold()
     items.remove_of(tx, Kind.TASK_TEMPLATE, key=key, person_id=person, audience=audience)
     if len(items.find(tx, Kind.TASK_TEMPLATE, person_id=person)) >= _MOST_TEMPLATES:

@@ -115,7 +115,7 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
         raise Refused("there is nothing to store: content is empty")
     if len(content) > LONGEST:
         raise Refused(
-            "an entry has at most {longest:,} characters; this has {content:,}: split it across several keys",
+            "an entry can have at most {longest:,} characters; this has {content:,}: split it across several keys",
             longest=LONGEST,
             content=len(content),
         )

@@ -402,7 +402,7 @@ def markdown(folder: Path) -> Iterator[Record]:
         tags = tuple(part.lower() for part in Path(name).parent.parts)
         for piece in pieces(text):
             known = hashlib.sha256(piece.encode()).hexdigest()[:16]
-            told = gettext_noop("left out the tag {tag}: a note has at most {most} tags")
+            told = gettext_noop("left out the tag {tag}: a note can have at most {most} tags")
             left = tuple(_(told, tag=tag, most=MOST_TAGS) for tag in tags[MOST_TAGS:])
             yield Note(f"{name}#{known}", piece, tags[:MOST_TAGS], left)
 

@@ -23,7 +23,7 @@ SYNC = call_point("discord.sync_commands")
 SYNC_SECONDS = 30.0
 TELLING_SECONDS = 1.0
 UNFINISHED = gettext_noop(
-    "I am restarting and could not finish this. Part of it may be done. Please check and try again in a minute."
+    "I am restarting and could not finish this. Part of it may have been done. Please check and try again in a minute."
 )
 NOT_BEGUN = gettext_noop("I am restarting, so nothing was done. Please try again in a minute.")
 

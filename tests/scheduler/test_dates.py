@@ -323,7 +323,7 @@ def test_an_event_that_is_a_dinner_is_in_the_evening() -> None:
         ("tomorrow at 9 and friday at 10", "more than one time"),
         ("at 9 and at 17:00", "more than one time"),
         ("freitag oder samstag um 9", "more than one time"),
-        ("every 15 minutes", "shortest repetition is hourly"),
+        ("every 15 minutes", "more often than every hour"),
         ("FREQ=MINUTELY", "a recurrence rule needs FREQ"),
         ("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=31", "never happens"),
         ("every 31 february", "There is no 31 february"),

@@ -81,7 +81,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     assert SECRET not in card.text
     await t.service.restart(kill=True)
     refused(await bea.press(as_seen(card, t.general), "Allow"), "Only the owner may")
-    assert "is now allowed and has been told" in (await t.olga.press(card, "Allow")).text
+    assert "is now allowed and has been notified" in (await t.olga.press(card, "Allow")).text
     await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
     await until(lambda: card.text == f"✅ <@{t.ana.id}> may talk to me.", what="a card of one line")
     assert card.buttons == []
@@ -91,7 +91,7 @@ async def test_the_owner_decides_by_a_card_that_says_who_asks_and_from_where(t: 
     shown, kept = await card_of(t, bea), await told(t, eve)
     card = as_seen(shown)
     pressed = await asyncio.gather(t.olga.press(card, "Deny"), t.olga.press(card, "Allow"))
-    assert sorted("has been told" in each.text for each in pressed) == [False, True], "the first one counts"
+    assert sorted("has been notified" in each.text for each in pressed) == [False, True], "the first one counts"
     await t.olga.command("owner people allow", {"person": bea})
     offered = {choice.value: choice.name for choice in await t.olga.autocomplete("owner people forget", "who", "")}
     assert offered[f"discord:{bea.id}"] == f"somebody who has not written yet (…{str(bea.id)[-4:]}) (allowed)"

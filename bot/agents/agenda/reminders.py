@@ -101,7 +101,7 @@ def plan(
 def require_speaking_later(place: PlaceId, audience: Audience) -> None:
     """Raises Refused where no later message to one person is possible: a post is for everybody, a program only asks."""
     if place_source(place) == API and audience != OWNER:
-        raise Refused("I cannot remind you here, because a program only reads my answers. Ask me on Discord.")
+        raise Refused("I cannot remind you here, because this program only receives my answers. Ask me on Discord.")
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
             "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
@@ -213,7 +213,7 @@ def lateness(firing: DueJob, zone: str, read_on: str) -> str:
     promised = firing.due if held is None else max(firing.due, held)
     if firing.asked or firing.now - promised < LATE:
         return ""
-    return _(" (due {clock}, when I was not running)", clock=clock_text(promised, zone, read_on))
+    return _(" (due {clock}, while I was not running)", clock=clock_text(promised, zone, read_on))
 
 
 def lines(found: list[ListedReminder], zone: str) -> list[str]:

@@ -90,7 +90,7 @@ def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], s
             own = next((b for b in valid if b.agent == settings.tie_agent and b.choice in leading), None)
             if own is not None:
                 return own.choice, _("the vote by {name} decided", name=own.name)
-            return "", _("the agent whose vote would decide chose neither")
+            return "", _("the tie-breaking agent chose neither")
         case _:
             return "", _("no tie-breaker is set")
 

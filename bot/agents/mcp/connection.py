@@ -353,7 +353,7 @@ def why_failed(error: BaseException) -> tuple[str, str]:
         case httpx2.TransportError():
             return gettext_lazy("cannot be reached"), ""
         case MCPError(code=code) if code == CONNECTION_CLOSED:
-            return gettext_lazy("ended before it had answered"), ""
+            return gettext_lazy("ended before it answered"), ""
         case MCPError(message=message):
             return gettext_lazy("answered with an error"), message
         case _:

@@ -164,7 +164,9 @@ class Broker:
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)
         if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
-            return Ruling(_("You have already answered this; more people need to."), counted=False, request=request)
+            return Ruling(
+                _("You have already answered this. More people still need to answer."), counted=False, request=request
+            )
         requests.vote(tx, request, who.person, verdict, now, who.account)
         request = _again(tx, request)
         _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")

@@ -71,7 +71,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
         lines.append(_("{quorum} people must approve it.", quorum=request.quorum))
     if may_read:
         lines.append(_("This is exactly what will run:\n```json\n{shown}\n```", shown=shown))
-        lines += [_("The file contains all of it.")] if attached else []
+        lines += [_("The file has the full text.")] if attached else []
         lines += [] if request.once_only else [_lasting(request)]
     else:
         lines.append(_("The arguments come from a direct message and are not shown to anyone else."))
@@ -162,7 +162,7 @@ def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, so
         case Status.WITHDRAWN:
             return _("Withdrawn, {when}", when=when)
         case Status.WAITING:
-            return _("{who} agreed, {when}; more people need to", who=who, when=when)
+            return _("{who} approved, {when}; more approvals are needed", who=who, when=when)
         case _:
             return _(_ALLOWED[verdict or Verdict.ONCE], who=who, when=when)
 

@@ -275,7 +275,7 @@ def may_answer(request: Request, identities: Collection[str]) -> bool:
 def refusal(request: Request, who: Approver, verdict: Verdict) -> str:
     """Why this answer does not count, in words for the person; empty if it does."""
     if not may_answer(request, who.identities):
-        return _("You cannot answer this request: the people who may were chosen when it was made.")
+        return _("You cannot answer this request. Only the people chosen when it was made can.")
     match request.status:
         case Status.EXPIRED:
             return _("This request has expired, and nothing was done. The agent can ask again.")

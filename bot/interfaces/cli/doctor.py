@@ -236,7 +236,7 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
     names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
     if not names:
         words = _(
-            "without one, the offline model answers: it can remember and find things but not hold a free conversation"
+            "without one, the offline model answers: it can remember and find things, but not hold an open conversation"
         )
         return [
             Finding("language model", State.UNSET, words, _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key"))
@@ -261,7 +261,7 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
         return Finding(about, State.PROBLEM, words, _("check the network and the provider's status page"))
     (health, *_rest) = thinking.health([name])
     if health.state is ModelState.WORKING:
-        words = _("answers, after {seconds:.1f} s", seconds=time.perf_counter() - began)
+        words = _("answered in {seconds:.1f} s", seconds=time.perf_counter() - began)
         return Finding(about, State.GOOD, words)
     return Finding(about, State.PROBLEM, f"{_(health.state)}: {health.why}", health.advice)
 

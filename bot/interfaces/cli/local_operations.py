@@ -29,7 +29,7 @@ from memory.store.sqlite import connect, driver
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop
 
-NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; reminders come only while it runs.")
+NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; reminders arrive only while it runs.")
 """Beside what is promised for later."""
 
 

@@ -26,7 +26,7 @@ from texts import _, error_text, ngettext
 _ASK = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=3_600.0)
 
 _Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
-_Replica = Annotated[bool, Param("Restore what Litestream copied last")]
+_Replica = Annotated[bool, Param("Restore Litestream's latest copy")]
 
 
 class RestoreResult(Result):
@@ -81,7 +81,7 @@ class Restore(Struct, frozen=True):
             with hold(folder, alone):  # nobody is asked about what cannot be done
                 pass
         if from_replica:
-            caller.confirm(_("Replace all current data with what Litestream copied last?"))
+            caller.confirm(_("Replace all current data with Litestream's latest copy?"))
             name, missing = await self._fetched(folder, alone)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:

@@ -89,7 +89,7 @@ async def tell(
     whole, text = text, shown(interaction, text)
     if len(text) > LONGEST:
         file = file or text_file(interaction, whole, file_name)
-        text = _("{text}\n(The file contains all of it.)", text=text[:LONGEST])
+        text = _("{text}\n(The file has the full text.)", text=text[:LONGEST])
     view = container(text, looks, () if file is None else (file.filename,))
     try:
         await interaction.followup.send(view=view, ephemeral=True, files=[] if file is None else [file])

@@ -41,7 +41,9 @@ _IMPORTANCES = gettext_noop("low"), gettext_noop("medium"), gettext_noop("high")
 """Shown in the reader's language."""
 
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
-_Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are notified on return")]
+_Importance = Annotated[
+    Importance, Param("Importance; at medium or higher, absent agents are notified when they return")
+]
 _Audience = Annotated[
     str, Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY)
 ]

@@ -161,7 +161,7 @@ class GroupStatus(Result):
             moments = sorted(times.items(), key=lambda each: each[1], reverse=True)
             if told := ", ".join(f"{markup.text(name)} {markup.time(at)}" for name, at in moments):
                 yield f"{words}: {told}"
-        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("Considers what happened since"))):
+        for at, words in ((kept.checked, _("Last checked")), (kept.since, _("Looks at what happened since"))):
             if at is not None:
                 yield f"{words}: {markup.time(at)}"
         if kept.above:

@@ -279,7 +279,7 @@ class Shares(Result):
     def lines(self, markup: Markup) -> list[str]:
         if not self.shares:
             return [self.told(markup, gettext_noop("Block {block} is not shared with anyone."))]
-        text = gettext_noop("{agent}'s block {block} is shared with {others}, as far as its readers allow.")
+        text = gettext_noop("{agent}'s block {block} is shared with {others}, within the block's audience.")
         line = self.told(markup, text, others=", ".join(each.line(markup) for each in self.shares))
         less = gettext_noop("In effect, {agent} has {effective}.")
         return [line, *(each.told(markup, less) for each in self.shares if each.effective != each.permission)]

@@ -169,7 +169,7 @@ class BlockSettings(MemoryService, frozen=True):
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
         if arguments.fields and arguments.content is None:
-            raise UserError("Give the names of the fields together with the content “fields”.")
+            raise UserError("With the content “fields”, also give the names of the fields.")
         schema = None if arguments.content is None else plain_schema(arguments.content, arguments.fields)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind, schema)
         if new == NewSettings():

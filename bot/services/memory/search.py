@@ -238,8 +238,8 @@ class SearchResults(Result):
         if self.unmet:
             named = ", ".join(_FILTERS.get(name, name) for name in self.filters)
             return ngettext(
-                "Nothing was searched: the filter “{filters}” fits nothing that you asked for.",
-                "Nothing was searched: the filters “{filters}” fit nothing that you asked for at once.",
+                "Nothing was searched: the filter “{filters}” does not apply to anything you chose to search.",
+                "Nothing was searched: the filters “{filters}” do not apply together to anything you chose to search.",
                 len(self.filters),
                 filters=named,
             )

@@ -249,18 +249,20 @@ class Access:
             )
         self._hold(found.person, Rule.ALLOW, caller.approver)
         self.resume()
-        text = _("{name} ({person}) is now allowed and has been told.")
+        text = _("{name} ({person}) is now allowed and has been notified.")
         return report(text, person=found.person, name=found.name)
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
     async def let_in(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.ALLOW, _("✅ {person} may talk to me."), _LET_IN)
-        return report(_("{person} is now allowed and has been told."), person=person)
+        return report(_("{person} is now allowed and has been notified."), person=person)
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
     async def block(self, caller: Caller, person: _Person) -> ActionReport:
         await self._decide(caller, person, Rule.DENY, _("⛔ {person} is blocked."), _NOT_LET_IN)
-        return report(_("{person} is blocked and has been told. `carina people forget` undoes this."), person=person)
+        return report(
+            _("{person} is blocked and has been notified. `carina people forget` undoes this."), person=person
+        )
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> ActionReport:

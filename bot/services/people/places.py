@@ -243,7 +243,7 @@ class Places:
     ) -> PlaceSetting:
         where, done = _where(caller, channel), ""
         if where.direct:
-            raise UserError("I always answer direct messages. `/owner people` controls who may send me any.")
+            raise UserError("I always answer direct messages. `/owner people` controls who may send them.")
         if mode is not None:
             done = await self.decide("mode", _level(where, reach), mode, caller.approver)
         found = self.mode_of(where.names)

@@ -84,7 +84,7 @@ WORDS = {
     "tasks": (gettext_noop("tasks"), gettext_noop("things to do, also of agents")),
     "events": (gettext_noop("events"), gettext_noop("in the calendar")),
     "times": (gettext_noop("clock settings"), gettext_noop("time zone and quiet hours")),
-    "states": (gettext_noop("states"), gettext_noop("a few words on how somebody is")),
+    "states": (gettext_noop("states"), gettext_noop("a few words on how somebody is doing")),
     "jobs": (gettext_noop("jobs"), gettext_noop("scheduled messages and work")),
     "activity": (gettext_noop("activity notes"), gettext_noop("what agents did in conversations")),
     "facts": (gettext_noop("facts"), gettext_noop("what agents learned")),
@@ -197,7 +197,7 @@ class Receipt(Result):
             self._searched(),
             *(each.line(markup) for each in self.left),
             *(each.line(markup) for each in self.copies),
-            *([_("- It is gone from the continuous backup within a day.")] if self.replica else []),
+            *([_("- It will be gone from the continuous backup within a day.")] if self.replica else []),
         ]
 
     def _searched(self) -> str:

@@ -47,7 +47,7 @@ _Session = Annotated[str, Param("Session number, or `all`", example="1", suggest
 
 
 def sign_in_words() -> str:
-    return _("Open this address to see the dashboard. It signs in one browser, once, within five minutes.")
+    return _("Open this address to see the dashboard. It signs in one browser once and expires after five minutes.")
 
 
 class SignInLink(Result):
@@ -61,8 +61,8 @@ class SignInLink(Result):
         if not self.person:
             return sign_in_words()
         return _(
-            "This address opens the page of {person}, who can see and erase there what is kept about them. Give it to "
-            "nobody else. It signs in one browser, once, within five minutes.",
+            "This address opens the page of {person}, who can see and erase there what is kept about them. "
+            "Give it to nobody else. It signs in one browser once and expires after five minutes.",
             person=markup.person(self.person),
         )
 

@@ -88,7 +88,7 @@ class Restart(Struct, frozen=True):
     async def restart(self, _caller: Caller) -> str:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:
-            raise UserError("This service ends with the chat that opened it, so it cannot restart.")
+            raise UserError("This service was started by a chat and ends with it, so it cannot be restarted.")
         try:
             load_here()
         except ConfigError as error:

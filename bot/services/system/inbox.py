@@ -44,7 +44,7 @@ _Row = Annotated[str, Param("Number in the list", example="1", suggests="inbox")
 _Dead = Annotated[str, Param("Number in the list", example="1", suggests="dead")]
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
-_NONE = gettext_noop("You have no failed message that I could try again.")
+_NONE = gettext_noop("You have no failed messages to retry.")
 _Message = Annotated[str, Param("Number from my apology", example="1", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
@@ -184,7 +184,7 @@ class GivenUpMessages(MemoryService, frozen=True):
         if _revive(tx, row.id, self.clock()) is None:
             raise Refused("I can no longer answer that.")
         if self.halted():
-            return _("Everything is halted now. I will try again afterward.")
+            return _("Everything is halted. I will try again when the halt is released.")
         return _("I am trying again now.")
 
     @suggestions("unanswered")

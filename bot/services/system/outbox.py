@@ -41,8 +41,8 @@ _STATES = {
 }
 
 MAY_REPEAT = gettext_noop(
-    "It is not known whether this was delivered. I look for it there first; if that is not "
-    "possible, I send it again, and it may appear twice."
+    "I do not know whether this was delivered. I will look for it there first. If that is not possible, I "
+    "will send it again, and it may appear twice."
 )
 
 

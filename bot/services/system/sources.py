@@ -199,7 +199,7 @@ class SourceSettings(Service, frozen=True):
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
     async def pause(self, caller: Caller, source: _Source) -> str:
         if not (front := await self._changed(caller, source, paused=True)):
-            return _("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
+            return _("Paused. Anything new is reported when you resume it; anything sent to a webhook is refused.")
         later = (
             gettext_noop("I will then read the newest messages of each place.")
             if front in self.places.accounts.resumed
@@ -216,7 +216,7 @@ class SourceSettings(Service, frozen=True):
     @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
     async def resume_source(self, caller: Caller, source: _Source) -> str:
         if not (front := await self._changed(caller, source, paused=False)):
-            return _("Resumed. It will be read within a minute; what is sent to a webhook is accepted at once.")
+            return _("Resumed. It will be read within a minute; anything sent to a webhook is accepted at once.")
         self.resume_all()
         meanwhile = gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
         if (read_back := self.places.accounts.resumed.get(front)) is not None:

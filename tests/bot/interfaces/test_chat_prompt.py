@@ -288,7 +288,7 @@ def test_a_chat_outlives_the_service_and_sends_what_was_typed_meanwhile_once(tmp
         terminal.shows(START)
         service.terminate()
         service.wait()
-        terminal.shows("The service has stopped. What you type is sent when it is back.")
+        terminal.shows("The service has stopped. What you type will be sent when it is back.")
         terminal.type("remember that my hat is red\r" + "typed meanwhile")
         with serving(tmp_path):
             terminal.shows("(?s)The service is back.*I'll remember: your hat is red.*\n> typed meanwhile")

@@ -350,7 +350,7 @@ def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -
 def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) -> None:
     done = carina(tmp_path, "chat", "--once", "remind me in 2 minutes to drink water")
     assert "drink water" in done.stdout
-    assert done.stderr == "Carina is not running. `carina run` starts it; reminders come only while it runs.\n"
+    assert done.stderr == "Carina is not running. `carina run` starts it; reminders arrive only while it runs.\n"
     assert carina(tmp_path, "chat", "--once", "hello").stderr == ""
 
 

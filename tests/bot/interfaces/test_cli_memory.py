@@ -128,13 +128,13 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
     assert said(tmp_path, "share", "scratchpad")["shares"] == []
     told = carina(tmp_path, "memory", "share", "scratchpad", "moon", "--at", "append").said()
-    assert told == "Star's block scratchpad is shared with Moon (append), as far as its readers allow.\n"
+    assert told == "Star's block scratchpad is shared with Moon (append), within the block's audience.\n"
     assert said(tmp_path, "share", "scratchpad")["shares"] == [
         {"agent": "Moon", "permission": "append", "effective": "append"}
     ]
     done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
     assert done.stdout == (
-        "Star's block charter is shared with Moon (read_write), as far as its readers allow.\nIn "
+        "Star's block charter is shared with Moon (read_write), within the block's audience.\nIn "
         "effect, Moon has read_only.\n"
     )
     for arguments, words in (

@@ -106,9 +106,7 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 KEY = ModelRefused("openai:x refused access (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
-AWAY = ModelBusy(
-    gettext_lazy("{model}: there is no connection to its server", model="openai:x"), trouble=Trouble.UNREACHABLE
-)
+AWAY = ModelBusy(gettext_lazy("{model}: no connection to its server", model="openai:x"), trouble=Trouble.UNREACHABLE)
 
 
 async def test_the_standing_follows_what_happens() -> None:
@@ -125,7 +123,7 @@ async def test_the_standing_follows_what_happens() -> None:
         await fails(model)
     assert model.health.state is State.UNREACHABLE
     assert model.health.words == (
-        "unreachable since 2026-11-22 12:01 UTC: there is no connection to its server. Check the "
+        "unreachable since 2026-11-22 12:01 UTC: no connection to its server. Check the "
         "network, and OPENAI_BASE_URL if the server is your own. The next attempt is in 60 s."
     )
     with speaking("de"):

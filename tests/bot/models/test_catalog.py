@@ -186,7 +186,7 @@ async def test_a_server_that_refuses_is_told_soon_after_all_attempts(
     began = asyncio.get_running_loop().time()
     answer = await last(model)
     assert asyncio.get_running_loop().time() - began < 3
-    assert (tried, answer.degraded) == (4, "openai:x: there is no connection to its server")
+    assert (tried, answer.degraded) == (4, "openai:x: no connection to its server")
     await models.aclose()
 
 
@@ -205,5 +205,5 @@ async def test_a_server_that_is_not_reached_is_not_waited_for_as_long_as_one_tha
         models = ModelCatalog(keys={}, base_urls={"openai": url}, offline=offline, limits=Limits(tries=1))
         async with asyncio.timeout(20):
             answer = await last(await models.get("openai:x"))
-        assert answer.degraded == "openai:x: there is no connection to its server"
+        assert answer.degraded == "openai:x: no connection to its server"
         await models.aclose()

@@ -185,7 +185,7 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
     async with running(tmp_path, setting) as service:
         request = await rung(service)
         first = await answer(service, request, Verdict.ALWAYS)
-        assert "more people need to" in first.words
+        assert "more approvals are needed" in first.words
         assert not (await answer(service, request)).counted  # the same person twice is one person
         assert await strokes(service) == 0
         card = next(post for post in service.platform.posts if post.place == OWNERS_PLACE.id)
@@ -213,7 +213,7 @@ async def test_after_a_restart_who_said_yes_before_is_still_named_by_their_handl
 async def test_who_said_yes_can_say_no_while_more_are_needed(tmp_path: Path) -> None:
     async with running(tmp_path, ringing(People((OLGA.id,), (EVA.id, BOB.id), quorum=2))) as service:
         request = await rung(service)
-        assert "more people need to" in (await answer(service, request)).words
+        assert "more approvals are needed" in (await answer(service, request)).words
         taken_back = await answer(service, request, Verdict.DENY)
         assert taken_back.counted
         assert taken_back.words.startswith("Denied by <@olga>, ")

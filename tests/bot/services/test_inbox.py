@@ -144,7 +144,7 @@ async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_r
 async def test_nobody_else_has_it_answered_or_learns_whether_there_is_one(tmp_path: Path, number: str) -> None:
     async with running(tmp_path, broken()) as service:
         theirs = await given_up(service)
-        with pytest.raises(UserError, match="You have no failed message that I could try again"):
+        with pytest.raises(UserError, match="You have no failed messages to retry"):
             await retried(service, BOB.id, number.format(theirs))
         assert await service.column("SELECT status FROM inbox") == ["dead"]
 
@@ -153,7 +153,7 @@ async def test_during_a_halt_nobody_is_told_that_it_is_tried_now(tmp_path: Path)
     async with running(tmp_path, broken("Now.")) as service:
         given = {"message": await given_up(service)}
         result = await offered(service, halted=True).call("retry", somebody(ANN.id), given)
-        assert result.lines(Markdown()) == ["Everything is halted now. I will try again afterward."]
+        assert result.lines(Markdown()) == ["Everything is halted. I will try again when the halt is released."]
 
 
 async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:

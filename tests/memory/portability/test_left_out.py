@@ -18,7 +18,7 @@ def test_a_note_in_deep_folders_names_the_tags_that_it_loses(tmp_path: Path) -> 
     (note,) = foreign_exports.markdown(tmp_path)
     assert isinstance(note, Note)
     assert note.tags == tuple("abcdefgh")
-    assert note.changes == tuple(f"left out the tag {tag}: a note has at most 8 tags" for tag in "ij")
+    assert note.changes == tuple(f"left out the tag {tag}: a note can have at most 8 tags" for tag in "ij")
 
 
 def test_what_is_lost_is_said_in_the_readers_language(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ async def test_long_arguments_come_as_a_file_on_the_card_and_in_the_details(aski
         assert file.filename == f"request-{request}.json"
         assert json.loads(file.data)["content"] == content
         assert "Sentence 119" not in message.text
-    assert "The file contains all of it." in card.text
+    assert "The file has the full text." in card.text
     await t.olga.press(card, "Allow once")
     await t.finished(card, channel)
     assert len(card.attachments) == 1

@@ -207,9 +207,11 @@ async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Pa
         assert t.status_of(request) == "waiting"
         await eve.press(copy, "Allow once")
         both = (card, copy)
-        await t.server.until(lambda: all("more people need to" in each.text for each in both), 20, "one yes on both")
+        await t.server.until(
+            lambda: all("more approvals are needed" in each.text for each in both), 20, "one yes on both"
+        )
         again = await eve.press(copy, "Allow once")
-        refused(again, "You have already answered this; more people need to.")
+        refused(again, "You have already answered this. More people still need to answer.")
         await t.olga.press(card, "Allow once")
         await t.finished(card, channel)
         outcome = await t.final(copy)

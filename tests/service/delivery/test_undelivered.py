@@ -104,7 +104,7 @@ async def test_a_message_that_was_given_up_is_answered_at_the_press_of_a_button_
         t.service.environment = usual
         await t.service.start()
         bob = t.member("Bob")
-        assert "You have no failed message" in (await bob.press(said, "Try again")).text
+        assert "You have no failed messages to retry" in (await bob.press(said, "Try again")).text
         assert t.model.requests == []
         assert (await t.ana.press(said, "Try again")).text == "I am trying again now."
         await t.general.wait_for_bot(lambda m: m.text == "It is noon.", after=said)

@@ -56,7 +56,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(t: Live) -> None:
     refused(again, "cannot be stored")
     opened = await t.ana.command("memory archival add", None, t.general)
     again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "<@1>"}, t.general)
-    refused(again, "a label is one line of 1 to")
+    refused(again, "a label must be one line of 1 to")
     opened = await t.ana.command("memory archival add", None, t.general)
     again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
     assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
@@ -206,7 +206,7 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
             ({"since": "soon"}, "'soon' is not a time. Use a day such as 2026-11-22"),
             (
                 {"tag": "nest", "role": "user"},
-                "Nothing was searched: the filters “role, tag” fit nothing that you asked for at once.",
+                "Nothing was searched: the filters “role, tag” do not apply together to anything you chose to search.",
             ),
         ):
             assert told in await found(cid, t.general, **options)

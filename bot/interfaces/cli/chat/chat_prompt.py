@@ -274,7 +274,7 @@ class PromptChat:
                 self._connected.clear()
                 self._busy = False
                 self._view.close()
-                self._view.note(_("The service has stopped. What you type is sent when it is back."))
+                self._view.note(_("The service has stopped. What you type will be sent when it is back."))
                 await self._flush()
             await asyncio.sleep(_RETRY_SECONDS)
             with suppress(*_GONE):
@@ -368,7 +368,7 @@ class PromptChat:
             if words:
                 self._view.note(words)
         if self._line.own:
-            self._view.note(_("Data: {path} (CARINA_HOME chooses another folder)", path=self._config.home.resolve()))
+            self._view.note(_("Data: {path} (CARINA_HOME sets another folder)", path=self._config.home.resolve()))
             self._view.note(_("Reminders arrive while this chat is open. `carina run` keeps Carina running."))
 
     async def _invite(self) -> None:

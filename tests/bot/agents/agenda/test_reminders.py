@@ -389,15 +389,15 @@ def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx
     morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
     jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)
     says().remind(tx, firing(tx, kept, morning + timedelta(hours=3)))
-    assert out(tx)[0][1] == "⏰ call mum (due <t:1772517600:f>, <t:1772517600:R>, when I was not running)"
+    assert out(tx)[0][1] == "⏰ call mum (due <t:1772517600:f>, <t:1772517600:R>, while I was not running)"
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
         (5, "⏰ call mum"),  # a busy moment
-        (45, "⏰ call mum (due <t:1772454000:f>, <t:1772454000:R>, when I was not running)"),
-        (18_000, "⏰ call mum (due <t:1772454000:f>, <t:1772454000:R>, when I was not running)"),
+        (45, "⏰ call mum (due <t:1772454000:f>, <t:1772454000:R>, while I was not running)"),
+        (18_000, "⏰ call mum (due <t:1772454000:f>, <t:1772454000:R>, while I was not running)"),
     ],
 )
 def test_what_is_late_says_for_when_it_was(tx: Tx, seconds: int, said: str) -> None:

@@ -257,7 +257,9 @@ async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
 async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(service: Service) -> None:
     await _talk(service)
     told = await found(desk(service), "ferry", domain="facts", role="user")
-    assert on_discord(told).startswith("Nothing was searched: the filter “role” fits nothing that you asked for.")
+    assert on_discord(told).startswith(
+        "Nothing was searched: the filter “role” does not apply to anything you chose to search."
+    )
     assert told.unmet == "Nothing was searched: role is of messages alone."
     said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
     assert said_by_me.unmet.startswith("Nothing was searched: author 'me' is of messages, entries, ")
