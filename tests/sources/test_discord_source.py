@@ -69,8 +69,11 @@ async def test_that_not_all_servers_are_asked_for_memberships_is_logged_once(
     for name in ("Home", "Work"):
         server.guild(name).add(ana)
     async with connected(server) as running:
-        while len(running.source.client.guilds) < 2:  # they may come after READY
-            await asyncio.sleep(0.01)
+        client = running.source.client
+        assert client is not None
+        async with asyncio.timeout(10):
+            while len(client.guilds) < 2:  # they may come after READY
+                await asyncio.sleep(0.01)
         for words in ("hello", "again"):
             await ana.dm(words)
         await running.ear.wait(2)
