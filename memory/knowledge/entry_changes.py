@@ -70,6 +70,13 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     return kept
 
 
+def is_known(rows: Rows, agent: AgentId, new: NewEntry) -> bool:
+    """Whether an entry has all of these words, so that `insert` reinforces it without extending it."""
+    new = checked(new)
+    same = begun_by(rows, agent, new)
+    return same is not None and len(new.content.rstrip(MARKS)) <= len(same.content.rstrip(MARKS))
+
+
 def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
     """A new entry with its initial values."""
     origin = new.origin

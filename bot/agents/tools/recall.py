@@ -168,13 +168,15 @@ def _insert(tx: Tx, context: ToolContext, arguments: RecallArguments) -> tuple[E
         importance=arguments.importance,
         metadata=arguments.metadata,
     )
+    known = entry_changes.is_known(tx, context.agent.id, new)
     entry = entry_changes.insert(tx, context.agent.id, new, context.now)
     seen = entries.seen_of_others(tx, context.agent.id, context.turn.id)
     entry = entry_changes.take_along(tx, entry, seen, context.turn.id, context.now)
     left = entry_changes.not_taken(entry, new)
     row = msgspec.to_builtins(entry_row(tx, entry, context.turn))
-    data = {**row, "already": entry.reinforcement > 0, "not_taken": left}
-    words = "it was known already and is stronger now" if entry.reinforcement else "stored"
+    data = {**row, "already": known, "not_taken": left}
+    begun = "stored with what it goes on from" if entry.reinforcement else "stored"
+    words = "it was known already and is stronger now" if known else begun
     kept = f"{entry.id}; as it stood before, it did not take on {'; nor '.join(left)}" if left else entry.id
     return entry, Outcome(say("{words} as {kept}", words=words, kept=kept), data, (("entry", entry.id),))
 

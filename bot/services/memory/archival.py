@@ -141,11 +141,12 @@ class Archive(MemoryService, frozen=True):
         now = self.clock()
         keeper = _keeper(tx, arguments.agent, caller.person)
         try:
+            known = entry_changes.is_known(tx, keeper.id, entry)
             kept = entry_changes.insert(tx, keeper.id, entry, now)
         except Refused as error:
             raise Refused("This cannot be stored: {error}.", error=error) from error
         row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(entry_changes.not_taken(kept, entry))
-        return AddedEntry(row=row, already=kept.reinforcement > 0, not_taken=left)
+        return AddedEntry(row=row, already=known, not_taken=left)
 
     @operation(
         "archival.delete", "Delete an entry, your messages behind it, and answers that used it", Action.CHANGE_OWN

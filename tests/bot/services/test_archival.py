@@ -66,6 +66,14 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(of: Entries
     assert words == f"{said}{left[0]}; {left[1]}."
 
 
+async def test_words_that_go_on_are_not_said_to_be_known(of: Entries) -> None:
+    first = await of.add("I like green tea", agent="Ada")
+    longer = await of.add("I like green tea and coffee", agent="Ada")
+    assert (longer["id"], longer["text"], longer["already"]) == (first["id"], "I like green tea and coffee", False)
+    assert "already knew" not in await of.told("archival.add", text="I like green tea and coffee and cake", agent="Ada")
+    assert (await of.add("I like green tea and coffee and cake.", agent="Ada"))["already"]
+
+
 async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
     kept = [(await of.add(f"{name} has a key.", label="key", agent=name))["id"] for name in ("Ada", "Bea")]
     for ask in ("archival.show", "archival.delete"):

@@ -31,6 +31,16 @@ async def test_a_query_finds_entries_and_talk_in_one(service: Service) -> None:
     assert (ok, "query needs query" in text) == (False, True)
 
 
+async def test_words_that_go_on_extend_an_entry_and_are_not_said_to_be_known(service: Service) -> None:
+    scene = Scene(service)
+    assert only(await scene.do(insert("I like green tea")))[0].startswith("stored as ent_")
+    longer = only(await scene.do(insert("I like green tea and coffee")))[0]
+    assert longer.startswith("stored with what it goes on from as ent_")
+    again = only(await scene.do(insert("I like green tea and coffee!")))[0]
+    assert again.startswith("it was known already and is stronger now as ent_")
+    assert await service.column("SELECT content FROM archival_entries") == ["I like green tea and coffee"]
+
+
 async def test_what_an_entry_is_kept_with_is_shown_where_it_is_read(service: Service) -> None:
     scene = Scene(service)
     more = {"label": "ferry", "tags": ["sea", "red"], "metadata": {"heard from": "Bob", "page": 3}}
