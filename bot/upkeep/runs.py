@@ -130,7 +130,7 @@ class UpkeepRun:
         database, settings, thinks = calls.database, self.means.settings, calls.has_model(agent)
 
         async def choice(of: Pass) -> Candidates:
-            return await database.read(lambda rows: choose(rows, agent.id, of))
+            return await choose(database, agent.id, of)
 
         draft = Draft(calls, agent, await database.read(lambda rows: run_records.allowance(rows, agent.id, now)))
         by_rule = await choice(Pass.DUPLICATES)

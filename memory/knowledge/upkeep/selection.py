@@ -7,8 +7,10 @@ question.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -22,8 +24,10 @@ from memory.search import vectors
 from memory.search.embedding.base import Vector
 from memory.search.vectors import RowSet
 from memory.store.database import Row, Rows
-from memory.store.fulltext import match_query, word_set
+from memory.store.fulltext import content_words, match_query, word_set
 from memory.store.ids import AgentId
+
+T = TypeVar("T")
 
 NEAR_WORDS = 0.6
 NEAR_COSINE = 0.88
@@ -60,11 +64,25 @@ class _New(Struct):
     near: set[str] = field(default_factory=set)
 
 
-def choose(rows: Rows, agent: AgentId, of: Pass) -> Candidates:
-    """The candidates of a pass among an agent's entries; none if nothing is new since its marks."""
-    new, position, more = _since(rows, agent, of)
+class Reading(Protocol):
+    """Where entries are read: a `Database`."""
+
+    async def read(self, work: Callable[[Rows], T]) -> T: ...
+
+
+async def choose(database: Reading, agent: AgentId, of: Pass) -> Candidates:
+    """The candidates of a pass among an agent's entries; none if nothing is new since its marks.
+
+    Each entry's neighbors are looked up in a read of their own: in a large store all of them take seconds, for which
+    turns would wait. Before a plan is applied, its entries are checked again.
+    """
+    new, position, more = await database.read(lambda rows: _since(rows, agent, of))
+    others: dict[str, Entry] = {}
+    for each in new:
+        others |= await database.read(partial(_near_by_words, each=each))
+    others |= await database.read(partial(_near_by_meaning, new=new))
     clusters: dict[Part, list[tuple[Entry, ...]]] = {}
-    for cluster in _clusters(new, _neighbors(rows, new)):
+    for cluster in _clusters(new, others):
         clusters.setdefault(kin_of(cluster[0]).part, []).append(cluster)
     return Candidates(_by_part(new), clusters, position, more)
 
@@ -109,39 +127,42 @@ def _usable(row: Row) -> bool:
     return not json.loads(row["metadata"]).get("requires_user_permission")
 
 
-def _neighbors(rows: Rows, new: Sequence[_New]) -> dict[str, Entry]:
-    """Entries near to new ones by words or, if there are none, by meaning, by id; records the pairs in `near`."""
+def _near_by_meaning(rows: Rows, new: Sequence[_New]) -> dict[str, Entry]:
+    """Those near to new ones by meaning, if they have none by words."""
     others: dict[str, Entry] = {}
-    for each in new:
-        _note(each, _by_words(rows, each), others)
     asked = 0
     for each in reversed(new):  # the newest
         found = None if each.near or asked == _MOST_ASKED else vectors.of_entry(rows, each.entry.id)
         if found is not None:
             asked += 1
-            _note(each, _by_meaning(rows, each, found), others)
+            others |= _noted(each, _by_meaning(rows, each, found))
     return others
 
 
-def _note(each: _New, found: Iterable[Row], others: dict[str, Entry]) -> None:
-    """Record those of the rows that may be merged with a new entry."""
-    for row in found:
-        entry = to_entry(row)
-        if entry.id != each.entry.id and _usable(row) and kin_of(entry) == each.kin:
-            others[entry.id] = entry
-            each.near.add(entry.id)
+def _noted(each: _New, found: Iterable[Row]) -> dict[str, Entry]:
+    """Those of the rows that may be merged with a new entry, by id; records them in `near`."""
+    entries = [to_entry(row) for row in found if _usable(row)]
+    others: dict[str, Entry] = {
+        entry.id: entry for entry in entries if entry.id != each.entry.id and kin_of(entry) == each.kin
+    }
+    each.near |= others.keys()
+    return others
 
 
-def _by_words(rows: Rows, each: _New) -> list[Row]:
-    """The entries with enough of a new one's words, among those that the index ranks highest for the longest ones."""
+def _near_by_words(rows: Rows, each: _New) -> dict[str, Entry]:
+    """The entries with enough of a new one's words, among those that the index ranks highest for the longest ones.
+
+    An entry with that much overlap has at least one of so many words, whichever they are.
+    """
     words, part = word_set(each.entry.content), each.kin.part
-    match = match_query(" ".join(sorted(words, key=lambda word: (-len(word), word))), mode="any")
+    longest = sorted(set(content_words(each.entry.content)) or words, key=lambda word: (-len(word), word))
+    match = match_query(" ".join(longest[: int((1 - NEAR_WORDS) * len(words)) + 1]), mode="any")
     sql = f"""SELECT e.* FROM archival_fts JOIN archival_entries e ON e.n = archival_fts.rowid
               WHERE archival_fts MATCH ? AND agent_id = ? AND audience = ? AND trust = ? AND {_OPEN} AND {_UNDONE}
               ORDER BY rank LIMIT {_MOST_COMPARED}"""
     found = rows.all(sql, (match, part.agent, part.audience, int(part.trust))) if match else []
     held = [(row, word_set(row["content"])) for row in found]
-    return [row for row, theirs in held if len(words & theirs) >= NEAR_WORDS * len(words | theirs)]
+    return _noted(each, [row for row, theirs in held if len(words & theirs) >= NEAR_WORDS * len(words | theirs)])
 
 
 def _by_meaning(rows: Rows, each: _New, found: tuple[str, Vector]) -> list[Row]:

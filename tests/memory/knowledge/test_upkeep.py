@@ -1,10 +1,11 @@
 """Upkeep of entries by plans: candidates, what may be done and what never is, and undoing it; real SQLite."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,18 +16,34 @@ from memory.knowledge.graph import Entity, Kind, Triple
 from memory.knowledge.upkeep.apply import BrokenPlan, apply, undo
 from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pass, Plan, Refine, Retire
 from memory.knowledge.upkeep.run_records import allowance, latest_run
-from memory.knowledge.upkeep.selection import choose
+from memory.knowledge.upkeep.selection import Candidates, choose
 from memory.knowledge.upkeep.specifics import invented, lost, same_words, specifics
 from memory.people.audience import Audience, Scope, Trust, person_audience
-from memory.store.database import Tx, as_dict
+from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import Refused
 from memory.store.ids import MessageId
 from memory.store.records import replace
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, keep, opened, store, taken
 from tests.memory.search.vector_parts import embed_all
 
+T = TypeVar("T")
 PART = Part(STAR, GUILD, Trust.APPROVED)
 LATER = NOON + timedelta(hours=1)
+
+
+class CountedReads:
+    """Reads all from one connection, and counts how often."""
+
+    def __init__(self, tx: Tx) -> None:
+        self.tx, self.count = tx, 0
+
+    async def read(self, work: Callable[[Rows], T]) -> T:
+        self.count += 1
+        return work(self.tx)
+
+
+def chosen(tx: Tx, of: Pass) -> Candidates:
+    return asyncio.run(choose(CountedReads(tx), STAR, of))
 
 
 def several(tx: Tx, count: int) -> list[Entry]:
@@ -123,7 +140,7 @@ def test_what_was_said_often_or_is_important_never_goes(tx: Tx, strong: str) -> 
     for _ in range(5 if strong == "reinforced" else 0):
         entry = keep(tx, "Ann is allergic to nuts")
     unharmed(tx, retire([entry]), "important")
-    assert entry.id not in {each.id for each in choose(tx, STAR, Pass.DUPLICATES).new.get(PART, ())}
+    assert entry.id not in {each.id for each in chosen(tx, Pass.DUPLICATES).new.get(PART, ())}
 
 
 @pytest.mark.parametrize(
@@ -152,7 +169,7 @@ def test_specifics_survive_a_merge_and_none_is_invented(tx: Tx, content: str, wh
 def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: dict[str, Any]) -> None:
     first, second = keep(tx, "goes by tram 71"), keep(tx, "comes by tram 71", **other)
     unharmed(tx, Plan((merge(first, second),)), "joined")
-    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}
+    assert chosen(tx, Pass.DUPLICATES).clusters == {}
 
 
 def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
@@ -170,26 +187,39 @@ def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
 
 
 def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
-    assert choose(tx, STAR, Pass.DUPLICATES).new == {}
+    assert chosen(tx, Pass.DUPLICATES).new == {}
     assert apply(tx, Plan(), NOON) == ""
     keep(tx, "Ann goes by tram 71")
-    choice = choose(tx, STAR, Pass.DUPLICATES)
+    choice = chosen(tx, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
     assert apply(tx, Plan(marks=marks), NOON) == ""
-    assert choose(tx, STAR, Pass.DUPLICATES).new == {}
-    assert choose(tx, STAR, Pass.CONSOLIDATION).new, "each pass has a mark of its own"
+    assert chosen(tx, Pass.DUPLICATES).new == {}
+    assert chosen(tx, Pass.CONSOLIDATION).new, "each pass has a mark of its own"
     assert tx.all("SELECT * FROM dream_runs") == []
 
 
 def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> None:
     tx = opened(tmp_path)
     first, second = keep(tx, "near tea"), keep(tx, "near coffee and a much longer sentence about it")
-    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}
+    assert chosen(tx, Pass.DUPLICATES).clusters == {}
     embed_all(tx)
     tx.run(
         "UPDATE vectors SET vector = (SELECT vector FROM vectors LIMIT 1), bits = (SELECT bits FROM vectors LIMIT 1)"
     )
-    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
+    assert chosen(tx, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
+
+
+def test_each_entry_is_compared_in_a_read_of_its_own_so_that_turns_need_not_wait(tx: Tx) -> None:
+    first, _, second = keep(tx, "goes by tram 71"), keep(tx, "likes cake"), keep(tx, "comes by tram 71")
+    reads = CountedReads(tx)
+    assert asyncio.run(choose(reads, STAR, Pass.DUPLICATES)).clusters == {PART: [(first, second)]}
+    assert reads.count == 5, "what is new, three entries, and what vectors say"
+
+
+def test_entries_that_share_no_long_word_are_found(tx: Tx) -> None:
+    first = keep(tx, "Constantinople Byzantium: the old cat has a red toy and a big bed")
+    second = keep(tx, "Thessaloniki Macedonia: the old cat has a red toy and a big bed")
+    assert chosen(tx, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
 
 
 def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> None:
@@ -210,7 +240,7 @@ def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> N
     with pytest.raises(Refused, match="no cleanup to undo"):
         undo(tx, LATER)
     keep(tx, "Ann goes on by tram 71")
-    assert choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
+    assert chosen(tx, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
 
 
 def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) -> None:
@@ -257,21 +287,21 @@ def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
     keep(tx, "Ann takes the tram 71")
     keep(tx, "Ann takes the tram 71 too", audience=secret)
     keep(tx, "Ann takes the tram 71 as well", audience=secret)
-    choice = choose(tx, STAR, Pass.CONSOLIDATION)
+    choice = chosen(tx, Pass.CONSOLIDATION)
     assert {part.audience: len(new) for part, new in choice.new.items()} == {GUILD: 1, person_audience(ANN): 2}
     assert [part.audience for part in choice.clusters] == [person_audience(ANN)]
     mark = next(Mark(Pass.CONSOLIDATION, part, at) for part, at in choice.position.items() if part.audience == GUILD)
     apply(tx, Plan(marks=(mark,)), NOON)
-    left = choose(tx, STAR, Pass.CONSOLIDATION).new
+    left = chosen(tx, Pass.CONSOLIDATION).new
     assert [part.audience for part in left] == [person_audience(ANN)]
 
 
 def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
     entry = keep(tx, "Ann takes the tram 71")
-    choice = choose(tx, STAR, Pass.DUPLICATES)
+    choice = chosen(tx, Pass.DUPLICATES)
     marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
     apply(tx, Plan(marks=marks, again=(entry,)), NOON)
-    assert choose(tx, STAR, Pass.DUPLICATES).new == {PART: [entry]}
+    assert chosen(tx, Pass.DUPLICATES).new == {PART: [entry]}
 
 
 def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
