@@ -50,14 +50,15 @@ def _sum(intent: Intent, context: Context) -> Lines:
 
 def _remember(intent: Intent, context: Context) -> Lines:
     entry = context.result("save", "recall", operation="insert", content=intent.text)
+    drops, say = list[Call](), context.language.say
     if intent.other not in ("", entry.text):  # deleted once the other one is stored, which may be the same
         old = context.hits(*_searches("old", [intent.other], _STORED, context))
         own = [hit.id for hit in old if hit.text == intent.other and hit.told_by(context.speaker)]
-        context.make(*(context.call(f"old_{each}", "recall", operation="delete", label=each) for each in own))
-    shown = context.language.shown(intent.text)
-    if entry.already:
-        return Lines(context.told("already", shown, entry))
-    return Lines(context.language.say("saved", fact=shown), fact=shown)
+        drops = [context.call(f"old_{each}", "recall", operation="delete", label=each) for each in own]
+    shown, why = context.language.shown(intent.text), " ".join(filter(None, map(context.failure, drops)))
+    left = say("kept_too", fact=context.language.shown(intent.other), text=why) if why else ""
+    said = context.told("already", shown, entry) if entry.already else say("saved", fact=shown)
+    return Lines(f"{said} {left}".rstrip(), fact="" if entry.already or left else shown)
 
 
 class FoundRecord(Struct, frozen=True):
@@ -345,9 +346,8 @@ def _end(intent: Intent, context: Context) -> Lines:
 
 def _counts(stems: Collection[str], rows: list[tuple[str, Record]], context: Context) -> list[int]:
     """How many words with these stems each row has, each as a word: tea is no part of a teacher."""
-    language = context.language
-    texts = [frozenset(map(language.stem, language.tokens(row.text))) for _, row in rows]
-    return [sum(language.among(stem, text) for stem in stems) for text in texts]
+    texts = [frozenset(map(context.language.stem, context.language.tokens(row.text))) for _, row in rows]
+    return [sum(context.language.among(stem, text) for stem in stems) for text in texts]
 
 
 def _move(intent: Intent, tool: str, row: Record, context: Context) -> Lines:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bot.models.base import (
     Answer,
     AssistantMessage,
+    Call,
     FailedModel,
     Message,
     Request,
@@ -290,6 +291,24 @@ def test_each_answer_says_what_belongs_to_it(dialogue: list[Any]) -> None:
         said = talk.say(text, speaker="Ana" if text == words else "Ben")
         assert all(part in said for part in held.split(" … ")), said
         assert not any(word in said for word in ("not store", "nicht gespeichert", "保存はしていません"))
+
+
+class Undeletable(Memory):
+    """Keeps whatever it was told."""
+
+    def run(self, call: Call, speaker: str) -> ToolMessage:
+        if "delete" in call.arguments:
+            return ToolMessage(call.id, call.name, "the database is locked", ok=False)
+        return super().run(call, speaker)
+
+
+def test_a_correction_says_that_the_old_fact_could_not_be_deleted() -> None:
+    talk = Talk(Undeletable())
+    talk.say("I like jazz")
+    said = talk.say("no, I like blues")
+    assert said.startswith("I'll remember: you like blues. What you told me before is still there: you like jazz.")
+    assert "the database is locked" in said
+    assert talk.stored == ["I like jazz", "I like blues"]
 
 
 def test_a_long_entry_answers_with_the_sentence_that_is_asked_for() -> None:
