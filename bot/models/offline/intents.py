@@ -99,7 +99,8 @@ class Parser(Struct, frozen=True):
 
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """What a message means behind others: what was missing, a yes to a question, a correction."""
-        begins, reader = self.language.begins, Parser(detect(before[-1], self.language.code), self.now)
+        begins, rewrite = self.language.begins, self.language.rewrite
+        reader = Parser(detect(before[-1], self.language.code), self.now)
         asked = reader.parse(before[-1], before[:-1])
         yes = begins("yes", text) and not text.endswith(("?", "？"))
         match earlier := next(iter(asked), STATEMENT):
@@ -114,10 +115,10 @@ class Parser(Struct, frozen=True):
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
             case Intent("remember" | "note") if said := begins("corrects", text):
-                about = self.language.begins("subject", earlier.text)
+                about = begins("subject", earlier.text)
                 return (Intent("remember", f"{about['subject']}{said['what']}".strip(_TRAILING)),) if about else ()
-            case Intent("remember" | "note") if said := begins("instead", f"{earlier.text}\n{text}"):
-                return (Intent("remember", said["what"].strip(_TRAILING), other=earlier.text),)
+            case Intent("remember" | "note", old) if said := begins("instead", rewrite("bare", f"{old}\n{text}")):
+                return (Intent("remember", said["what"].strip(_TRAILING), other=old),)
             case Intent("forget", name="" | "sure") if yes:  # to all that was asked
                 return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
             case Intent("forget", name="") if begins("no", text):
@@ -256,17 +257,16 @@ class Parser(Struct, frozen=True):
         return Intent("sum", " ".join(text.split())) if self.language.search("sum", text) and not named else None
 
     def _plain(self, sentence: str) -> Intent:
-        language = self.language
         if self.is_question(sentence):
             return Intent("ask", sentence)
         said = sentence.strip(_TRAILING)
-        lasting = len(sentence) <= _LONGEST_UNASKED and not language.search("passing", sentence)
-        ordered = (language.rewrite("order", part) for part in clauses(said, language))
-        if lasting and any(language.begins("lasting", part) for part in ordered):
+        lasting = len(sentence) <= _LONGEST_UNASKED and not self.language.search("passing", sentence)
+        ordered = (self.language.rewrite("order", part) for part in clauses(said, self.language))
+        if lasting and any(self.language.begins("lasting", part) for part in ordered):
             return Intent("note", said)
-        if found := language.begins("need", sentence):
+        if found := self.language.begins("need", sentence):
             return Intent("say", found["what"].strip(_TRAILING), "offer_task")
-        return _CANNOT if language.begins("request", sentence) else STATEMENT
+        return _CANNOT if self.language.begins("request", sentence) else STATEMENT
 
     def _look_back(self, sentence: str) -> Intent | None:
         """What was said in some days, perhaps about something; None where the day is not understood."""
