@@ -47,13 +47,13 @@ audience = "owner"
 schema = { type = "map", fields = [{ name = "mood" }] }
 """
 SYNC = {"name": "sync", "on": "pattern_detected", "priority": "high", "words": ["lost track"]}
-TOML = agents_of("Ant") + BEE + sleeptime("Night", '"Bee"', "discord:user:olga", 20, SYNC)
+TOML = agents_of("Ant") + BEE + sleeptime("Night", '"Bee"', "discord:user:901", 20, SYNC)
 EVENING = NOON.replace(hour=20)
 DEN = channel("den")
 SCOPE = Scope(OWNER)
 ANN_IN_DEN = replace(somebody(ANN.id), scope=Scope(DEN.audience))
 THAT = "2026-11-22"
-BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:olga"), SCOPE), Trust.OWNER)
+BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:901"), SCOPE), Trust.OWNER)
 
 
 class Dark:
