@@ -151,7 +151,7 @@ class History(Result):
 
 
 class Diff(Result):
-    """What lies between two versions, as a unified diff and as the lines that went and came."""
+    """What lies between two versions: for people the changed lines, for programs also a unified diff."""
 
     block: str
     older: int
@@ -160,7 +160,7 @@ class Diff(Result):
     after: str
 
     def lines(self, markup: Markup) -> list[str]:
-        found = self._unified()
+        found = [line for line in self._unified()[2:] if line[0] in "+-"]
         same = self.told(markup, gettext_noop("Versions {older} and {newer} are the same."))
         return [markup.code("\n".join(found), "diff") if found else same]
 

@@ -122,6 +122,7 @@ class SeenBlock(Row):
             gettext_noop(
                 "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
             ),
+            type=_(_SHOWN_BECAUSE.get(BlockType(self.type), _ALWAYS)),
         )
 
 

@@ -37,6 +37,8 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     ]
     assert history["changes"][0]["did"] == "+4 “two”"
     assert said(folder, "diff", "scratchpad", "1", "2")["parts"] == [{"line": 2, "removed": [], "added": ["two"]}]
+    assert said(folder, "diff", "scratchpad", "1", "2")["lines"][2:] == ["@@ -1 +1,2 @@", " one", "+two"]
+    assert carina(folder, "memory", "diff", "scratchpad", "1", "2").stdout == "+two\n"
     assert said(folder, "show", "scratchpad", "--version", "1")["text"] == "one\n"
     assert [part["version"] for part in said(folder, "blame", "scratchpad")["parts"]] == [1, 2]
     assert said(folder, "undo", "scratchpad")["text"] == "one\n"

@@ -70,7 +70,8 @@ async def test_context_shows_the_blocks_of_the_place_with_their_sizes(t: Live) -
     await t.ask(t.ana, t.ana.direct, "hello")
     await t.ask(t.ana, t.general, "<@bot> hello")
     here = await t.ana.command("memory context", None, t.general)
-    assert "persona" in here.shown.text
+    assert "persona (Carina, always shown)" in here.shown.text
+    assert "(Carina, pinned)" in here.shown.text
     assert "; for Home" in here.text
     assert "this person" not in here.text
     assert " tokens in total" in here.text

@@ -39,6 +39,7 @@ async def test_the_owner_edits_looks_back_and_goes_back(offline_service: Live) -
     diff = (await memory(t.olga, "diff", t.general, label="persona", older=2)).text
     assert "-I am short." in diff
     assert "+I am tall." in diff
+    assert not any(mark in diff for mark in ("@@", "---", "+++", "My name is Carina.")), "only what has changed"
     assert "is now at version 4" in (await memory(t.olga, "rollback", t.general, label="persona", version=2)).text
     assert "I am short." in (await memory(t.olga, "show", t.general, label="persona")).text
     unknown = await memory(t.olga, "rollback", t.general, label="persona", version=77)
