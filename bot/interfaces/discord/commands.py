@@ -190,9 +190,9 @@ class Commands(Struct, frozen=True):
             await self.answer(interaction, declared.name, given, **where)
 
     async def _sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        """Call the operation of a form. An empty text may be meant; any other field that was left empty was not."""
+        """Call the operation of a form. A field that is empty now is reset: forms open with what is set."""
         declared = self.registry.operations[named["name"]]
-        told = {name: value for name, value in fields.items() if value.strip() or name == "text"}
+        told = {name: value if value.strip() or name == "text" else "" for name, value in fields.items()}
         await self.answer(interaction, declared.name, _given(declared, named["given"]) | told)
 
     async def _result(

@@ -135,6 +135,11 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         assert form.modal
         opened = {name: each.get("value") for name, each in form.modal.inputs.items()}
         assert opened == {"zone": "Asia/Tokyo", "begin": "22:30", "end": "07:00"}
+        cleared = await t.ana.submit_modal(form, {"zone": "Europe/Vienna", "begin": "", "end": " "})
+        assert "Time zone: Europe/Vienna. Quiet hours: none." in cleared.text
+        form = await t.ana.press(own, "Change time zone and quiet hours")
+        cleared = await t.ana.submit_modal(form, {"zone": "", "begin": "", "end": ""})
+        assert "(the default). Quiet hours: none." in cleared.text
         pages = (await t.olga.command("settings", None, t.general)).shown
         await t.olga.select(pages, "carina:settings:page", "This channel")
         await until(lambda: "The mode here is" in pages.text)
