@@ -59,6 +59,35 @@ _IN_FOLDER = {
 }
 
 
+_NAMES = {
+    "bluesky": gettext_noop("Bluesky"),
+    "bluesky_read": gettext_noop("Bluesky"),
+    "calculate": gettext_noop("the calculator"),
+    "cast_ballot": gettext_noop("the ballot"),
+    "choose_members": gettext_noop("the choice of agents"),
+    "context": gettext_noop("the memory blocks"),
+    "coord": gettext_noop("the coordination tools"),
+    "delegate": gettext_noop("the help of other agents"),
+    "emergency_halt": gettext_noop("the emergency stop"),
+    "events": gettext_noop("the calendar"),
+    "facts": gettext_noop("the list of facts"),
+    "file": gettext_noop("files"),
+    "file_write": gettext_noop("files"),
+    "projects": gettext_noop("the lessons from projects"),
+    "recall": gettext_noop("long-term memory"),
+    "reminders": gettext_noop("reminders"),
+    "search": gettext_noop("the search"),
+    "send_message": gettext_noop("the sending of messages"),
+    "source_subscribe": gettext_noop("the subscriptions to sources"),
+    "sources": gettext_noop("the list of sources"),
+    "tasks": gettext_noop("the task list"),
+    "web_fetch": gettext_noop("a web page"),
+    "web_search": gettext_noop("web search"),
+    "working_memory": gettext_noop("short-term memory"),
+}
+"""What people read in place of the names that models call."""
+
+
 class Use(Struct, frozen=True):
     call: Call
     worked: bool
@@ -71,13 +100,22 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetim
     if call.name == MORE_TOOLS:
         return
     name, operation = _shown(call.name, call.arguments, tools, worked=worked)
-    words = gettext_lazy("used {tool}", tool=f"{name} ({operation})" if operation else name)
+    words = use_in_words(name)
     if not worked:
-        words = gettext_lazy("used {tool}, which failed", tool=name)
+        words = gettext_lazy("used {tool}, which failed", tool=_called(name))
     used = ToolUsed(name, operation, worked, call.id, round(use.seconds, 2))
     activity.note_of_turn(tx, turn, used, words, now)
     if not worked:
         learning.note_failure(tx, turn, name, now)
+
+
+def use_in_words(tool: str) -> str:
+    """That an agent used a tool, as the activity log says it."""
+    return gettext_lazy("used {tool}", tool=_called(tool))
+
+
+def _called(tool: str) -> str:
+    return gettext_lazy(_NAMES[tool]) if tool in _NAMES else tool
 
 
 def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: datetime) -> None:

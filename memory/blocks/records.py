@@ -14,7 +14,6 @@ from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust
 from memory.requests import Permit
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
-from texts import gettext_noop
 
 
 class Permission(StrEnum):
@@ -35,15 +34,15 @@ class Operation(StrEnum):
     """
 
     READ = "read"
-    APPEND = gettext_noop("append")
-    OVERWRITE = gettext_noop("overwrite")
-    DELETE = gettext_noop("delete")
-    CHANGE = gettext_noop("change")
-    PIN = gettext_noop("pin")
-    UNPIN = gettext_noop("unpin")
-    ARCHIVE = gettext_noop("archive")
-    LOAD = gettext_noop("load")
-    SWAP = gettext_noop("swap")
+    APPEND = "append"
+    OVERWRITE = "overwrite"
+    DELETE = "delete"
+    CHANGE = "change"
+    PIN = "pin"
+    UNPIN = "unpin"
+    ARCHIVE = "archive"
+    LOAD = "load"
+    SWAP = "swap"
     SHARE = "share"
 
 

@@ -23,7 +23,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
 from memory.store.records import replace
-from texts import gettext_noop, many
+from texts import many
 
 
 def size_of(block: Block) -> str:
@@ -245,7 +245,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             require_allowed_label(label)
             block, done = blocks.create_block(tx, new, author.writer, author.now, author.turn), "is there now"
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
-            tell_changed(tx, author, block, gettext_noop("create"))
+            tell_changed(tx, author, block, "create")
         case "change":
             made_of = None if arguments.made_of is None else plain_schema(arguments.made_of, arguments.field)
             new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind, made_of)
@@ -256,7 +256,7 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             block, done = blocks.undelete_block(tx, author.agent, label, scope.audience, author.now), "is back"
             decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may bring it back may delete it
             require_yes(tx, author, block, BlockOperation.DELETE, decision)
-            tell_changed(tx, author, block, gettext_noop("restore"))
+            tell_changed(tx, author, block, "restore")
     return _used(block, line(f"block {block.label} {done}: {size_of(block)}"))
 
 

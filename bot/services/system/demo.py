@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bot.agents.turn_end import words_of
+from bot.agents.turn_log import use_in_words
 from memory import activity, agents, budgets, requests
 from memory.agents import Agent, Group
 from memory.blocks import NewBlock, edits
@@ -274,7 +275,7 @@ class _DemoWriter(Struct):
             if tool:
                 at += timedelta(milliseconds=dice.randint(8, 1_900))
                 used = activity.ToolUsed(tool, None, worked=True)
-                activity.note_of_turn(self.tx, turn, used, gettext_lazy("used {tool}", tool=tool), at)
+                activity.note_of_turn(self.tx, turn, used, use_in_words(tool), at)
         return at
 
 

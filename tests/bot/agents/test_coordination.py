@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
+from bot.agents.turn_log import use_in_words
+from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from bot.services.agents.coordination import Coordination
 from bot.services.results import Markdown, Plain
 from bot.upkeep.monitors import IdleMonitor
@@ -81,18 +83,24 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         found = await events(service, Scope(HALL.audience))
         with speaking("de"):
             german = await service.read(lambda rows: [_(each.words) for each in recent(rows, Scope(HALL.audience))])
-    assert "hat den Block human geändert (angehängt)" in german
+    assert "hat den Block human ergänzt" in german
     assert found == [
         (Kind.ACTIVATED, "Flux became active"),
         (Kind.RECEIVED, "Flux received a message"),
-        (Kind.BLOCK, "Flux changed the block human (append)"),
-        (Kind.TOOL, "Flux used context (append)"),
+        (Kind.BLOCK, "Flux added to the block human"),
+        (Kind.TOOL, "Flux used the memory blocks"),
         (Kind.TASK, "Flux assigned a task to Anchor: buy tea"),
         (Kind.HANDOFF, "Flux left a handoff note for anyone: tea is out"),
         (Kind.NOTABLE, "Flux noted: tea, not coffee"),
-        (Kind.TOOL, "Flux used coord, which failed"),
+        (Kind.TOOL, "Flux used the coordination tools, which failed"),
         (Kind.SENT, "Flux replied"),
     ]
+
+
+@pytest.mark.parametrize("tool", sorted({*TOOLS, *CHOSEN_TOOLS, *FOLDER_TOOLS}))
+def test_people_read_of_each_tool_in_their_words(tool: str) -> None:
+    with speaking("de"):
+        assert _(use_in_words(tool)) not in (f"hat {tool} benutzt", use_in_words(tool))
 
 
 async def test_nobody_is_in_a_list_of_activity_under_two_names(tmp_path: Path) -> None:
@@ -123,7 +131,10 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
         (_, told, gave), (failed, sang, why) = await used(Scope(HALL.audience))
         with speaking("de"):
             german = [text for text, *_ in await used(Scope(HALL.audience))]
-        assert german == ["Carina hat recall (insert) benutzt", "Carina hat coord benutzt, das schlug fehl"]
+        assert german == [
+            "Carina hat das Langzeitgedächtnis benutzt",
+            "Carina hat die Werkzeuge zur Absprache benutzt, das schlug fehl",
+        ]
         assert '"content":"Ann likes tea"' in told.replace(": ", ":")
         assert gave
         assert ("sing" in failed, "sing" in sang, bool(why)) == (False, True, True)
@@ -134,10 +145,10 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
         await service.write(lambda tx: tx.run(narrow, (HALL.audience,)))
         await service.heard(deleted(1))
         assert [each[1:] for each in await used(Scope(HALL.audience))] == [("", "")] * 2
-        slow = "UPDATE activity_events SET details = json_set(details, '$.seconds', 1.5) WHERE words GLOB '*recall*'"
+        slow = "UPDATE activity_events SET details = json_set(details, '$.seconds', 1.5) WHERE words GLOB '*long-term*'"
         await service.write(lambda tx: tx.run(slow, ()))
         found = await coordinated.call("activity", replace(somebody(OLGA.id), scope=Scope(HALL.audience)), {})
-        assert [line.endswith("used recall (insert) (1.5 s)") for line in found.lines(Markdown())].count(True) == 1
+        assert [line.endswith("used long-term memory (1.5 s)") for line in found.lines(Markdown())].count(True) == 1
 
 
 async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_once(tmp_path: Path) -> None:

@@ -358,4 +358,4 @@ async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_p
         await it.service.heard(said("Bee, what is new?", 1, OWNERS_PLACE, OLGA))
         shown = str(it.model.requests[-1].messages)
         assert "Carina replied in the patrol heartbeat" in shown
-        assert "used working_memory" not in shown
+        assert "short-term memory" not in shown

@@ -198,7 +198,7 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
     assert "delete takes no description" in texts[4]
     assert "restore takes no limit" in texts[6]
     assert "field names the fields of a block that is made_of fields" in texts[8]
-    assert told == [f"changed the block garden ({each})" for each in ("create", "delete", "restore")]
+    assert told == [f"{each} the block garden" for each in ("created", "deleted", "restored")]
 
 
 GROCERIES = """
