@@ -191,8 +191,7 @@ def _overheard(context: Context) -> list[FoundRecord]:
 def _found_say(shown: list[FoundRecord], older: dict[str, FoundRecord], context: Context, *, full: bool) -> Lines:
     say, several = context.language.say, len(shown) > 1
     before = [past for key, past in older.items() if past.own and any(one.fact.key == key for one in shown)]
-    parts = [] if full else [say("nearest")]
-    parts += [say("told_list")] if several else []
+    parts = [say("nearest")] * (not full) + [say("told_list")] * several
     parts += [_told(one, context, several=several) for one in shown]
     parts += [context.told("earlier", context.language.shown(one.text), one.record) for one in before]
     return Lines("\n".join(parts), beyond=not full)

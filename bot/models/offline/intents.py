@@ -103,7 +103,8 @@ class Parser(Struct, frozen=True):
         reader = Parser(detect(before[-1], self.language.code), self.now)
         asked = reader.parse(before[-1], before[:-1])
         yes = begins("yes", text) and not text.endswith(("?", "？"))
-        match earlier := next(iter(asked), STATEMENT):
+        mended = [each for each in asked if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
+        match earlier := next(iter([*mended, *asked]), STATEMENT):
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
                 return tuple(each for each in map(reader.sentence, both) if each.act in ("remind", "event"))[:1]
