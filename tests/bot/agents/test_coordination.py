@@ -232,7 +232,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
     ("arguments", "words"),
     [
         ({"operation": "assign", "content": "x", "agent": "nobody"}, "The agents are: Carina"),
-        ({"operation": "assign", "content": "  "}, "needs a text"),
+        ({"operation": "assign", "content": "  "}, "needs some text"),
         ({"operation": "note", "content": "x" * 2001}, "at most 2,000 characters; this has 2,001"),
         ({"operation": "handoff", "content": "x", "agent": "carina"}, "for another agent"),
         ({"operation": "complete", "task": "task_1"}, "There is no task 'task_1' here"),

@@ -21,11 +21,12 @@ from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.items import By
 from memory.people.audience import OWNER, Scope, Trust
 from memory.store.database import Tx
-from memory.store.ids import AgentId, PlaceId
+from memory.store.ids import AgentId, PersonId, PlaceId
 from memory.store.records import replace
+from tests.bot import parts
 from tests.bot.agents.groups.parts import agents as agents_of
 from tests.bot.agents.groups.parts import sleeptime
-from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
+from tests.bot.parts import ANN, BOB, NOON, call, channel, deleted, direct, says
 from tests.bot.scheduled_service import ScheduledService, SummaryModel, scheduled_service, setting
 from tests.bot.services.calling import registry, somebody
 
@@ -47,13 +48,15 @@ audience = "owner"
 schema = { type = "map", fields = [{ name = "mood" }] }
 """
 SYNC = {"name": "sync", "on": "pattern_detected", "priority": "high", "words": ["lost track"]}
+OLGA = replace(parts.OLGA, id=PersonId("discord:901"))
+"""With an id, as a file can name her direct messages."""
 TOML = agents_of("Ant") + BEE + sleeptime("Night", '"Bee"', "discord:user:901", 20, SYNC)
 EVENING = NOON.replace(hour=20)
 DEN = channel("den")
 SCOPE = Scope(OWNER)
 ANN_IN_DEN = replace(somebody(ANN.id), scope=Scope(DEN.audience))
 THAT = "2026-11-22"
-BY_OLGA = Caller(Approver(OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:901"), SCOPE), Trust.OWNER)
+BY_OLGA = Caller(Approver(parts.OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:901"), SCOPE), Trust.OWNER)
 
 
 class Dark:
