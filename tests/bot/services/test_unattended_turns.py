@@ -56,7 +56,9 @@ DEN = channel("den")
 SCOPE = Scope(OWNER)
 ANN_IN_DEN = replace(somebody(ANN.id), scope=Scope(DEN.audience))
 THAT = "2026-11-22"
-BY_OLGA = Caller(Approver(parts.OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:901"), SCOPE), Trust.OWNER)
+BY_OLGA = Caller(
+    Approver(parts.OLGA.id), Via.DISCORD, SCOPE, PlaceScope(PlaceId("discord:user:901"), SCOPE), Trust.OWNER
+)
 
 
 class Dark:
