@@ -149,7 +149,7 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
 
 async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(s: Site) -> None:
     refused = await s.post("/chat/Carina", text="x" * 100_000)
-    assert "has 1 to 32,000 characters; this one has 100,000" in refused.text
+    assert "must have 1 to 32,000 characters; this one has 100,000" in refused.text
     program = await s.program("chat")
     body = {"model": "Carina", "messages": [{"role": "user", "content": "x" * 100_000}]}
     assert (await program.post("/v1/chat/completions", json=body)).status_code == 400

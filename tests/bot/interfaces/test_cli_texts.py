@@ -153,7 +153,7 @@ def test_at_a_narrow_terminal_no_word_is_broken(here: Here, monkeypatch: pytest.
 def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:
     set_ = here("remind me to call mum in 2 minutes")
     assert (set_.returncode, ": call mum" in set_.stdout) == (0, True)
-    assert "Carina is not running. `carina run` starts it; reminders come only" in set_.stderr
+    assert "Carina is not running. `carina run` starts it; reminders arrive only" in set_.stderr
     assert here("remind me stretch tomorrow").returncode == 0
     assert here("tasks add buy oat milk").stdout.startswith("Added: buy oat milk")
     assert sorted(row["text"] for row in here("remind list --json").data()) == ["call mum", "stretch"]
