@@ -14,7 +14,7 @@ import tempfile
 import threading
 import unicodedata
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -280,38 +280,22 @@ def _words(text: str) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------------- the model's file
 
 
-_TABLE = "inner.embeddings.word_embeddings.weight"
-_INT32, _INT64, _TEXT, _BYTES, _MESSAGE = 5, 3, 9, 12, 11  # protobuf types
-# The parts of ONNX that are read or written here: message, field, number, type, and whether there are many. A protobuf
-# library copies whatever else a file holds.
-_ONNX = (
-    ("Model", "graph", 7, "Graph", False),
-    ("Model", "operations", 8, "Operations", True),
-    ("Operations", "domain", 1, _TEXT, False),
-    ("Operations", "version", 2, _INT64, False),
-    ("Graph", "nodes", 1, "Node", True),
-    ("Graph", "tensors", 5, "Tensor", True),
-    ("Graph", "inputs", 11, "Input", True),
-    ("Node", "inputs", 1, _TEXT, True),
-    ("Node", "outputs", 2, _TEXT, True),
-    ("Node", "kind", 4, _TEXT, False),
-    ("Node", "attributes", 5, "Attribute", True),
-    ("Node", "domain", 7, _TEXT, False),
-    ("Attribute", "name", 1, _TEXT, False),
-    ("Attribute", "number", 3, _INT64, False),
-    ("Attribute", "type", 20, _INT32, False),
-    ("Tensor", "shape", 1, _INT64, True),
-    ("Tensor", "type", 2, _INT32, False),
-    ("Tensor", "name", 8, _TEXT, False),
-    ("Tensor", "raw", 9, _BYTES, False),
-    ("Input", "name", 1, _TEXT, False),
-    ("Input", "type", 2, "Type", False),
-    ("Type", "tensor", 1, "TensorType", False),
-    ("TensorType", "type", 1, _INT32, False),
-)
-_FLOAT, _UINT8, _INTEGER = 1, 2, 2  # types of tensors, and of an attribute
-_OWN = "com.microsoft"  # onnxruntime's own operations
+_TABLE = b"inner.embeddings.word_embeddings.weight"
+_GRAPH, _OPERATIONS = 7, 8  # protobuf fields of a model
+_NODE, _TENSOR, _GRAPH_INPUT = 1, 5, 11  # of a graph
+_VALUE_NAME, _VALUE_TYPE, _TENSOR_TYPE = 1, 2, 1  # of an input, and of its type
+_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # of a node
+_SHAPE, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
+_FLOAT, _UINT8 = 1, 2  # tensor types
+_BYTES = 2  # protobuf wire type of a field with a length
+_OWN = b"com.microsoft"
 _BLOCK, _BY_INT8 = 32, 4  # numbers per scale; how they are multiplied
+
+
+class _Field(NamedTuple):
+    number: int
+    value: memoryview
+    whole: memoryview
 
 
 class RewrittenModel(NamedTuple):
@@ -322,82 +306,157 @@ class RewrittenModel(NamedTuple):
 
     model: bytes
     input: str
-    table: bytes
-    scales: bytes
+    table: memoryview
+    scales: memoryview
 
 
 def rewritten(model: bytes) -> RewrittenModel:
-    """The model without its table of words, which is a half of it. Raises ValueError for another kind of file.
+    """The model without its table of words, which is a half of it. Raises ValueError for another kind of file."""
+    fields = list(_fields(memoryview(model)))
+    graphs = [field for field in fields if field.number == _GRAPH]
+    if len(graphs) != 1:
+        raise ValueError("the packaged model is not ONNX")
+    graph, selected, table, scales = _graph(graphs[0].value)
+    parts = [piece for each in fields for piece in (_written(_GRAPH, graph) if each is graphs[0] else [each.whole])]
+    own = b"".join([*_written(_INPUT, [_OWN]), _integer(2, 1)])  # the first version of onnxruntime's own operations
+    return RewrittenModel(b"".join([*parts, *_written(_OPERATIONS, [own])]), selected.decode(), table, scales)
+
+
+def _graph(graph: memoryview) -> tuple[list[bytes | memoryview], bytes, memoryview, memoryview]:
+    """The graph with the selected rows of the embedding table as a further input; its name, the table and the scales.
 
     A matrix that was widened, scaled and multiplied becomes one node.
     """
-    try:
-        parsed = _model_type().FromString(model)
-    except importlib.import_module("google.protobuf.message").DecodeError as error:
-        raise ValueError("the packaged model is not ONNX") from error
-    graph, gone = parsed.graph, set[str]()
-    nodes = {name: node for node in graph.nodes for name in node.outputs}
-    tensors = {tensor.name: tensor for tensor in graph.tensors}
-
-    def stored(product: str) -> "tuple[Any, Any] | None":
-        """The numbers and scales of a stored matrix; None for a computed value."""
-        wide, scales = (*nodes[product].inputs, "", "")[:2] if product in nodes else ("", "")
-        if wide not in nodes or nodes[wide].kind != "Cast":
-            return None
-        (numbers,) = nodes[wide].inputs
-        gone.update((product, wide, numbers, scales))
-        return tensors[numbers], tensors[scales]
-
-    picks = [node for node in graph.nodes if node.kind == "Gather" and node.inputs[0] == _TABLE]
-    table = stored(_TABLE)
-    if len(picks) != 1 or table is None:
+    fields = list(_fields(graph))
+    nodes = {_texts(field, _OUTPUT): field for field in fields if field.number == _NODE}
+    picks = [f for f in nodes.values() if _texts(f, _KIND) == (b"Gather",) and _texts(f, _INPUT)[:1] == (_TABLE,)]
+    product = nodes.get((_TABLE,))
+    if len(picks) != 1 or product is None:
         raise ValueError("the packaged model has another form than expected")
-    numbers, scales = (each.raw for each in table)
-    (picked,) = picks[0].outputs
-    gone.add(picked)
-    graph.inputs.add(name=picked).type.tensor.type = _FLOAT
-    for node in graph.nodes:
-        if node.kind == "MatMul" and (matrix := stored(node.inputs[1])) is not None:
-            _multiply(graph, node, *matrix)
-    for parts, names in (
-        (graph.nodes, [node.outputs[0] for node in graph.nodes]),
-        (graph.tensors, [tensor.name for tensor in graph.tensors]),
-    ):
-        for at in reversed([at for at, name in enumerate(names) if name in gone]):
-            del parts[at]
-    parsed.operations.add(domain=_OWN, version=1)
-    return RewrittenModel(parsed.SerializeToString(), picked, numbers, scales)
+    wide, scales = _texts(product, _INPUT)
+    cast = nodes[(wide,)]
+    (table,), (picked,) = _texts(cast, _INPUT), _texts(picks[0], _OUTPUT)
+    tensors = {name: field for field in fields if field.number == _TENSOR for name in _texts(field, _TENSOR_NAME)}
+    gone = [picks[0], cast, product, tensors[table], tensors[scales]]
+    kept, matrices = _matrices([field for field in fields if not any(field is each for each in gone)], nodes)
+    float_tensor = _written(_TENSOR_TYPE, [_integer(1, _FLOAT)])
+    described = [*_written(_VALUE_NAME, [picked]), *_written(_VALUE_TYPE, float_tensor)]
+    parts: list[bytes | memoryview] = _written(_GRAPH_INPUT, described)
+    for field in kept:
+        parts += matrices.get(_texts(field, _OUTPUT), [field.whole]) if field.number == _NODE else [field.whole]
+    return parts, picked, _raw(tensors[table]), _raw(tensors[scales])
 
 
-def _multiply(graph: Any, node: Any, numbers: Any, scales: Any) -> None:
-    """Make a node multiply by a stored matrix as it is."""
+def _raw(tensor: _Field) -> memoryview:
+    return next(field.value for field in _fields(tensor.value) if field.number == _RAW)
+
+
+def _matrices(
+    fields: Iterable[_Field], nodes: Mapping[tuple[bytes, ...], _Field]
+) -> tuple[list[_Field], dict[tuple[bytes, ...], list[bytes | memoryview]]]:
+    """The unchanged fields; and for each matrix product, by its output, the stored matrix and a node."""
+    tensors = {name: field for field in fields if field.number == _TENSOR for name in _texts(field, _TENSOR_NAME)}
+    instead, gone = dict[tuple[bytes, ...], list[bytes | memoryview]](), list[_Field]()
+    for made, node in nodes.items():
+        if _texts(node, _KIND) != (b"MatMul",):
+            continue
+        rows, matrix = _texts(node, _INPUT)
+        scaled = nodes.get((matrix,))
+        wide, scales = (*_texts(scaled, _INPUT), b"", b"")[:2] if scaled is not None else (b"", b"")
+        widened = nodes.get((wide,))
+        if scaled is None or widened is None or _texts(widened, _KIND) != (b"Cast",):
+            continue  # both sides are computed values
+        (numbers,) = _texts(widened, _INPUT)
+        instead[made] = _multiplied(tensors[numbers], tensors[scales], rows, made[0])
+        gone += [scaled, widened, tensors[numbers], tensors[scales]]
+    left = {id(field) for field in gone}
+    return [field for field in fields if id(field) not in left], instead
+
+
+def _multiplied(numbers: _Field, scales: _Field, rows: bytes, made: bytes) -> list[bytes | memoryview]:
     numpy: Any = importlib.import_module("numpy")
-    long, wide = numbers.shape
-    blocks, (made,) = long // _BLOCK, node.outputs
+    shape = [_number(field.whole, 1)[0] for field in _fields(numbers.value) if field.number == _SHAPE]
+    long, wide = shape
+    raw, factors = _raw(numbers), _raw(scales)
     # By columns and blocks; unsigned bytes with zero at 128.
-    matrix = (numpy.frombuffer(numbers.raw, numpy.uint8) ^ 128).reshape(long, wide).T.tobytes()
-    each = numpy.repeat(numpy.frombuffer(scales.raw, numpy.float32), blocks).tobytes()
-    names = f"{made}_numbers", f"{made}_scales"
-    graph.tensors.add(name=names[0], type=_UINT8, shape=(wide, blocks, _BLOCK), raw=matrix)
-    graph.tensors.add(name=names[1], type=_FLOAT, shape=(wide * blocks,), raw=each)
-    node.kind, node.domain, node.inputs[:] = "MatMulNBits", _OWN, (node.inputs[0], *names)
-    about = {"K": long, "N": wide, "bits": 8, "block_size": _BLOCK, "accuracy_level": _BY_INT8}
-    for name, value in about.items():
-        node.attributes.add(name=name, number=value, type=_INTEGER)
+    matrix = (numpy.frombuffer(raw, numpy.uint8) ^ 128).reshape(long, wide).T.tobytes()
+    each = numpy.repeat(numpy.frombuffer(factors, numpy.float32), long // _BLOCK).tobytes()
+    names = made + b"_numbers", made + b"_scales"
+    about = {b"K": long, b"N": wide, b"bits": 8, b"block_size": _BLOCK, b"accuracy_level": _BY_INT8}
+    named = [*((_INPUT, name) for name in (rows, *names)), (_OUTPUT, made), (_NAME, made + b"_node")]
+    node = [
+        *named,
+        (_KIND, b"MatMulNBits"),
+        (_DOMAIN, _OWN),
+        *((_ATTRIBUTE, _attribute(*one)) for one in about.items()),
+    ]
+    return [
+        *_tensor(names[0], _UINT8, (wide, long // _BLOCK, _BLOCK), matrix),
+        *_tensor(names[1], _FLOAT, (wide * (long // _BLOCK),), each),
+        *_written(_NODE, [piece for number, text in node for piece in _written(number, [text])]),
+    ]
 
 
-def _model_type() -> Any:
-    """The class of an ONNX model; onnxruntime brings protobuf, but no descriptions of messages."""
-    described: Any = importlib.import_module("google.protobuf.descriptor_pb2").FileDescriptorProto(name="onnx")
-    messages: dict[str, Any] = {}
-    for message, field, number, kind, many in _ONNX:
-        if message not in messages:
-            messages[message] = described.message_type.add(name=message)
-        told = messages[message].field.add(name=field, number=number, label=3 if many else 1)
-        told.type = _MESSAGE if isinstance(kind, str) else kind
-        if isinstance(kind, str):
-            told.type_name = f".{kind}"
-    pool: Any = importlib.import_module("google.protobuf.descriptor_pool").DescriptorPool()
-    pool.Add(described)
-    factory: Any = importlib.import_module("google.protobuf.message_factory")
-    return factory.GetMessageClass(pool.FindMessageTypeByName("Model"))
+def _tensor(name: bytes, kind: int, shape: Iterable[int], raw: bytes) -> list[bytes | memoryview]:
+    sizes = [_integer(_SHAPE, size) for size in shape]
+    return _written(_TENSOR, [*sizes, _integer(_TYPE, kind), *_written(_TENSOR_NAME, [name]), *_written(_RAW, [raw])])
+
+
+def _attribute(name: bytes, value: int) -> bytes:
+    """An integer attribute with its name and type."""
+    return b"".join([*_written(1, [name]), _integer(3, value), _integer(20, 2)])
+
+
+def _integer(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value)
+
+
+def _texts(message: _Field, number: int) -> tuple[bytes, ...]:
+    return tuple(bytes(field.value) for field in _fields(message.value) if field.number == number)
+
+
+def _written(number: int, parts: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
+    return [_varint(number << 3 | _BYTES), _varint(sum(map(len, parts))), *parts]
+
+
+def _fields(message: memoryview) -> Iterator[_Field]:
+    at = 0
+    while at < len(message):
+        start = at
+        tag, at = _number(message, at)
+        match tag & 7:
+            case 0:
+                _, end = _number(message, at)
+            case 1:
+                end = at + 8
+            case 2:
+                length, at = _number(message, at)
+                end = at + length
+            case 5:
+                end = at + 4
+            case _:
+                raise ValueError("the packaged model is not ONNX")
+        if end > len(message):
+            raise ValueError("the packaged model's file is cut off")
+        yield _Field(tag >> 3, message[at:end], message[start:end])
+        at = end
+
+
+def _number(message: memoryview, at: int) -> tuple[int, int]:
+    found = shift = 0
+    while at < len(message):
+        byte = message[at]
+        found |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return found, at
+    raise ValueError("the packaged model's file is cut off")
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number >= 0x80:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    found.append(number)
+    return bytes(found)

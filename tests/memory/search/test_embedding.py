@@ -201,7 +201,6 @@ def test_the_table_of_words_is_not_loaded() -> None:
     assert len(made.model) < len(installed_bytes) - 10_000_000
 
 
-@installed
 @pytest.mark.parametrize("model", [b"", b"\x3a\x00", b"\x3a\x7f", b"\xff", b"<html>", b"\x3a\x02\x0a\x00"])
 def test_a_model_of_another_form_is_not_rewritten(model: bytes) -> None:
     with pytest.raises(ValueError, match="packaged model"):
