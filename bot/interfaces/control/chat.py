@@ -25,11 +25,10 @@ from bot.services.agents.constellations import named
 from bot.services.caller import owner_at_terminal
 from bot.services.composition import ServedConstellations, Services
 from bot.services.transactions import reads
-from memory import groups, requests
+from memory import groups
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
-from memory.queue.outbox import CardDetail
 from memory.requests import Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
@@ -83,7 +82,7 @@ class Chat:
         """Send a message and yield its answers, then `Idle`.
 
         The same `external_id`, which begins with `ONCE`, again waits for the same answer, even after a restart.
-        Answers to other messages are left to who sent those. Raises UserError if no answer will come.
+        Answers to other calls of `once` are left to those. Raises UserError if no answer will come.
         """
         queue: asyncio.Queue[Message] = asyncio.Queue()
         shown = set[str]()
@@ -120,16 +119,11 @@ class Chat:
 
     @reads
     def _is_for(self, rows: Rows, shown: Message, source: str, waited: str) -> bool:
-        """Whether what is shown answers this message, or nobody's: a reminder counts as seen once it is delivered."""
+        """Whether what is shown answers this message, or at least no other call of `once`."""
         row = outbox.get(rows, row_of(shown.id))  # it has its external id only after this
-        turn = None if row is None else row.turn
-        if row is not None and isinstance(row.detail, CardDetail):
-            request = requests.get(rows, row.detail.card.request)
-            turn = None if request is None else request.turn
-        if turn is None:
-            return True
-        claimed = inbox.of_turn(rows, groups.run_of(rows, turn))
-        return any((each.source, each.external_id) == (source, waited) for each in claimed)
+        claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
+        found = {(each.source, each.external_id) for each in claimed}
+        return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 
     @reads
     def _answers_to(self, rows: Rows, row: InRow) -> list[Message]:

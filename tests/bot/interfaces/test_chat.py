@@ -106,39 +106,6 @@ async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) 
     assert "Bolt" in shown[-1].text
 
 
-async def waiting(app: App, kind: str) -> None:
-    """Wait until something of this key's beginning is to be shown at the terminal."""
-    async with asyncio.timeout(10):
-        while not await app.services.database.read(lambda rows: outbox.of_prefix(rows, kind)):
-            await asyncio.sleep(0.01)
-
-
-async def asked_once(app: App, text: str) -> list[str]:
-    async with aclosing(chat_of(app).once(text, f"{ONCE}{text}")) as shown, asyncio.timeout(20):
-        return answers([each async for each in shown])
-
-
-async def test_a_pipe_gets_no_answer_to_what_another_terminal_said(tmp_path: Path) -> None:
-    async with service(tmp_path) as app:
-        await chat_of(app).say("what is 11*11?", "terminal-7")
-        await waiting(app, "turn/")
-        (answer,) = await asked_once(app, "what is 12*12?")
-        assert "144" in answer
-        assert any("121" in each.text for each in (await told(app, history=5))[0] if isinstance(each, History))
-
-
-async def test_a_pipe_gets_the_card_of_its_own_request_and_a_reminder_but_no_other_card(tmp_path: Path) -> None:
-    asks = '[[agents]]\n[[agents.rules]]\nrule = "requires_consent"\ntool = "calculate"\n'
-    async with service(tmp_path, asks) as app:
-        await chat_of(app).say("what is 11*11?", "terminal-7")
-        await waiting(app, "card/")
-        assert "11*11" not in "".join(await asked_once(app, "hello"))
-        assert "12*12" in "".join(await asked_once(app, "what is 12*12?"))
-        await app.services.registry.call("remind.me", owner_at_terminal(), {"text": "tea", "when": "in 1 second"})
-        await waiting(app, "reminder/")
-        assert "tea" in "".join(await asked_once(app, "hello again"))
-
-
 async def test_a_program_is_told_that_its_question_could_not_be_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
