@@ -170,12 +170,12 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
         assert await page.input_value("textarea") == "I love the sea"
         async with site(tmp_path, toml):
             await page.wait_for_selector("#offline", state="hidden")
-        await page.click("text=Save")
+        await page.click("button:text('Save')")
         await page.wait_for_selector("#offline", state="visible")
         assert page.url == here
         assert await page.input_value("textarea") == "I love the sea"
         async with site(tmp_path, toml) as s:
-            await page.click("text=Save")
+            await page.click("button:text('Save')")
             await page.wait_for_selector(".banner.good")
             stored = await s.call("memory.show", label="persona")
             assert stored["text"] == "I love the sea"
@@ -183,7 +183,7 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
             assert not await page.is_visible("#restored")
             await page.goto(f"{here}&version=1")  # whose form is sent to the page of the newest version
             await page.fill("textarea", "I love the hills")
-            await page.click("text=Save")
+            await page.click("button:text('Save')")
             await page.wait_for_selector(".banner.good")
             await page.goto(f"{here}&version=1")
             assert not await page.is_visible("#restored")
