@@ -43,9 +43,7 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         t.model.script(Calls(*calls), Answer("Nothing."))
         await t.ask(t.ana, t.general, "<@bot> look")
         told = (await t.ana.command("memory activity", None, t.general)).text
-        assert [
-            line.endswith("used the search (2 times)") for line in told.splitlines() if "used the search" in line
-        ] == [True]
+        assert [line.endswith("used search (2 times)") for line in told.splitlines() if "used search" in line] == [True]
         assert not [line for line in told.splitlines() if " replied " in line and "unverified" in line]
         assert "mend the fence" in (await t.ana.command("memory activity", None, t.general)).text
         (event,) = await t.service.data("activity", "--kind", "task_assigned")
