@@ -40,7 +40,7 @@ from memory.store.errors import (
 )
 from memory.store.ids import PersonId
 from memory.store.records import asdict
-from texts import _, error_sentence, error_text, gettext_noop, speak
+from texts import _, error_sentence, error_text, gettext_noop
 
 Role = NewType("Role", str)
 """A role of a Discord server, as commands name it: "discord:role:1234"."""
@@ -391,8 +391,6 @@ class Registry:
 
     async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
         """Call an operation and yield its results."""
-        if caller.via is Via.TERMINAL and (chosen := self._clocks.language(caller.person)):  # others speak it before
-            speak(chosen)
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
         arguments = declared.validated(self._guard.clean(dict(given)), caller.via)
@@ -417,6 +415,10 @@ class Registry:
             raise UserError(_(_DAMAGED, error=error)) from error
         except (ToolError, *_REFUSALS) as error:
             raise UserError(error_sentence(error)) from error
+
+    def language(self, person: PersonId) -> str:
+        """The language that a person chose; empty without a choice."""
+        return self._clocks.language(person)
 
     async def plain(self, caller: Caller) -> Plain:
         return Plain(await self._clocks.zone_of(caller.person), self._clocks.now())

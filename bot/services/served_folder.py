@@ -190,6 +190,9 @@ class ServedRegistry(Registry):
             async for result in registry.results(name, caller, given):
                 yield result
 
+    def language(self, person: PersonId) -> str:
+        return self._served.shared.accounts.language(person)
+
     async def plain(self, caller: Caller) -> Plain:
         async with self._of(caller) as registry:
             return await registry.plain(caller)

@@ -27,7 +27,7 @@ from memory.store.ids import PersonId
 from memory.store.records import replace
 from memory.store.sqlite import connect, driver
 from sources.terminal import PERSON
-from texts import _, error_text, gettext_noop
+from texts import _, error_text, gettext_noop, speak
 
 NOT_RUNNING = gettext_noop("Carina is not running. `carina run` starts it; reminders arrive only while it runs.")
 """Beside what is promised for later."""
@@ -110,6 +110,7 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
     try:
         config = load_settings(beginning=name == "init")
         if view.constellation and name == "status" and by:  # the only one that neither opens it nor creates it
+            speak(_chosen_language(config) or view.locale)
             _require_constellation(config, view.constellation)
         log_to(config, level="error")
         return asyncio.run(_replies(config, name, arguments, view, by))

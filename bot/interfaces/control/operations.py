@@ -30,12 +30,12 @@ async def replies(
     registry: Registry, name: str, arguments: Mapping[str, Any], view: View | Mapping[str, Any]
 ) -> AsyncIterator[Reply]:
     shown = decoded(view, View)
-    if shown.locale:
-        speak(shown.locale)
     caller = replace(
         owner_at_terminal(sure=shown.sure), shown=shown.shown, locale=shown.locale, constellation=shown.constellation
     )
     try:
+        if spoken := registry.language(caller.person) or shown.locale:
+            speak(spoken)
         markup = await registry.plain(caller)
         show_times(markup.time)
         async for result in registry.results(name, caller, arguments):
