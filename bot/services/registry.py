@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, NewType, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NewType, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
 from msgspec import Struct, field
@@ -104,6 +104,12 @@ class Param(Struct, frozen=True):
     """The right that giving it takes, beside that of the operation."""
     example: str = ""
     """A value that it could have. Numbers, choices and IDs need none."""
+
+
+Output = Annotated[
+    Path | None,
+    Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=TERMINAL_ONLY, needs=Action.EXPORT),
+]
 
 
 class Parameter(Param, frozen=True, kw_only=True):

@@ -1,16 +1,19 @@
 """Results of operations. A result is data that can render itself as lines, in the markup of its reader."""
 
+import os
 import re
 from abc import ABC
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_serializer
 
+from bot.errors import UserError
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.descriptions import clock_words
@@ -258,6 +261,26 @@ class Result(_Data):
     def code(self) -> int:
         """With which a command ends that prints this: more than 0 where something has to be seen to."""
         return 0
+
+
+class WrittenFile(Result):
+    """A document that can go into a file instead."""
+
+    file: str = ""
+    """Where it was written; empty: nowhere."""
+
+    def written(self, path: Path | None) -> Self:
+        """Written to a new file, if one is wanted. Raises UserError if the file exists."""
+        if path is None:
+            return self
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(self.document)
+        except FileExistsError:
+            raise UserError("{path} already exists, so nothing was written.", path=path) from None
+        except OSError as error:
+            raise UserError("{path} could not be written: {error}.", path=path, error=error.strerror) from error
+        return self.model_copy(update={"file": str(path)})
 
 
 class Sentence(Result):

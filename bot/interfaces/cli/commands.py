@@ -18,6 +18,8 @@ from bot.interfaces.control.client import View
 from memory.store.records import replace
 from texts import _, gettext_noop, language, number_text, sentence, slash_names
 
+_HANDED = {"privacy.export": "carina-privacy.json"}
+"""Operations whose result a person gets as a file, here and with this name by default: it is not for reading."""
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
 
@@ -158,6 +160,8 @@ def _command(name: str, entry: Entry, perform: Perform) -> click.Command:
         arguments = _worded(entry, arguments)
         piped = [each for each in entry.parameters if each.piped and each.name not in arguments]
         arguments |= {each.name: _piped(entry, each.flags[-1]) for each in piped}
+        if entry.name in _HANDED and streams.is_interactive() and not as_json:
+            arguments.setdefault("output", str(Path.cwd() / _HANDED[entry.name]))
         view = View(
             sure=sure,
             as_json=as_json,

@@ -1,18 +1,16 @@
 """Tables of agents and groups as commands read and write them: settings as key=value, TOML files, and changes."""
 
 import json
-import os
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from bot.config.agent_files import read_exchange
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY
-from bot.services.registry import Arguments, Param
-from bot.services.results import Lines, Markup, Result, Row
+from bot.services.registry import Arguments, Output, Param
+from bot.services.results import Lines, Markup, Result, Row, WrittenFile
 from sources.text import one_line
 from texts import _, gettext_noop
 
@@ -39,9 +37,7 @@ class ImportTables(Arguments):
 
 class ExportTables(Arguments):
     names: Annotated[tuple[str, ...], Param("What to export (default: all)", metavar="NAME...", positional=True)] = ()
-    output: Annotated[
-        Path | None, Param("File to write; it must not exist yet", metavar="FILE", short="-o", via=TERMINAL_ONLY)
-    ] = None
+    output: Output = None
 
 
 class TableChange(Row):
@@ -79,11 +75,9 @@ class TomlFile(Result):
         return self.toml
 
 
-class ExportedTables(TomlFile):
+class ExportedTables(TomlFile, WrittenFile):
     kind: str
     tables: tuple[dict[str, Any], ...]
-    file: str
-    """Where they were written; empty: nowhere."""
 
     phrase = gettext_noop("`carina {kind} import` reads this file.")
 
@@ -92,19 +86,6 @@ class ExportedTables(TomlFile):
 
     def terminal(self, _markup: Markup) -> str:
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
-
-    def written(self, path: Path | None) -> "ExportedTables":
-        """Written to a new file, if one is wanted. Raises UserError if the file exists."""
-        if path is None:
-            return self
-        try:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                file.write(self.toml)
-        except FileExistsError:
-            raise UserError("{path} already exists, so nothing was written.", path=path) from None
-        except OSError as error:
-            raise UserError("{path} could not be written: {error}.", path=path, error=error.strerror) from error
-        return self.model_copy(update={"file": str(path)})
 
 
 def read_settings(given: Sequence[str]) -> dict[str, Any]:

@@ -205,7 +205,7 @@ class Agents(MemoryService, frozen=True):
         names = arguments.names
         read = [find_agent(rows, name) for name in names] if names else agents.agents(rows)
         sections = tuple(agent_section(agent) for agent in read)
-        exported = ExportedTables(kind="agent", tables=sections, toml=write_exchange(sections), file="")
+        exported = ExportedTables(kind="agent", tables=sections, toml=write_exchange(sections))
         return exported.written(arguments.output)
 
     @operation(

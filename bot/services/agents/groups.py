@@ -236,7 +236,7 @@ class Groups(MemoryService, frozen=True):
     async def export(self, _caller: Caller, arguments: ExportTables) -> ExportedTables:
         wanted = await self.database.read(lambda rows: [find_group(rows, name).name for name in arguments.names])
         sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
-        exported = ExportedTables(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
+        exported = ExportedTables(kind="group", tables=sections, toml=write_exchange(groups=sections))
         return exported.written(arguments.output)
 
     @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES_AT_TERMINAL)

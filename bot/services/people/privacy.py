@@ -16,8 +16,8 @@ from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.people.privacy_choices import Choices
-from bot.services.registry import CHANGES, Options, Param, operation
-from bot.services.results import Markup, Plain, Result
+from bot.services.registry import CHANGES, Options, Output, Param, operation
+from bot.services.results import Markup, Plain, Result, WrittenFile
 from memory.erasure import records
 from memory.erasure import stores as persons
 from memory.erasure.records import Erasure
@@ -268,11 +268,11 @@ class PersonCounts(Result):
         return f"- {_(what)}: {count} ({_(more)})"
 
 
-class Export(Result):
+class Export(WrittenFile):
     everything: dict[str, Any]
 
     def data(self) -> Any:
-        return self.everything
+        return {"file": self.file} if self.file else self.everything
 
     @property
     def document(self) -> str:
@@ -281,8 +281,12 @@ class Export(Result):
     def lines(self, _markup: Markup) -> list[str]:
         return [_("Everything kept about you:")]
 
-    def terminal(self, _markup: Markup) -> str:
-        return self.document
+    def terminal(self, markup: Markup) -> str:
+        text = gettext_noop(
+            "Written to {file}, which only you can read: messages, what agents learned, settings, choices and "
+            "accounts, as JSON."
+        )
+        return self.told(markup, text) if self.file else self.document
 
 
 def _counted(stores: Mapping[str, int]) -> list[str]:
@@ -318,7 +322,7 @@ class Privacy(Struct, frozen=True):
         return seen
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
-    async def export(self, caller: Caller, person: _Person = "") -> Export:
+    async def export(self, caller: Caller, person: _Person = "", output: Output = None) -> Export:
         whose = _meant(caller, person)
 
         def read(rows: Rows) -> dict[str, Any]:
@@ -331,7 +335,8 @@ class Privacy(Struct, frozen=True):
         _log.info("person_exported", person=whose, by=caller.person, door=caller.approver.door)
         about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
-        return Export(everything={**about, "constellations": found, "accounts": await self._identities(whose)})
+        everything = {**about, "constellations": found, "accounts": await self._identities(whose)}
+        return Export(everything=everything).written(output)
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> str:

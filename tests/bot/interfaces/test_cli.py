@@ -303,6 +303,22 @@ def test_a_list_at_a_terminal_has_the_numbers_to_type(tmp_path: Path) -> None:
     assert re.search(r"\((just now|.* ago)\)", line)
 
 
+def test_an_export_of_what_is_kept_is_a_file_for_a_person_and_json_for_a_program(tmp_path: Path) -> None:
+    carina(tmp_path, "chat", "--once", "I keep bees")
+    with closing(Terminal(tmp_path, "privacy", "export", COLUMNS="250")) as terminal:
+        assert terminal.ended() == 0
+        assert terminal.text.startswith(f"Written to {tmp_path / 'carina-privacy.json'}, which only you can read:")
+        assert "bees" not in terminal.text
+    file, named = tmp_path / "carina-privacy.json", tmp_path / "named.json"
+    assert (file.stat().st_mode & 0o777, "bees" in file.read_text("utf-8")) == (0o600, True)
+    assert carina(tmp_path, "privacy", "export", "-o", str(named), "--json").data() == {"file": str(named)}
+    assert (
+        json.loads(named.read_text("utf-8"))["constellations"] == json.loads(file.read_text("utf-8"))["constellations"]
+    )
+    assert "bees" in carina(tmp_path, "privacy", "export").stdout
+    carina(tmp_path, "privacy", "export", "-o", str(named)).refused("already exists, so nothing was written", code=1)
+
+
 def test_a_single_answer_on_a_terminal_is_drawn_and_without_colour_where_that_is_wanted(tmp_path: Path) -> None:
     with closing(Terminal(tmp_path, "chat", "--once", "help", NO_COLOR="1")) as terminal:
         answer = terminal.until(r"The same works in German and Japanese\.")
