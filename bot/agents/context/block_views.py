@@ -1,9 +1,9 @@
 """Memory blocks in a prompt: where each appears, and with which text.
 
 Blocks come before the conversation, where any change makes the provider reread it. So what the agent appends is not
-added there while its call is in view, and a block that it rewrote lately appears only in its call. A block that changed
-in another way comes after the conversation for an hour. The text before the conversation is always current, except for
-the newest appended lines in view.
+added there while its call is in view, and a block that it rewrote lately appears only in its call, and above with the
+same words as an empty one. A block that changed in another way comes after the conversation for an hour. The text
+before the conversation is always current, except for the newest appended lines in view.
 """
 
 import functools
@@ -29,7 +29,7 @@ CHANGED = " is now at "
 """Stands in the result of an edit."""
 _LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
-_WRITTEN = "(as you wrote it last, in the conversation below)"
+_BELOW = "(empty, or as you wrote it last in the conversation below)"
 
 
 class BlockLayout(Struct, frozen=True):
@@ -112,10 +112,12 @@ def _above(rows: Rows, block: Block, edits: Sequence[_Edit], turn: Turn) -> tupl
     changed = blocks.changed_at(rows, block, block.version - lacks) if lacks else block.updated_at
     if changed > max(block.created_at, turn.started_at - _LATELY):
         if written:
-            return block._replace(content=_WRITTEN), 0
+            return block._replace(content=_BELOW), 0
         if len(block.shown) <= _SHORT:
             return None, 0
-    return block._replace(content=text) if lacks else block, lacks
+    if not (text or block.profile) and block.is_text and (lacks or not edits):
+        text = _BELOW
+    return block if text == block.content else block._replace(content=text), lacks
 
 
 def _unseen(logs: Iterable[Block], calls: Iterable[messages.Message]) -> Iterator[Block]:

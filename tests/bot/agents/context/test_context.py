@@ -69,6 +69,7 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
         assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
 
 
+BELOW = "(empty, or as you wrote it last in the conversation below)\n</block:human>"
 LACKS = "[block human above lacks your last {} in view]"
 
 
@@ -93,8 +94,8 @@ async def test_no_block_relies_on_a_call_of_its_turn_that_a_later_message_may_cu
             await service.heard(said(f"line {number}", number))
             service.clock.forward(1)
         *_, too_long, asked_again = model.requests
-    assert "as you wrote it last" in too_long.system
-    assert "as you wrote it last" not in asked_again.system
+    assert BELOW in too_long.system.partition("<block:human ")[2]
+    assert "<block:human " not in asked_again.system
     assert "Line 0." in asked_again.messages[-3].text, "below, with the newest message"
 
 
@@ -129,20 +130,27 @@ async def test_what_an_agent_writes_anew_stands_in_its_call_alone_for_an_hour(tm
         for number in range(4):
             await service.heard(said(f"line {number}", number))
             service.clock.forward(1)
-        _, first, after, *_, last = model.requests
-        assert first.system != after.system == last.system
-        assert "(as you wrote it last, in the conversation below)" in last.system
+        assert len({request.system for request in model.requests}) == 1, "as when the block was empty"
+        last = model.requests[-1]
+        assert BELOW in last.system
         assert str(last).count("Line 0.") == str(last).count("Line 1.") == 1
 
         await by_owner(service, lambda tx, owner: blocks.replace_in_block(tx, owner, "human", "Line 1", "Row 1"))
         await service.heard(said("what do you know?", 8))
         changed = model.requests[-1]
-        assert "as you wrote it last" not in changed.system
+        assert BELOW not in changed.system
         assert "Row 1." in newest(changed)
 
         service.clock.forward(3_601)
         await service.heard(said("later", 9))
         assert "Row 1." in model.requests[-1].system
+
+        await by_owner(service, lambda tx, owner: blocks.write_block(tx, owner, "human", ""))
+        service.clock.forward(3_601)
+        await service.heard(said("and then?", 10))
+        cleared = model.requests[-1].system
+        assert "<block:human " in cleared
+        assert BELOW not in cleared, "it was written in the conversation, but is empty again"
 
 
 async def test_a_block_that_changes_in_other_ways_stands_below_the_conversation_until_it_was_left_alone_for_an_hour(
