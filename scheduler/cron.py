@@ -1,7 +1,9 @@
 """Crontab lines as in crontab(5): five fields, 0 and 7 are Sunday; if day and weekday are both given, one is enough.
 
-We parse them ourselves, since APScheduler takes 0 as Monday, fires 02:30 twice in the night in which clocks go back,
-and does not know `@daily`. At a change of clocks, fixed hours happen once (`zones.instant`), and `*` hours follow
+`scheduler.triggers.next_run` has the next time of every kind of rule.
+
+We parse crontab lines ourselves, since APScheduler takes 0 as Monday, fires 02:30 twice in the night in which clocks go
+back, and does not know `@daily`. At a change of clocks, fixed hours happen once (`zones.instant`), and `*` hours follow
 elapsed time.
 """
 

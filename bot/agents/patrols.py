@@ -5,21 +5,18 @@ separate from all conversations. It belongs to the owner: its audience is that o
 sent there. Its working memory is under `patrol/<name>`.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
-from bot.agents.agenda.reminders import quiet_of
+from bot.agents.agenda.quiet_hours import OwnersQuiet
 from bot.agents.context.quotes import passage
-from bot.agents.permissions.who_may import People
 from bot.config.file_settings import Patrol
 from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import NewJob
 from memory.knowledge.working_memory import PATROL
-from memory.people import person_settings as hours
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import inbox
 from memory.queue.inbox import InRow
@@ -40,9 +37,6 @@ FOLDER = "patrols"
 """The folder, inside the data folder, of checklists that are files."""
 _LONGEST = 8_000  # characters of a checklist
 
-Quiet = Callable[[Rows, datetime], datetime | None]
-"""Returns the end of the owner's quiet hours; None if it is not quiet now."""
-
 
 def is_patrol(place: PlaceId) -> bool:
     return place.startswith(f"{PATROL}:")
@@ -53,17 +47,7 @@ def is_silence(text: str) -> bool:
     return text.strip().strip('."*`').upper() in ("", SILENCE)
 
 
-def quiet_hours(people: People, zone: str) -> Quiet:
-    """The owner's quiet hours, from any of their accounts."""
-
-    def until(rows: Rows, now: datetime) -> datetime | None:
-        quiet = quiet_of(hours.of(rows, people.selves(people.owner[0])), zone)
-        return None if quiet is None else quiet.until(now)
-
-    return until
-
-
-def waits_until(rows: Rows, row: InRow, quiet: Quiet, now: datetime) -> datetime | None:
+def waits_until(rows: Rows, row: InRow, quiet: OwnersQuiet, now: datetime) -> datetime | None:
     """Until when a queued patrol must wait because quiet hours have begun; None for other rows."""
     by_itself = isinstance(row.payload, PatrolEvent) and not row.payload.asked
     return quiet(rows, now) if by_itself else None
@@ -94,7 +78,7 @@ class Patrols(Struct, frozen=True):
 
     home: Path
     owner: PersonId
-    quiet: Quiet
+    quiet: OwnersQuiet
 
     def add(self, kinds: JobKinds) -> None:
         kinds.add(QueueJob(KIND, self.queue))

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from bot.agents import patrols
 from bot.agents.agenda.calendar import EventJob
+from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.data_sources import DataSources
 from bot.agents.mcp import Servers
@@ -74,7 +75,6 @@ from bot.services.system.front_ends import AgentChats, FrontEndStates, Gaps, Hea
 from bot.services.system.halt import Halt, Restart
 from bot.services.system.inbox import GivenUpMessages, Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
-from bot.services.system.jobs import Upkeep as UpkeepJobs
 from bot.services.system.outbox import Outbox
 from bot.services.system.sources import SourceSettings
 from bot.upkeep import expansion
@@ -84,6 +84,7 @@ from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.embedding import Embedders, Embedding
 from bot.upkeep.evaluations import EvaluationJob
 from bot.upkeep.expansion import ExpansionJob
+from bot.upkeep.housekeeping import Housekeeping
 from bot.upkeep.monitors import IdleMonitor, IntegrityMonitor
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.runs import UpkeepRun
@@ -375,7 +376,7 @@ class _Maker:
             plan=lambda tx, now: patrols.plan(tx, zone, now),
         )
         for each in (
-            *(UpkeepJobs(clock, zone), backups, looking, patrols.Patrols(config.home, owner, deps.quiet)),
+            *(Housekeeping(zone), backups, looking, patrols.Patrols(config.home, owner, deps.quiet)),
             *(reminding, EventJob(reminding), ConsentRequests(reminding)),
             *(replace(summaries, enabled=config.schedule.summaries), upkeep),
             *(EvaluationJob(means), ExpansionJob(means, self._busy)),
@@ -476,7 +477,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         broker=broker,
         budgets=budgets,
         notices=owner_notices(config),
-        quiet=patrols.quiet_hours(people, zone),
+        quiet=owners_quiet(people, zone),
         apology=config.model.apology,
         rates=_rates(config),
         watch=events,

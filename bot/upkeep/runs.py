@@ -2,7 +2,8 @@
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
 is new. Entries are chosen in `memory.knowledge.upkeep.selection`; corrections, for lessons, come from
-`memory.knowledge.feedback`. The passes are independent: one that fails is reported, and the others continue.
+`memory.knowledge.feedback`. The passes are independent: one that fails is reported, and the others continue. What was
+retired 90 days ago is deleted.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Folders of files for agents: directories of the machine, and files stored in the database. See docs/folders.md.
 
 `disk` is the only access to directories of the machine and checks names, `windows` reads files by lines, `index` keeps
-the search index up to date, and `rows` stores folders, files and passages.
+the search index up to date, `passages` splits files for it, and `rows` stores folders, files and passages.
 """
 
 from memory.folders.index import Progress as Progress

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from memory.folders import disk
 from memory.folders.disk import DiskFile
+from memory.folders.passages import MAX_INDEXED
 from memory.folders.rows import (
-    MAX_INDEXED,
     File,
     Folder,
     NewFile,

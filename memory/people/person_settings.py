@@ -1,4 +1,6 @@
-"""A person's time zone, their quiet hours, and where they get reminders."""
+"""A person's time zone, their quiet hours, and where they get reminders. Their language is a setting by command
+(`memory.queue.place_settings`).
+"""
 
 from datetime import datetime, time
 

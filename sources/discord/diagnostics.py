@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from memory.store.faults import call_point, outside
 from sources.diagnostics import Finding, State
 from sources.discord.client import ungranted
+from sources.discord.failures import REFUSED
 from sources.discord.markup import PERMISSIONS, invite_url
-from sources.discord.outcomes import REFUSED
 from sources.text import one_line
 from texts import _, gettext_lazy, ngettext
 

@@ -33,8 +33,8 @@ from sources.discord.client import (
     waits,
 )
 from sources.discord.command_tree import OwnTree, sync
+from sources.discord.failures import REFUSED
 from sources.discord.listener import ChannelQueues, GatewayListener
-from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
 from sources.discord.sending import DiscordEndpoint
 from sources.discord.settings import DiscordSettings

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bot.models.base import Answer, Request, Usage, UserMessage
-from bot.services.system.jobs import Schedule, Upkeep, built_in_jobs
+from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.upkeep.background_calls import Background
+from bot.upkeep.housekeeping import Housekeeping
 from bot.upkeep.monitors import IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
@@ -128,7 +129,7 @@ async def scheduled_service(
         clock = service.clock
         kinds = JobKinds()
         runner = service.runner(kinds)
-        Upkeep(clock).add(kinds)
+        Housekeeping().add(kinds)
         turn_deps = service.runtime.turn_deps
         SummaryJob(Background.of(turn_deps), zone, upkeep_model).add(kinds)
         kept = [each for each in built_in_jobs(zone) if each.kind in jobs]

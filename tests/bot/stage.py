@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock, patch
 
+from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.events import TurnEvent
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
-from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker, Terms
 from bot.agents.permissions.who_may import People
 from bot.agents.rate_limits import NO_LIMITS, Rates
@@ -429,7 +429,7 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
             lambda person: setting.languages.get(person, "en"),
         ),
         notices=Notices(OWNERS_PLACE.id),
-        quiet=quiet_hours(People((OLGA.id,)), "UTC"),
+        quiet=owners_quiet(People((OLGA.id,)), "UTC"),
         meaning=setting.meaning,
         of_folders=none_of_folders,
         checkpoints=CheckpointPolicy(),

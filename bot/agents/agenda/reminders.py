@@ -2,7 +2,8 @@
 delivers them.
 
 A reminder is delivered where it was set if the hearers of that place may know it, else to its person alone. People who
-opted out get none; quiet hours delay one that is not urgent; one that nobody acknowledges is repeated once.
+opted out get none; quiet hours (`quiet_hours.py`) delay one that is not urgent; one that nobody acknowledges is
+repeated once.
 """
 
 import dataclasses
@@ -14,6 +15,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from bot.agents.agenda.quiet_hours import quiet_until
 from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
 from bot.agents.permissions.who_may import Selves
@@ -25,7 +27,6 @@ from memory.jobs import NewJob, ReminderDue
 from memory.knowledge.working_memory import PATROL
 from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, person_audience
-from memory.people.person_settings import Times
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
 from memory.store.clock import to_text
@@ -38,7 +39,7 @@ from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words
 from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
-from scheduler.zones import Quiet, instant, zone_of
+from scheduler.zones import instant, zone_of
 from sources.api import SOURCE as API
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
@@ -92,7 +93,7 @@ def plan(
     first = triggers.require(trigger, now)
     kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)
-    notes = [_quiet_note(times, zone, first, urgent=new.urgent)]
+    notes = ["" if new.urgent else _quiet_note(quiet_until(tx, people, default_zone, first), zone)]
     if place_source(new.place) == API:
         notes.append(_("It arrives where you get my notices, not here."))
     return PlannedReminder(kept, first, shown(trigger, now, zone), " ".join(filter(None, notes)))
@@ -107,13 +108,6 @@ def require_speaking_later(place: PlaceId, audience: Audience) -> None:
             "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
             "Discord or in a direct message."
         )
-
-
-def quiet_of(times: Times, default_zone: str) -> Quiet | None:
-    if not times.quiet_from or not times.quiet_until:
-        return None
-    begin, end = time.fromisoformat(times.quiet_from), time.fromisoformat(times.quiet_until)
-    return Quiet(begin, end, times.zone or default_zone)
 
 
 def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
@@ -273,8 +267,7 @@ class ReminderJob(Struct, frozen=True):
         """The reason why a person gets no message now; None if there is none."""
         if self.opted_out(person):
             return JobResult(_("the person opted out"))
-        quiet = None if urgent else quiet_of(person_settings.of(rows, self.selves(person)), self.zone)
-        held = None if quiet is None else quiet.until(now)
+        held = None if urgent else quiet_until(rows, self.selves(person), self.zone, now)
         return None if held is None else JobResult(_("waiting for quiet hours to end"), again=held)
 
     def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
@@ -348,9 +341,7 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
         outbox.add_edit(tx, row, "shown", shown, now, person=reminder.person)
 
 
-def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
-    quiet = None if urgent else quiet_of(times, zone)
-    until = None if quiet is None else quiet.until(at)
+def _quiet_note(until: datetime | None, zone: str) -> str:
     if until is None:
         return ""
     clock = clock_text(until, zone, source())

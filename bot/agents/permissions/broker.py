@@ -1,6 +1,7 @@
 """The permission broker: turns a call that needs approval into a request, and an approval into a permit.
 
-`bot.agents.tool_calls` asks it, and keeps the call waiting until there is an answer.
+Which calls need approval is decided in `who_may.call_needs`. `bot.agents.tool_calls` asks the broker, and keeps the
+call waiting until there is an answer.
 
 Every function works inside the transaction of its cause: the request is stored with the call's result, an answer with
 the row that restarts the agent, the use of an approval with the effect.

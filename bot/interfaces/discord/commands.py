@@ -1,5 +1,5 @@
-"""A slash command for every operation that Discord offers; `sources.discord.command_tree` registers them there. Only
-whoever asked sees the answers."""
+"""A slash command for every operation that Discord offers; `sources.discord.command_tree` syncs them with Discord.
+Only whoever asked sees the answers."""
 
 import asyncio
 import inspect
@@ -13,9 +13,9 @@ from discord import app_commands
 from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
-from bot.interfaces.discord.buttons import OpenQuestion, Questions
 from bot.interfaces.discord.callers import caller_of, location_of
 from bot.interfaces.discord.components import OpenForm, hear, hear_forms, open_form
+from bot.interfaces.discord.confirmations import OpenQuestion, Questions
 from bot.interfaces.discord.responses import (
     Interaction,
     Tree,

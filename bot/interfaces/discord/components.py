@@ -1,7 +1,8 @@
 """Discord's components: buttons, menus and forms, recognized by their ids, even after a restart.
 
-They serve the same people as commands. What each of them does is in `buttons.py`,
-`commands.py`, `help.py`, `memory_forms.py`, `row_actions.py` and `settings_pages.py`.
+Every click comes in here (`hear`), from the same people as commands. What each component does is in
+`approval_buttons.py`, `confirmations.py`, `commands.py`, `help.py`, `memory_forms.py`, `row_actions.py` and
+`settings_pages.py`.
 """
 
 import re
@@ -17,7 +18,7 @@ from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.logs import Log
 from sources.discord.cards import FORM, NO
 from sources.discord.command_tree import BROKEN, answer_anyhow, not_stored
-from sources.discord.outcomes import REFUSED
+from sources.discord.failures import REFUSED
 from sources.text import one_line
 from texts import error_sentence
 

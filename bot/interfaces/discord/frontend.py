@@ -9,7 +9,7 @@ import discord
 from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
-from bot.interfaces.discord.buttons import install_approvals
+from bot.interfaces.discord.approval_buttons import install_approvals
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping

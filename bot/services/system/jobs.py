@@ -8,7 +8,6 @@ from msgspec import Struct, field
 from pydantic import Field
 
 from bot.agents.events import ToolCallCompleted, TurnEvent
-from bot.agents.groups.sleeptime import check_all
 from bot.agents.permissions.who_may import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -17,20 +16,18 @@ from bot.services.results import Entry, Listing, Markup, Row, relative
 from bot.services.system.backups import BACKUP
 from bot.services.transactions import Service
 from bot.upkeep.evaluations import EVALUATE
+from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
 from memory import jobs
 from memory.agenda import reminders
-from memory.erasure.one_constellation import optimize
 from memory.jobs import Job, NewJob, Status
-from memory.knowledge import entry_journal, items
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ReminderId, code
 from memory.store.logs import Log
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob, WorkJob
+from scheduler.jobs import JobKinds
 from scheduler.triggers import CronTrigger, Trigger
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop
@@ -251,16 +248,6 @@ def _next(job: Job) -> datetime | None:
     return job.next_at if job.holder or job.held_until is None else job.held_until
 
 
-_TIDY_AFTER = timedelta(days=90)
-_NIGHTS_KEPT = timedelta(days=30)  # how long a night's changes can be undone
-
-OPTIMIZE = "upkeep.search"
-TIDY = "upkeep.jobs"
-SLEEPTIME = "sleeptime"
-SWEEP = "upkeep.working"
-_SWEPT = 500  # rows in one transaction
-
-
 def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[BuiltInJob, ...]:
     """The built-in jobs; those at night use the zone; `summaries` and `backups` add the jobs for these."""
     told = (BuiltInJob(OF_AGENTS, CronTrigger("5 * * * *", zone)), BuiltInJob(OF_DAYS, CronTrigger("0 4 * * *", zone)))
@@ -274,53 +261,3 @@ def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) ->
         BuiltInJob(EVALUATE, CronTrigger("25,55 * * * *", zone)),  # finished talks
         BuiltInJob(DREAM, CronTrigger("10,40 * * * *", zone)),  # it checks whether it is time
     )
-
-
-class Upkeep(Struct, frozen=True):
-    """Built-in maintenance; `add` registers its jobs with the scheduler."""
-
-    clock: Clock
-    zone: str = "UTC"
-    """The time zone of groups' quiet hours."""
-
-    def add(self, kinds: JobKinds) -> None:
-        kinds.add(WorkJob(OPTIMIZE, self.optimize))
-        kinds.add(QueueJob(TIDY, self.tidy))
-        kinds.add(QueueJob(SWEEP, self.sweep))
-        kinds.add(QueueJob(SLEEPTIME, self.look_after_groups))
-
-    async def optimize(self, database: Database, _firing: DueJob) -> str:
-        """Merge the segments of full-text indexes, and update SQLite's statistics."""
-        count = await database.maintain(optimize)
-        return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
-
-    def tidy(self, tx: Tx, firing: DueJob) -> JobResult:
-        """Delete jobs that ended long ago; they contain no texts."""
-        gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
-        entry_journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
-        return JobResult(
-            ngettext(
-                "{count} job deleted that ended more than {days} days ago",
-                "{count} jobs deleted that ended more than {days} days ago",
-                gone,
-                days=_TIDY_AFTER.days,
-            )
-        )
-
-    def sweep(self, tx: Tx, firing: DueJob) -> JobResult:
-        """Delete expired working memory, in steps short enough to delay nobody."""
-        gone = items.sweep(tx, firing.now, _SWEPT)
-        again = firing.now if gone == _SWEPT else None
-        return JobResult(
-            ngettext(
-                "{count} expired entry of working memory deleted",
-                "{count} expired entries of working memory deleted",
-                gone,
-            ),
-            again,
-        )
-
-    def look_after_groups(self, tx: Tx, firing: DueJob) -> JobResult:
-        """Check the triggers of sleeptime groups, and queue the turns that they call for."""
-        fired = check_all(tx, firing.now, self.zone)
-        return JobResult(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from bot.agents import patrols
+from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.agents.groups.agent_messages import budget_left
-from bot.agents.patrols import Patrols, quiet_hours
+from bot.agents.patrols import Patrols
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
 from bot.services.system.jobs import Schedule
@@ -91,7 +92,7 @@ async def watch(folder: Path, toml: str = TOML, **more: Any) -> AsyncIterator[Wa
         kinds = JobKinds()
         runner = service.runner(kinds)
         people = replace(service.approvals.people, owner=(OLGA.id, PERSON))  # the terminal is the owner's
-        Patrols(folder, OLGA.id, quiet_hours(people, "UTC")).add(kinds)
+        Patrols(folder, OLGA.id, owners_quiet(people, "UTC")).add(kinds)
         schedule = service.schedule(runner, kinds, plan=lambda tx, now: patrols.plan(tx, "UTC", now))
         await schedule.prepare()
         yield Watch(service, runner, schedule)

@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from bot.agents.permissions.who_may import Rank
 from bot.errors import UserError
-from bot.interfaces.discord import buttons, commands, components, responses
-from bot.interfaces.discord.buttons import OpenQuestion, Questions
+from bot.interfaces.discord import commands, components, confirmations, responses
 from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.confirmations import OpenQuestion, Questions
 from bot.interfaces.discord.responses import Interaction
 from bot.services import services, titles
 from bot.services.caller import Via
@@ -138,7 +138,7 @@ def test_a_button_under_a_list_carries_a_name_in_any_script(name: str) -> None:
 def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_makes_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(buttons, "_MOST", 2)
+    monkeypatch.setattr(confirmations, "_MOST", 2)
     now = [0.0]
     asked = Questions(lambda: now[0])
 

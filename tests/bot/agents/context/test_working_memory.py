@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bot.models.base import Answer, UserMessage
-from bot.services.system.jobs import Upkeep, built_in_jobs
+from bot.services.system.jobs import built_in_jobs
+from bot.upkeep.housekeeping import Housekeeping
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
@@ -210,11 +211,11 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
 
 
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.services.system.jobs._SWEPT", 5)
+    monkeypatch.setattr("bot.upkeep.housekeeping._SWEPT", 5)
     async with running(tmp_path) as service:
         kinds = JobKinds()
         runner = service.runner(kinds)
-        Upkeep(service.clock).add(kinds)
+        Housekeeping().add(kinds)
         await service.schedule(runner, kinds, built_in_jobs("UTC")).prepare()
         for number in range(12):
             await service.write(keep("session/a", str(number), ttl=timedelta(minutes=5)))

@@ -1,8 +1,5 @@
-"""Buttons under the bot's messages: Allow, Deny and Details of a request, and Yes and No under the question that a
-command asks first.
-
-They are recognized by their ids (`components.py`), even after a restart; a question is answered once, by whoever gave
-the command. Buttons that call an operation are heard in `commands.py`.
+"""The question that a command asks first, with its buttons Yes and No. It is answered once, by whoever gave the
+command.
 """
 
 import re
@@ -15,56 +12,11 @@ from typing import Any, TypeAlias
 import discord
 from msgspec import Struct
 
-from bot.agents.permissions.who_may import Approver
-from bot.errors import UserError
-from bot.interfaces.discord.callers import approver_of
 from bot.interfaces.discord.components import Heard, hear
-from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell, text_file
-from bot.services.composition import ServedConstellations
-from bot.services.people.approvals import Approvals
-from memory.requests import Verdict
-from memory.store.ids import ConstellationId
+from bot.interfaces.discord.responses import Interaction, change, defer
 from memory.store.recent import RecentValues
-from sources.discord.cards import DONE, LONGEST, NO, PATTERN, PLAIN
-from texts import _, error_sentence, gettext_noop
-
-
-def install_approvals(tree: Tree, served: ServedConstellations) -> None:
-    """Have the buttons and menus of every card heard, also of those sent before a restart."""
-
-    async def answered(interaction: Interaction, named: re.Match[str], chosen: str) -> None:
-        if not await defer(interaction):
-            return
-        offer = chosen or named["offer"]
-        constellation = ConstellationId(named["of"]) if named["of"] else served.shared.configured
-        if not served.shared.constellations.has(constellation):
-            await tell(interaction, _("The constellation that asked this was deleted."), looks=NO)
-            return
-        who, request = approver_of(interaction), int(named["request"])
-        async with served.use(constellation) as services:
-            if offer == "details":
-                await _details(interaction, services.approvals, request, who)
-            elif offer in list(Verdict):
-                ruling = await services.approvals.answer(request, who, Verdict(offer))
-                await tell(interaction, ruling.words, looks=DONE if ruling.counted else NO)
-            else:
-                await tell(interaction, _("This button no longer works."), looks=NO)
-
-    tree.client.add_dynamic_items(hear(PATTERN, answered))
-
-
-async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:
-    try:
-        words, arguments = await approvals.details(request, who)
-    except UserError as error:
-        await tell(interaction, error_sentence(error), looks=NO)
-        return
-    shown = f"{words}\n```json\n{arguments}\n```"
-    if len(shown) <= LONGEST:
-        await tell(interaction, shown)
-        return
-    await tell(interaction, words, file=text_file(interaction, arguments, f"request-{request}.json"))
-
+from sources.discord.cards import PLAIN
+from texts import _, gettext_noop
 
 _ID = re.compile(r"carina:sure:(?P<name>[a-z._-]+):(?P<answer>yes|no):(?P<token>[0-9a-f]+)")
 _SECONDS = 900.0

@@ -1,0 +1,29 @@
+"""Quiet hours of people. Reminders, announced events, questions for consent and patrols wait for their end before they
+queue a message. Those of groups are in `bot.agents.groups.sleeptime`.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, time
+from typing import TypeAlias
+
+from bot.agents.permissions.who_may import People
+from memory.people import person_settings
+from memory.store.database import Rows
+from memory.store.ids import PersonId
+from scheduler.zones import Quiet
+
+OwnersQuiet: TypeAlias = Callable[[Rows, datetime], datetime | None]
+"""Returns the end of the owner's quiet hours; None if it is not quiet then."""
+
+
+def quiet_until(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str, at: datetime) -> datetime | None:
+    """The end of the quiet hours of the person with these accounts; None if it is not quiet then."""
+    times = person_settings.of(rows, accounts)
+    if not times.quiet_from or not times.quiet_until:
+        return None
+    begin, end = time.fromisoformat(times.quiet_from), time.fromisoformat(times.quiet_until)
+    return Quiet(begin, end, times.zone or default_zone).until(at)
+
+
+def owners_quiet(people: People, zone: str) -> OwnersQuiet:
+    return lambda rows, now: quiet_until(rows, people.selves(people.owner[0]), zone, now)
