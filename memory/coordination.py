@@ -105,10 +105,10 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
     """Change a shared task, as `tasks.change` does. Raises Refused unless all its readers may know of this turn."""
     status = columns.get("status")
     if status == task.status:
-        raise Refused("the task {title!r} already has that status", title=task.title)
+        raise Refused("the task “{title}” already has that status", title=task.title)
     if not may_write_down(by.scope, task.audience):
         raise Refused(
-            "people who are not here can see the task {title!r}; change it where they can see that", title=task.title
+            "people who are not here can see the task “{title}”; change it where they can see that", title=task.title
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = gettext_lazy(_DID[None if status is None else changed.status], task=_short(changed.title))

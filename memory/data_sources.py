@@ -45,7 +45,7 @@ class Subscription(Struct, frozen=True):
 def add(tx: Tx, source: DataSource, now: datetime) -> None:
     """Store a new source. Raises Refused if its name is taken or there are too many."""
     if named(tx, source.name) is not None:
-        raise Refused("there is already a source {name!r}", name=source.name)
+        raise Refused("there is already a source “{name}”", name=source.name)
     if len(listing(tx)) >= _MOST_SOURCES:
         raise Refused("there are already {most_sources} sources; remove one first", most_sources=_MOST_SOURCES)
     tx.insert("data_sources", {**_source.values(source), "created_at": now, "updated_at": now})

@@ -67,7 +67,7 @@ class Rule(Struct, frozen=True):
 def check_rule(text: str) -> None:
     """Raise Refused with a message for an invalid or unsupported rule."""
     if len(text) > _LONGEST or not re.fullmatch(r"[A-Z]+=[A-Z0-9,+-]+(;[A-Z]+=[A-Z0-9,+-]+)*", text.upper()):
-        raise Refused('"{text}" is not a recurrence rule, such as FREQ=WEEKLY;BYDAY=MO,WE', text=text[:60])
+        raise Refused("“{text}” is not a recurrence rule, such as FREQ=WEEKLY;BYDAY=MO,WE", text=text[:60])
     parts = _parts(text)
     known = _PARTS.get(parts.get("FREQ", ""), "")
     if not known:
@@ -85,7 +85,7 @@ def check_rule(text: str) -> None:
             raise Refused("the interval and count of a recurrence rule must be at least 1")
         next(Rule(text, _ANY_DAY, "UTC").walls(_ANY_DAY), None)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise Refused('"{text}" is not a recurrence rule: {error}', text=text[:60], error=error) from error
+        raise Refused("“{text}” is not a recurrence rule: {error}", text=text[:60], error=error) from error
 
 
 def _parts(text: str) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _until(text: str, zone: str) -> datetime | None:
     found = re.fullmatch(r"(\d{8})(?:T(\d{6})(Z?))?", text)
     if found is None:
         raise Refused(
-            '"{text}" cannot be the end of a rule: write it like 20261231 or 20261231T180000Z', text=text[:40]
+            "“{text}” cannot be the end of a rule: write it like 20261231 or 20261231T180000Z", text=text[:40]
         )
     end = datetime.fromisoformat(f"{found[1]}T{found[2] or '235959'}")
     return end.replace(tzinfo=UTC).astimezone(zone_of(zone)).replace(tzinfo=None) if found[3] else end

@@ -189,7 +189,7 @@ class Runner:
         database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:
             if kind is None:
-                words = _("nothing here handles {kind!r}; next check in an hour", kind=job.kind)
+                words = _("nothing here handles “{kind}”; next check in an hour", kind=job.kind)
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
             elif isinstance(kind, QueueJob):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):

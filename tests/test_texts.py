@@ -216,7 +216,7 @@ def test_what_click_says_is_ours_to_translate(
     monkeypatch.setenv("LANGUAGE", "de")
     with speaking("en"):
         assert run(["remind", "list", "--colour"]) == 2
-    assert "Fehler: Es gibt keine Option '--colour'." in capsys.readouterr().err
+    assert "Fehler: Es gibt keine Option „--colour“." in capsys.readouterr().err
 
 
 def test_a_moment_is_told_on_the_clocks_of_the_reader() -> None:

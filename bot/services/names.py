@@ -22,11 +22,11 @@ from memory.store.ids import BlockId
 from scheduler.zones import instant
 from texts import _, error_sentence, gettext_noop, source
 
-NO_AGENT = gettext_noop("There is no agent {name}.")
-NO_GROUP = gettext_noop("There is no group {name}.")
-NO_FEED = gettext_noop("There is no feed, calendar, folder or webhook {name}.")
-NO_TEMPLATE = gettext_noop("There is no task template {name}.")
-NO_CONSTELLATION = gettext_noop("There is no constellation {name}.")
+NO_AGENT = gettext_noop("There is no agent “{name}”.")
+NO_GROUP = gettext_noop("There is no group “{name}”.")
+NO_FEED = gettext_noop("There is no feed, calendar, folder or webhook “{name}”.")
+NO_TEMPLATE = gettext_noop("There is no task template “{name}”.")
+NO_CONSTELLATION = gettext_noop("There is no constellation “{name}”.")
 _SHOWN = 80  # characters of an unknown name that are shown
 _NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constellations
 LARGEST = 2**63 - 1  # SQLite's largest integer
@@ -50,7 +50,7 @@ def find(every: Iterable[N], name: str, missing: str) -> N:
     for each in known:
         if each.name.casefold() == wanted:
             return each
-    raise UserError(_(missing, name=repr(name[:_SHOWN])) + _(list_known([each.name for each in known])))
+    raise UserError(_(missing, name=name[:_SHOWN]) + _(list_known([each.name for each in known])))
 
 
 def find_agent(rows: Rows, name: str) -> Agent:
@@ -145,7 +145,7 @@ def named_audience(text: str) -> Audience:
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
     if shared and not _SHARED[kind].fullmatch(which):
-        raise CallError("{text} is not a {kind}. Write it as {kind}:discord:1234.", text=repr(text.strip()), kind=kind)
+        raise CallError("“{text}” is not a {kind}. Write it as {kind}:discord:1234.", text=text.strip(), kind=kind)
     try:
         return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:
@@ -156,7 +156,7 @@ def named_audience(text: str) -> Audience:
 def require_suggested(given: str) -> None:
     """On Discord, refuse what its suggestions do not have, in words without ids. Raises UserError."""
     if source() == "discord":
-        raise UserError("{given} is none of the suggestions. Choose one of them.", given=repr(given[:_SHOWN]))
+        raise UserError("“{given}” is none of the suggestions. Choose one of them.", given=given[:_SHOWN])
 
 
 def unnamed(subject: str) -> str:
@@ -176,7 +176,7 @@ def named_place(text: str) -> str:
         shapes = _(
             "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
         )
-        raise UserError("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=shapes)
+        raise UserError("“{place}” is not a place. Use {examples}.", place=text[:80], examples=shapes)
     return text
 
 
@@ -209,8 +209,8 @@ def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     names = [shown_block(each.name) for each in (found or every)[:_LISTED]]
     if found:
         there = ", ".join(names)
-        raise UserError("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there)
-    raise UserError(_("There is no block {name} that you can see here.", name=repr(name[:80])) + _(list_known(names)))
+        raise UserError("Several blocks are called “{name}”. Choose one: {there}.", name=name, there=there)
+    raise UserError(_("There is no block “{name}” that you can see here.", name=name[:80]) + _(list_known(names)))
 
 
 def _names(named: NamedBlock, place: str) -> set[str]:

@@ -446,7 +446,7 @@ class Registry:
         """The operation, if this caller may call it; decided only here. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
-            raise CallError("There is no operation {name!r} here.", name=name)
+            raise CallError("There is no operation “{name}” here.", name=name)
         who_may.require(self._guard.people, caller.approver, declared.needs)
         return declared
 

@@ -243,9 +243,9 @@ def _require_known(task: Task, other: Task) -> None:
     """Refuse a link that would reveal a task, even by its number, to people who may not know of it."""
     if not may_write_down(Scope(other.audience), task.audience):
         raise Refused(
-            "Not everyone who can see {task} can see {other}, so the two cannot be linked.",
-            task=repr(task.title),
-            other=repr(other.title),
+            "Not everyone who can see “{task}” can see “{other}”, so the two cannot be linked.",
+            task=task.title,
+            other=other.title,
         )
 
 
@@ -256,7 +256,7 @@ def _require_no_circle(tx: Tx, first: TaskId, then: Task, more: str = "[]") -> N
                UNION SELECT t.id FROM ahead a JOIN tasks t ON t.parent_id = a.id)
              SELECT 1 FROM ahead WHERE id = :first"""
     if tx.one(sql, {"then": then.id, "first": first, "more": more}) is not None:
-        raise Refused("That would be circular: {title} would have to be done before itself.", title=repr(then.title))
+        raise Refused("That would be circular: “{title}” would have to be done before itself.", title=then.title)
 
 
 def _open_steps(rows: Rows, task: Task) -> list[TaskId]:

@@ -65,7 +65,7 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
         return
     if unknown := given.keys() - {section.name for section in schema.sections}:
         known = ", ".join(section.name for section in schema.sections)
-        raise Refused("there is no section {name!r}; there are: {known}", name=min(unknown)[:60], known=known)
+        raise Refused("there is no section “{name}”; there are: {known}", name=min(unknown)[:60], known=known)
     for section in schema.sections:
         _begin(loro, parts, section.content, given.get(section.name), section.name)
 
@@ -203,8 +203,8 @@ def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
     while (place := text.find(old, places[-1] + len(old) if places else 0)) >= 0:
         places.append(place)
     if not places:
-        excerpt = repr(old if len(old) <= 80 else old[:80] + "…")
-        raise Refused("{excerpt} does not occur there; give it exactly as it is written", excerpt=excerpt)
+        excerpt = old if len(old) <= 80 else old[:80] + "…"
+        raise Refused("“{excerpt}” does not occur there; give it exactly as it is written", excerpt=excerpt)
     ways = by_words(old, new)
     for place in reversed(places):
         for way in ways:

@@ -49,7 +49,7 @@ def require_allowed_label(label: str) -> None:
     if label in LOGS:
         raise Refused("{label} is the name of a log that Carina maintains; choose another name", label=label)
     if "/" in label or label == CONSTELLATION_OWNER:
-        raise Refused("{label!r} would be the address of another block; choose a name without a slash", label=label)
+        raise Refused("“{label}” would be the address of another block; choose a name without a slash", label=label)
 
 
 def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: TurnId | None = None) -> Block:
@@ -65,7 +65,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
     if new.schema is not TEXT:
         row["schema"] = dump_schema(new.schema)
     if not tx.insert("memory_blocks", row, ignore=True):
-        raise BlockExists("there is already a block {label!r} for {audience}", label=new.label, audience=new.audience)
+        raise BlockExists("there is already a block “{label}” for {audience}", label=new.label, audience=new.audience)
     if new.content or not isinstance(new.schema, TextSchema):
         opened = open_block(tx, block, writer, now)
         if isinstance(new.schema, TextSchema):
@@ -288,9 +288,9 @@ def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: 
     sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:
-        raise BlockNotFound("there is no deleted block {label!r} here", label=label[:MOST_LABEL])
+        raise BlockNotFound("there is no deleted block “{label}” here", label=label[:MOST_LABEL])
     if own_block(tx, owner, label, audience) is not None:
-        raise BlockExists("there is a block {label!r} again; rename it, then restore the deleted one", label=label)
+        raise BlockExists("there is a block “{label}” again; rename it, then restore the deleted one", label=label)
     search = index_text(f"{label} {row['description']} {row['content']}")
     values = (search, now, row["id"])
     tx.run("UPDATE memory_blocks SET deleted_at = NULL, search_text = ?, updated_at = ? WHERE id = ?", values)
@@ -347,7 +347,7 @@ def set_block_settings(
         if needed := join_lazy("; ", _called_by_label(tx, block)):
             raise Refused("block {label} cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:
-            raise BlockExists("there is already a block {label!r} for {audience}", label=label, audience=block.audience)
+            raise BlockExists("there is already a block “{label}” for {audience}", label=label, audience=block.audience)
     pinned = kind is not BlockType.ARCHIVAL and (block.pinned or kind is not block.type)
     search = index_text(f"{label} {description} {block.content}")
     tx.run(
@@ -425,7 +425,7 @@ def unshare_block(tx: Tx, block: Block, name: str) -> None:
     sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
     if not tx.run(sql, (block.id, _agent(tx, name))):
         raise Refused(
-            "block {label} is not shared with {name!r}; {shared_with}",
+            "block {label} is not shared with “{name}”; {shared_with}",
             label=block.label,
             name=name[:80],
             shared_with=_shared_with(tx, block),
@@ -481,5 +481,5 @@ def _agent(rows: Rows, name: str) -> AgentId:
     )
     if row is None:
         known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
-        raise Refused("There is no agent {name}. Choose from: {known}.", name=repr(name[:80]), known=known)
+        raise Refused("There is no agent “{name}”. Choose from: {known}.", name=name[:80], known=known)
     return AgentId(row["id"])

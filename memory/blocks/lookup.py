@@ -93,14 +93,14 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
         seen = sorted({block.address for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
         more = gettext_lazy(" and {more} more", more=len(seen) - _NAMED) if len(seen) > _NAMED else ""
         raise BlockNotFound(
-            "there is no block {label!r} here; there are: {seen}{more}",
+            "there is no block “{label}” here; there are: {seen}{more}",
             label=label[:80],
             seen=", ".join(seen[:_NAMED]) or gettext_lazy("none"),
             more=more,
         )
     if len(addresses := sorted({block.address for block in instances})) > 1:
         raise BlockNotFound(
-            "several blocks are called {label!r}: say which, {names}", label=label, names=" or ".join(addresses)
+            "several blocks are called “{label}”: say which, {names}", label=label, names=" or ".join(addresses)
         )
     return min(instances, key=lambda block: (block.audience != scope.audience, _narrowness(block.audience)))
 

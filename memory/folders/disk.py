@@ -28,8 +28,8 @@ def checked_folder(name: str) -> str:
     """A valid name of a folder. Raises `Refused` for a name that cannot begin a path."""
     if _NAME.fullmatch(name) is None:
         raise Refused(
-            "{name!r} cannot name a folder: use at most 40 lowercase letters, digits, - and _, and "
-            "begin with a letter or digit",
+            "“{name}” cannot name a folder: use at most 40 lowercase letters, digits, - and _, and begin with a "
+            "letter or digit",
             name=clean(name),
         )
     return name
@@ -122,18 +122,18 @@ def checked_root(given: str, data: Path) -> Path:
         raise Refused("this system cannot confine access to one directory; create a virtual folder and upload files")
     root = Path(given).expanduser()
     if not root.is_absolute():
-        raise Refused("{path!r} is not a full path: it must begin with /", path=clean(given))
+        raise Refused("“{path}” is not a full path: it must begin with /", path=clean(given))
     try:
         root = root.resolve(strict=True)
         os.scandir(root).close()
     except (OSError, RuntimeError) as error:
         raise Refused(
-            "{path!r} cannot be used as a directory: {reason}", reason=_reason(error), path=clean(given)
+            "“{path}” cannot be used as a directory: {reason}", reason=_reason(error), path=clean(given)
         ) from error
     own = data.resolve()
     if root == own or root in own.parents or own in root.parents:
         raise Refused(
-            "{path!r} is, contains or is inside Carina's own data folder, which no agent may read", path=clean(given)
+            "“{path}” is, contains or is inside Carina's own data folder, which no agent may read", path=clean(given)
         )
     return root
 
@@ -227,7 +227,7 @@ def _directory(root: Path, directories: tuple[str, ...] | list[str], path: str) 
                 below = _open_directory(name, descriptor)
             except OSError as error:
                 raise Refused(
-                    "there is no directory for {path!r} in the folder: {reason}",
+                    "there is no directory for “{path}” in the folder: {reason}",
                     reason=_reason(error),
                     path=clean(path),
                 ) from error

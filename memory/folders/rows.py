@@ -138,7 +138,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
     made = Folder(new.id, new.name, described, new.kind, new.path, new.audience, now, None, new.embedding_model)
     if not tx.insert("folders", _folder.values(made), ignore=True):
         raise Refused(
-            "there is already a folder {name!r}: choose another name, or remove that one first", name=new.name
+            "there is already a folder “{name}”: choose another name, or remove that one first", name=new.name
         )
     return made
 
@@ -156,7 +156,7 @@ def named(rows: Rows, name: str, scope: Scope) -> Folder:
         if folder.name == name:
             return folder
     raise Refused(
-        "there is no folder {name!r}; there are: {known}",
+        "there is no folder “{name}”; there are: {known}",
         name=name,
         known=", ".join(each.name for each in found) or "none",
     )

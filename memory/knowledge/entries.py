@@ -123,7 +123,7 @@ def checked_category(text: str) -> str:
     """A category, or an empty text; raises `Refused` for any other."""
     if text and not is_category(text):
         raise Refused(
-            "{category!r} is not a category: write it as a/b/c, of letters, digits, - and _",
+            "“{category}” is not a category: write it as a/b/c, of letters, digits, - and _",
             category=text[:_MAX_CATEGORY],
         )
     return text
@@ -261,7 +261,7 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     if row is None and not is_id(label_or_id):
         row = rows.one(by_label, (agent, label_or_id, *parameters, scope.audience))
     if row is None:
-        raise EntryNotFound("there is no entry {label_or_id!r} here", label_or_id=label_or_id)
+        raise EntryNotFound("there is no entry “{label_or_id}” here", label_or_id=label_or_id)
     if row["parent_entry_id"] is not None:
         return read(rows, agent, row["parent_entry_id"], scope)
     return read(rows, agent, row["superseded_by"], scope) if row["superseded_by"] is not None else to_entry(row)

@@ -128,7 +128,7 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     entry = read(tx, agent, label_or_id, origin.scope)
     if not may_write_down(origin.scope, entry.audience):
         raise Refused(
-            "{label_or_id!r} can be read by {audience}, who may not see what is said here: store a new entry",
+            "“{label_or_id}” can be read by {audience}, who may not see what is said here: store a new entry",
             label_or_id=label_or_id,
             audience=entry.audience,
         )
@@ -169,7 +169,7 @@ def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
         (image["agent_id"], image["label"], audience, identifier),
     )
     if taken is not None:
-        raise Refused("there is now another entry {label!r}", label=image["label"])
+        raise Refused("there is now another entry “{label}”", label=image["label"])
     assignments = ", ".join(f"{column} = :{column}" for column in image)
     if not tx.run(f"UPDATE archival_entries SET {assignments} WHERE id = :id", image):
         tx.insert("archival_entries", dict(image))
@@ -187,7 +187,7 @@ def require_unused_label(rows: Rows, agent: AgentId, label: str, audience: Audie
     )
     if taken is not None:
         raise Refused(
-            "there is already an entry {label!r}: append to it, delete it, or choose another label", label=label
+            "there is already an entry “{label}”: append to it, delete it, or choose another label", label=label
         )
 
 

@@ -99,7 +99,7 @@ def whole_key(key: str, own: str) -> str:
     parts = key.strip().strip("/").split("/")
     for part in parts:
         if not _SEGMENT.fullmatch(part) or part in (".", ".."):
-            raise Refused("{key!r} is not a key: use letters, digits, . _ and -, with / between the parts", key=key)
+            raise Refused("“{key}” is not a key: use letters, digits, . _ and -, with / between the parts", key=key)
     return "/".join(parts) if parts[0] in _ROOTS else "/".join([own, *parts])
 
 

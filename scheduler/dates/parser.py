@@ -118,7 +118,7 @@ _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
 _SOON = timedelta(hours=2)  # at 22:30, "at 11" is in the same night
 _LATER = timedelta(minutes=90)  # at 20:10, "tonight" is at 21:00
-_EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every Monday at 8" or 2026-12-31 18:00')
+_EXAMPLES = gettext_noop("“in 20 minutes”, “tomorrow at 9”, “every Monday at 8” or 2026-12-31 18:00")
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
 """A conjunction directly after the removed first time, so that a second one follows."""
 _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"

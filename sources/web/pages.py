@@ -125,7 +125,7 @@ def checked_url(url: str) -> SplitResult:
         fits = False
     if not fits or len(url) > _MOST_URL:
         raise WebRefused(
-            "{url!r} is not a web URL, such as https://example.org/page. Check it for spaces and typos.",
+            "“{url}” is not a web URL, such as https://example.org/page. Check it for spaces and typos.",
             url=url[:200],
         )
     if parts.username or parts.password:

@@ -38,7 +38,7 @@ async def test_what_agents_arrange_is_seen_by_those_who_may_know_it(tmp_path: Pa
         shown = (await t.olga.command("memory activity", {"kind": "task_assigned"})).text
         assert "Carina assigned a task to Anchor: mend the fence" in shown
         assert "answered" not in shown
-        refused(await t.olga.command("memory activity", {"agent": "Moon"}), "no agent 'Moon'")
+        refused(await t.olga.command("memory activity", {"agent": "Moon"}), "no agent “Moon”")
         calls = [Call("search", {"query": word}, f"call_{word}") for word in ("fence", "gate")]
         t.model.script(Calls(*calls), Answer("Nothing."))
         await t.ask(t.ana, t.general, "<@bot> look")
@@ -74,9 +74,9 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         assert "- the owner to Carina: the owner is away" in str(t.model.requests[1].messages[-1]["content"])
         assert "- the owner to Carina: the owner is away" in await t.service.said("coord", "status")
         change, to = {"task": "sow peas", "state": "in_progress"}, {"task": "sow peas", "agent": "Anchor"}
-        refused(await t.ana.command("tasks change", change, t.general), "There is no task 'sow peas'")
+        refused(await t.ana.command("tasks change", change, t.general), "There is no task “sow peas”")
         refused(await t.ana.command("admin coord reassign", to), "Only an admin may assign tasks")
-        refused(await t.ana.command("tasks done", {"task": "sow peas"}, t.general), "There is no task 'sow peas'")
+        refused(await t.ana.command("tasks done", {"task": "sow peas"}, t.general), "There is no task “sow peas”")
         assert "sow peas – in progress; for anyone" in (await t.olga.command("tasks change", change, t.general)).text
         assert (
             "sow peas – in progress; for Anchor" in (await t.olga.command("admin coord reassign", to, t.general)).text

@@ -37,7 +37,7 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
     tokens = t.rows("SELECT sum(input_tokens), sum(output_tokens) FROM model_usage")
     assert (bill["model"], bill["calls"], bill["unpriced"], bill["cost_usd"]) == ("openai:scripted", 3, 3, 0)
     assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
-    wrong = "'moon' is not available. Choose one of agent, model, purpose, day"
+    wrong = "“moon” is not available. Choose one of agent, model, purpose, day"
     assert wrong in await t.service.refused("cost", "--by", "moon", code=2)
 
 
@@ -48,8 +48,8 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
         private = t.guild.text_channel("elsewhere", private=True, members=[t.ana, t.olga])
         wanted = {"agent": "carina", "what": "recall", "arguments": arguments}
         refused(await t.ana.command("admin permits grant", wanted), "Only the owner may give a lasting permission")
-        refused(await t.olga.command("admin permits grant", {**wanted, "agent": "Moon"}, here), "no agent 'Moon'")
-        refused(await t.olga.command("admin permits grant", {**wanted, "what": "bell"}, here), "no tool 'bell'")
+        refused(await t.olga.command("admin permits grant", {**wanted, "agent": "Moon"}, here), "no agent “Moon”")
+        refused(await t.olga.command("admin permits grant", {**wanted, "what": "bell"}, here), "no tool “bell”")
         refused(
             await t.olga.command("admin permits grant", {**wanted, "arguments": "{insert}"}, here), "are not valid JSON"
         )
@@ -115,7 +115,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         refused(await t.ana.command("admin budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
         refused(await t.olga.command("admin budget set", {"of": "moon", "usd": 1.0}), "none of the suggestions")
         assert "A budget is for" in await t.service.refused("budget", "set", "moon", "--usd", "1")
-        refused(await t.olga.command("admin budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent 'Moon'")
+        refused(await t.olga.command("admin budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent “Moon”")
         refused(
             await t.olga.command("admin budget set", {"of": "guild"}), "Give a limit in dollars, in tokens, or both"
         )

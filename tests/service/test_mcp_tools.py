@@ -101,7 +101,7 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
             assert (ok, sorted(line.partition(" ")[0] for line in groups.splitlines())) == (True, ["Main", "Stars"])
             text, ok = await called(client, "route_to_group", group="Planets", message="Who are you?")
             assert not ok
-            assert "There is no group 'Planets'. Choose from: Main, Stars" in text
+            assert "There is no group “Planets”. Choose from: Main, Stars" in text
             assert await called(client, "route_to_group", group="Main", group_id="Stars", message="Who are you?") == (
                 "route_to_group was not called. The arguments group and group_id mean the same and differ.",
                 False,
@@ -130,7 +130,7 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
             assert "My name is Carina." in block
             text, ok = await called(client, "read_block", block="nonsense")
             assert not ok
-            assert "There is no block 'nonsense' that you can see here. Choose from:" in text
+            assert "There is no block “nonsense” that you can see here. Choose from:" in text
 
 
 async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ async def test_a_link_is_made_for_who_is_meant(tmp_path: Path) -> None:
         for wrong in ("somebody", "terminal:owner", "discord:", "x:y"):
             with pytest.raises(UserError):
                 await s.call("dashboard.open", person=wrong)
-        with pytest.raises(UserError, match="Nobody called 'somebody' has talked to me"):
+        with pytest.raises(UserError, match="Nobody called “somebody” has talked to me"):
             await s.call("dashboard.open", person="somebody")
         with pytest.raises(UserError, match="privacy see"):
             await s.call_as(ALICE, "privacy.page")

@@ -154,8 +154,8 @@ def find(found: list[Event], which: str) -> Event:
         found,
         which,
         lambda event: event.title,
-        gettext_noop("There is no event {which} here."),
-        gettext_noop("Several events match {which}. Choose one: {listed}."),
+        gettext_noop("There is no event “{which}” here."),
+        gettext_noop("Several events match “{which}”. Choose one: {listed}."),
     )
 
 

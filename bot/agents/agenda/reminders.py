@@ -177,8 +177,8 @@ def find(found: list[Reminder], which: str) -> Reminder:
         found,
         which,
         lambda reminder: reminder.text,
-        gettext_noop("There is no open reminder {which} here."),
-        gettext_noop("Several reminders match {which}. Choose one: {listed}."),
+        gettext_noop("There is no open reminder “{which}” here."),
+        gettext_noop("Several reminders match “{which}”. Choose one: {listed}."),
     )
 
 
@@ -187,7 +187,7 @@ def split_request(text: str, now: datetime, zone: str) -> tuple[str, str]:
     found = find_when(text, now, zone)
     what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
     if found is None:
-        raise Refused('Please also say when, such as "in 20 minutes", "tomorrow at 9" or "every Monday at 8".')
+        raise Refused("Please also say when, such as “in 20 minutes”, “tomorrow at 9” or “every Monday at 8”.")
     if not what:
         raise Refused("Please also say what to remind you of.")
     return what, found.said

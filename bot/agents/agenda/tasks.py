@@ -73,8 +73,8 @@ def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: st
     if fitting:
         both = zip(ids, shown, strict=True)
         named = [f"{code(own, ids)}: {text}" if shown.count(text) > 1 else text for own, text in both]
-        raise Refused(several, which=repr(which), listed="; ".join(named[:10]))
-    raise Refused(join_lazy("", (gettext_lazy(none, which=repr(which)), list_known(shown[:10], "; "))))
+        raise Refused(several, which=which, listed="; ".join(named[:10]))
+    raise Refused(join_lazy("", (gettext_lazy(none, which=which), list_known(shown[:10], "; "))))
 
 
 def list_known(known: Sequence[str], between: str = ", ") -> str:
@@ -88,8 +88,8 @@ def find_task(found: Sequence[Task], which: str) -> Task:
         found,
         which,
         lambda task: task.title,
-        gettext_noop("There is no task {which} here."),
-        gettext_noop("Several tasks match {which}. Choose one: {listed}."),
+        gettext_noop("There is no task “{which}” here."),
+        gettext_noop("Several tasks match “{which}”. Choose one: {listed}."),
     )
 
 

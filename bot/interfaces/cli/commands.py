@@ -61,7 +61,7 @@ class _SuggestingGroup(click.Group):
             every = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
             offered = [name for name, each in every if each is not None and not each.hidden]
             near = difflib.get_close_matches(args[0], offered, n=1)
-            words = _("There is no command {name}.", name=repr(args[0]))
+            words = _("There is no command “{name}”.", name=args[0])
             if near:
                 words += " " + _("Did you mean {command}?", command=near[0])
             elif ctx.parent is not None:
@@ -203,8 +203,8 @@ class _Command(click.Command):
         if ctx.args and not ctx.resilient_parsing:
             more = " ".join(ctx.args)
             if any(each.flags[-1:] == ("--output",) for each in self._entry.parameters):
-                ctx.fail(_("This command does not take {words}. To name a file, use --output FILE.", words=repr(more)))
-            ctx.fail(_("This command does not take {words}. Put several words in quotes.", words=repr(more)))
+                ctx.fail(_("This command does not take “{words}”. To name a file, use --output FILE.", words=more))
+            ctx.fail(_("This command does not take “{words}”. Put several words in quotes.", words=more))
         return ctx.args
 
     def _missing(self, missing: click.Parameter | None) -> str:
@@ -328,18 +328,18 @@ class _Number(click.ParamType[float]):
         self._told = told
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        low, high, shown = self._told.low, self._told.high, repr(value)
+        low, high, shown = self._told.low, self._told.high, value
         try:
             number = int(value) if self._told.kind == "integer" else float(value)
         except ValueError:
-            self.fail(_("{value} is not a number that can be used here.", value=shown), param, ctx)
+            self.fail(_("“{value}” is not a number that can be used here.", value=shown), param, ctx)
         if high is not None and not number <= high:
             self.fail(
-                _("{value} is too large. The maximum is {high}.", value=shown, high=number_text(high, ",.16g")), param
+                _("“{value}” is too large. The maximum is {high}.", value=shown, high=number_text(high, ",.16g")), param
             )
         if low is not None and not number >= low:
             self.fail(
-                _("{value} is too small. The minimum is {low}.", value=shown, low=number_text(low, ",.16g")), param
+                _("“{value}” is too small. The minimum is {low}.", value=shown, low=number_text(low, ",.16g")), param
             )
         return number
 
@@ -356,7 +356,7 @@ class _Choice(click.Choice[str]):
         names = ", ".join(
             f"{each} ({_(self._labels[each])})" if each in self._labels else each for each in self.choices
         )
-        return _("{value} is not available. Choose one of {names}.", value=repr(value), names=names)
+        return _("“{value}” is not available. Choose one of {names}.", value=value, names=names)
 
 
 class _Here(click.ParamType[str]):

@@ -308,7 +308,7 @@ def _cell(value: Any) -> Any:
 def _operation(ctx: Context, name: str) -> Operation:
     found = offered(ctx).get(name)
     if found is None:
-        raise Refusal(404, _("There is no command {name}.", name=name))
+        raise Refusal(404, _("There is no command “{name}”.", name=name))
     return found
 
 

@@ -36,7 +36,7 @@ _Text = Annotated[
     Param("What to remind you of, and perhaps when", example="call mom in 20 minutes", words=True),
 ]
 _Due = Annotated[
-    str, Field(max_length=200), Param('When, such as "in 20 minutes" or "every Monday at 8"', positional=True)
+    str, Field(max_length=200), Param("When, such as “in 20 minutes” or “every Monday at 8”", positional=True)
 ]
 _Where = Annotated[
     Literal["privately", "here"] | None,
@@ -59,9 +59,9 @@ _Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes"
 class AddEvent(Arguments):
     title: Annotated[_Named, Param("Title of the event", example="dinner")]
     when: Annotated[
-        _When, Param('When it starts, such as "Friday at 18:00" or "every Monday at 8"', example="Friday at 18:00")
+        _When, Param("When it starts, such as “Friday at 18:00” or “every Monday at 8”", example="Friday at 18:00")
     ]
-    ends: Annotated[str, Field(max_length=200), Param('When it ends, such as "at 19:30"')] = ""
+    ends: Annotated[str, Field(max_length=200), Param("When it ends, such as “at 19:30”")] = ""
     minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("Remind you this many minutes before; -1 for never")] = (
         calendar.REMINDER_MINUTES
     )
@@ -69,7 +69,7 @@ class AddEvent(Arguments):
 
 class SetClocks(Arguments):
     begin: Annotated[
-        str | None, Param('Start of quiet hours, such as 22:30; "off" to turn them off', flag="--from")
+        str | None, Param("Start of quiet hours, such as 22:30; “off” to turn them off", flag="--from")
     ] = None
     end: Annotated[str | None, Param("End of quiet hours, such as 7:00", flag="--until")] = None
     zone: Annotated[str | None, Param("Your time zone, such as Europe/Vienna")] = None

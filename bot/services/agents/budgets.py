@@ -255,7 +255,7 @@ def _subject(text: str) -> str:
         return check_subject(text)
     except ValueError as error:
         require_suggested(text)
-        raise UserError("A budget is for {known}, not for {given}.", known=error, given=repr(text[:80])) from error
+        raise UserError("A budget is for {known}, not for “{given}”.", known=error, given=text[:80]) from error
 
 
 def _checked(wanted: SetBudget) -> Limit:

@@ -55,7 +55,7 @@ STATES = {
 }
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 _Words = Annotated[str, Field(max_length=300)]
-_Due = Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00"')]
+_Due = Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”")]
 _Under = Annotated[_Words, Param("Parent task", metavar="TASK", suggests="tasks")]
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
@@ -84,9 +84,9 @@ class ChangeTask(Arguments):
     notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task", metavar="TEXT")] = ""
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
-    due: Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00", or "none"')] = ""
-    under: Annotated[_Words, Param('New parent task, or "none"', metavar="TASK", suggests="tasks")] = ""
-    after: Annotated[_Words, Param('Task that must be done first, or "none"', metavar="TASK", suggests="tasks")] = ""
+    due: Annotated[str, Field(max_length=200), Param("Due date, such as “Friday at 18:00”, or “none”")] = ""
+    under: Annotated[_Words, Param("New parent task, or “none”", metavar="TASK", suggests="tasks")] = ""
+    after: Annotated[_Words, Param("Task that must be done first, or “none”", metavar="TASK", suggests="tasks")] = ""
     field: Annotated[
         tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")
     ] = ()
@@ -291,5 +291,5 @@ def _alike(found: Sequence[Task], task: Task) -> list[Task]:
 def _fields(given: Sequence[str]) -> dict[str, str]:
     pairs = [each.partition("=") for each in given]
     if wrong := [name for name, equals, _value in pairs if not (name.strip() and equals)]:
-        raise Refused("{given} is not a field. Write it as NAME=VALUE.", given=repr(wrong[0]))
+        raise Refused("“{given}” is not a field. Write it as NAME=VALUE.", given=wrong[0])
     return {name: value for name, _equals, value in pairs}

@@ -221,11 +221,11 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
                 return entry
     if not found:
         raise UserError(
-            "There is no entry {label} that you can see here. `carina archival list` shows them.", label=repr(label)
+            "There is no entry “{label}” that you can see here. `carina archival list` shows them.", label=label
         )
     if len(found) > 1:
         which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())
         raise UserError(
-            "Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which
+            "Several agents have an entry “{label}”. Choose one by its ID: {which}.", label=label, which=which
         )
     return next(entry for _of, entry in found.values())

@@ -194,7 +194,7 @@ class BlockSettings(MemoryService, frozen=True):
     def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
         found = lifecycle.deleted_blocks(tx, caller.scope, label)
         if not found:
-            raise UserError("There is no deleted block {block} here.", block=repr(label))
+            raise UserError("There is no deleted block “{block}” here.", block=label)
         owner, audience = found[0]
         self._require_theirs(caller, undelete_block(tx, owner, label, audience, self.clock()))
         self._note(tx, caller, label, "restored")

@@ -83,7 +83,7 @@ _Newer = Annotated[int | None, Param("Version to compare with (default: the newe
 _Text = Annotated[str, Param("The text to add", example="Likes tea.")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
 _Writer = Annotated[str, Param("Agent, person or job whose changes to undo", example="Carina", suggests="writers")]
-_Since = Annotated[str, Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")]
+_Since = Annotated[str, Param("Start from a change (12), a turn (“turn 7”), a time, or an age (8h, 2d)")]
 _Only = Annotated[int | None, Field(ge=1), Param("Undo only this change, not later ones", via=TERMINAL_ONLY)]
 _Repair = Annotated[bool, Param("Repair damaged blocks")]
 
@@ -328,10 +328,10 @@ def _writer_called(names: dict[Writer, str], past: ChangeLog, called: str, peopl
         if len(found) == 1:
             return found[0]
         if found:
-            words = _("Several writers are called {called}. Choose one: {found}.")
-            raise UserError(words.format(called=repr(called), found=", ".join(found)))
+            words = _("Several writers are called “{called}”. Choose one: {found}.")
+            raise UserError(words.format(called=called, found=", ".join(found)))
     there = ", ".join(names[writer] for writer in writers) or _("nobody")
-    raise UserError("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there)
+    raise UserError("“{called}” wrote nothing in this block. Its writers: {there}.", called=called, there=there)
 
 
 def _version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) -> int:
@@ -352,6 +352,6 @@ def _version_before(past: ChangeLog, since: str, now: datetime, zone: tzinfo) ->
         return made[0] - 1
     moment = moment_said(since, now, zone)
     if moment is None:
-        words = _("{since} is not a point in time. Use a change such as 12, a turn such as 'turn 7', or {moments}.")
-        raise UserError(words.format(since=repr(since), moments=_(MOMENTS)))
+        words = _("“{since}” is not a point in time. Use a change such as 12, a turn such as “turn 7”, or {moments}.")
+        raise UserError(words.format(since=since, moments=_(MOMENTS)))
     return past.since(moment)

@@ -235,7 +235,7 @@ class Folders(Struct, frozen=True):
             raise UserError(words)
         if not folders.remove_files(tx, folder.id, [file]):
             raise UserError(
-                "There is no file {file} in {folder}. `carina folder show` lists them.", file=repr(file), folder=name
+                "There is no file “{file}” in {folder}. `carina folder show` lists them.", file=file, folder=name
             )
         caller.confirm(
             _("Remove the file {file} from {name}? This cannot be undone.", file=file, name=name)

@@ -207,7 +207,7 @@ class Imports(MemoryService, frozen=True):
         said = [each for each in found if isinstance(each, Talk) and each.role == "user"]
         strangers = {each.speaker for each in said if not target.is_owner(each)}
         if arguments.as_owner and arguments.as_owner.casefold() not in {each.speaker.casefold() for each in said}:
-            raise UserError("Nobody in this file is named {name}.", name=repr(arguments.as_owner))
+            raise UserError("Nobody in this file is named “{name}”.", name=arguments.as_owner)
         for at in range(0, len(found), _BATCH):
             batch = found[at : at + _BATCH]
             if arguments.dry_run:
@@ -230,7 +230,7 @@ def _origin(rows: Rows, given: str) -> str:
     """The import whose name begins so. Raises UserError."""
     found = {each.origin for each in import_outcomes.past_imports(rows) if each.origin.startswith(given)}
     if len(found) != 1:
-        raise UserError("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
+        raise UserError("There is no import “{origin}” here. `carina import report` lists them.", origin=given)
     return found.pop()
 
 

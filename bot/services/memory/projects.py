@@ -131,5 +131,5 @@ def _found(rows: Rows, caller: Caller, which: str) -> Item:
         if each.id == wanted:
             return each
     raise Refused(
-        "There is no lesson {which} that you can see here. `carina project list` shows them.", which=repr(which[:40])
+        "There is no lesson “{which}” that you can see here. `carina project list` shows them.", which=which[:40]
     )

@@ -83,7 +83,7 @@ class SearchTerms(SearchEntries):
     domain: Annotated[
         Where | None, Param("Where to search (default: entries, messages, blocks, facts and tasks)", labels=_PLACES)
     ] = None
-    author: Annotated[str, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
+    author: Annotated[str, Param("Only from this author; “me” for yourself", suggests="authors")] = ""
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
     place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
     since: Annotated[
@@ -386,7 +386,7 @@ def _moment(said: str, now: datetime, zone: str) -> datetime | None:
         return None
     found = moment_said(said, now, zone_of(zone))
     if found is None:
-        raise UserError("{said} is not a time. Use {moments}.", said=repr(said), moments=_(MOMENTS))
+        raise UserError("“{said}” is not a time. Use {moments}.", said=said, moments=_(MOMENTS))
     return found.astimezone(UTC)
 
 

@@ -49,7 +49,7 @@ _Night = Annotated[
 ]  # fmt: skip
 _Only = Annotated[str, Param("Only what this agent wrote", suggests="agents")]
 _OneTurn = Annotated[int | None, Field(ge=1), Param("Only what was written in this turn", via=TERMINAL_ONLY)]
-_Part = Annotated[str, Param("Only this block or entry, such as 'block notes'", via=TERMINAL_ONLY)]
+_Part = Annotated[str, Param("Only this block or entry, such as “block notes”", via=TERMINAL_ONLY)]
 _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
 _DEEDS = {
     "insert": gettext_noop("wrote the new entry {entry}"),
@@ -170,7 +170,7 @@ class UnattendedTurns(ZonedService, frozen=True):
             return night_named(which, self.zone)
         except ValueError as error:
             raise UserError(
-                "{which} is not a night. Give the date on which it began, such as 2026-11-22.", which=repr(which[:40])
+                "“{which}” is not a night. Give the date on which it began, such as 2026-11-22.", which=which[:40]
             ) from error
 
     def _block(

@@ -389,9 +389,9 @@ def _called(rows: Rows, subject: str) -> str:
 def _required(subject: str) -> str:
     if not _SUBJECT.fullmatch(subject):
         raise UserError(
-            "{subject} is not a person, role or server. Examples: discord:1234, @ana.bsky.social or "
+            "“{subject}” is not a person, role or server. Examples: discord:1234, @ana.bsky.social or "
             "bluesky:did:plc:… for a person, discord:role:1234, discord:guild:1234",
-            subject=repr(subject),
+            subject=subject,
         )
     return subject
 

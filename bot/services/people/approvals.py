@@ -417,9 +417,7 @@ class Permits(Struct, frozen=True):
         known = self.tools(agent).tools
         if tool not in known:
             there = ", ".join(sorted(known))
-            raise UserError(
-                "{agent} has no tool {tool}. It has: {known}.", agent=agent.name, tool=repr(tool), known=there
-            )
+            raise UserError("{agent} has no tool “{tool}”. It has: {known}.", agent=agent.name, tool=tool, known=there)
         fields = known[tool].arguments.named()
         if unknown := ", ".join(sorted(set(pattern) - set(fields))):
             raise UserError(

@@ -254,7 +254,7 @@ NOTHING = "none"
 _State = Annotated[
     str | None,
     Field(max_length=states.LONGEST),
-    Param(f'A few words; "{NOTHING}" clears it (default: show it)', positional=True, suggests="states"),
+    Param(f"A few words; “{NOTHING}” clears it (default: show it)", positional=True, suggests="states"),
 ]
 
 

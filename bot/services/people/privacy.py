@@ -421,7 +421,7 @@ def named(person: str) -> PersonId:
     """Parse a person's id on the command line. Raises UserError."""
     source, _colon, identifier = person.partition(":")
     if source not in _SOURCES or not identifier or person.split() != [person]:
-        raise UserError("{person} is not a person. Name one like discord:1234 or terminal:owner.", person=repr(person))
+        raise UserError("“{person}” is not a person. Name one like discord:1234 or terminal:owner.", person=person)
     return PersonId(person)
 
 

@@ -153,10 +153,10 @@ class WebAccess(Struct, frozen=True):
         if len(found) != 1:
             if not found:
                 raise UserError(
-                    "Nobody called {said} has talked to me. Name a person by ID, such as discord:1234.", said=repr(said)
+                    "Nobody called “{said}” has talked to me. Name a person by ID, such as discord:1234.", said=said
                 )
             ids = ", ".join(sorted(found)[:10])
-            raise UserError("Several people are called {said}. Name one by ID: {ids}.", said=repr(said), ids=ids)
+            raise UserError("Several people are called “{said}”. Name one by ID: {ids}.", said=said, ids=ids)
         (person,) = found
         if self._is_owner(person):
             raise UserError("That is you: `carina dashboard` opens everything.")
@@ -208,7 +208,7 @@ class WebAccess(Struct, frozen=True):
     async def revoke_token(self, _caller: Caller, name: _Token) -> str:
         found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == name), None)
         if found is None or not await self.drop(found.id):
-            raise UserError("There is no token {name}. `carina token list` shows them.", name=name)
+            raise UserError("There is no token “{name}”. `carina token list` shows them.", name=name)
         return _("Revoked the token {name}.", name=name)
 
     @suggestions("tokens")

@@ -219,7 +219,7 @@ class Schedule(Service, frozen=True):
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Job], bool]) -> Job:
         alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
         if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
-            raise UserError("There is no job {job}. `carina jobs list` shows them.", job=repr(job))
+            raise UserError("There is no job “{job}”. `carina jobs list` shows them.", job=job)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(found):
             told = {"job": _title(found.id), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)

@@ -220,7 +220,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
     assert "it waits for buy tea" in told[1][0]
     assert told[2][0] == "make tea is in progress now, but it waits for buy tea"
     assert [ok for _text, ok in told] == [True, True, True, False, False]
-    assert "'make tea' would have to be done before itself" in told[3][0]
+    assert "“make tea” would have to be done before itself" in told[3][0]
     assert (
         "- make tea (in progress; urgent; until 2026-11-23 09:00 UTC; for Anchor, from Flux; waits for 'buy tea'; "
         f"shop: the corner) `{found[0].id}`"
@@ -235,7 +235,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
         ({"operation": "assign", "content": "  "}, "needs some text"),
         ({"operation": "note", "content": "x" * 2001}, "at most 2,000 characters; this has 2,001"),
         ({"operation": "handoff", "content": "x", "agent": "carina"}, "for another agent"),
-        ({"operation": "complete", "task": "task_1"}, "There is no task 'task_1' here"),
+        ({"operation": "complete", "task": "task_1"}, "There is no task “task_1” here"),
         ({"operation": "note", "content": "x", "importance": "huge"}, "importance"),
     ],
 )

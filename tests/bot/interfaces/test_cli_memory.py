@@ -66,11 +66,11 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "nothing"), "There is no block 'nothing' that you can see here. Choose from: human, persona"),
+        (("show", "nothing"), "There is no block “nothing” that you can see here. Choose from: human, persona"),
         (("rollback", "persona", "99"), "There is no version 99: there are versions 0 to 1"),
         (("diff", "persona", "--", "-1"), "There is no version -1"),
-        (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block. Its writers: the system"),
-        (("revert", "persona", "system", "--since", "tea"), "'tea' is not a point in time"),
+        (("revert", "persona", "nobody"), "“nobody” wrote nothing in this block. Its writers: the system"),
+        (("revert", "persona", "system", "--since", "tea"), "“tea” is not a point in time"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
         (("undo", "persona"), "Nothing of yours is left to undo here"),
         (("edit", "persona", "--text", "x" * 3_000), "would hold 3,000 characters, 1,000 more than its limit of 2,000"),
@@ -141,13 +141,13 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     )
     for arguments, words in (
         (("share", "scratchpad", "Star"), "is that agent's own"),
-        (("share", "scratchpad", "Sun"), "There is no agent 'Sun'. Choose from: Moon, Star"),
-        (("share", "nothing", "Moon"), "There is no block 'nothing'"),
+        (("share", "scratchpad", "Sun"), "There is no agent “Sun”. Choose from: Moon, Star"),
+        (("share", "nothing", "Moon"), "There is no block “nothing”"),
     ):
         carina(tmp_path, "memory", *arguments).refused(words)
     assert said(tmp_path, "unshare", "scratchpad", "Moon")["shares"] == []
     carina(tmp_path, "memory", "unshare", "scratchpad", "Moon").refused(
-        "is not shared with 'Moon'; it is shared with nobody"
+        "is not shared with “Moon”; it is shared with nobody"
     )
 
 

@@ -64,7 +64,7 @@ def test_an_imported_constellation_is_used_before_the_configured_one_exists(home
     assert (code, "There is already a constellation second" in errors) == (1, True)
     assert len(list((other / "data" / "constellations").iterdir())) == 1, "nothing of the refused one is left"
     assert run(other, "--constellation", "second", "memory", "list")[1] == run(home, "memory", "list")[1]
-    assert "There is no constellation 'third'" in run(other, "--constellation", "third", "memory", "list")[2]
+    assert "There is no constellation “third”" in run(other, "--constellation", "third", "memory", "list")[2]
     assert "There is no constellation home in" in run(other, "memory", "list")[2]
 
 
@@ -112,7 +112,7 @@ def test_progress_leaves_no_line_behind(monkeypatch: pytest.MonkeyPatch, watched
 
 def test_what_cannot_be_done_is_said(home: Path) -> None:
     beside(home)
-    assert "There is no agent 'Nobody'. Choose from: " in run(home, "export", "agent", "Nobody")[2]
+    assert "There is no agent “Nobody”. Choose from: " in run(home, "export", "agent", "Nobody")[2]
     (home.parent / "there.car").write_text("x", "utf-8")
     assert "already exists" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
     assert "this is not a CAR file exported by Carina" in run(home, "import", str(home.parent / "there.car"))[2]

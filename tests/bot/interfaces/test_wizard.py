@@ -214,7 +214,7 @@ def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_agai
     with closing(Terminal(tmp_path, "init", LINES="60", COLUMNS="200")) as terminal:
         entered(terminal, *QUESTIONS[:2])
         terminal.shows(f"{QUESTIONS[2]}[^\n]*:")
-        terminal.type("blah\r", "'blah' is not available")
+        terminal.type("blah\r", "“blah” is not available")
         terminal.type("openai:small\r", "Key for openai:")
         terminal.type(CTRL_C)
         assert terminal.ended() == 1

@@ -276,10 +276,10 @@ async def test_one_in_use_is_not_deleted(side: Side) -> None:
     [
         ("assign", {"place": "the hall", "name": "home"}, "is not a place"),
         ("assign", {"place": "discord:1'; DROP TABLE places", "name": "home"}, "is not a place"),
-        ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "There is no constellation 'nowhere'"),
+        ("assign", {"place": "discord:guild:2", "name": "nowhere"}, "There is no constellation “nowhere”"),
         ("unassign", {"place": "discord:guild:2"}, "is assigned to no constellation"),
         ("create", {"name": "Home"}, "There is already a constellation Home"),
-        ("delete", {"name": "nowhere"}, "There is no constellation 'nowhere'"),
+        ("delete", {"name": "nowhere"}, "There is no constellation “nowhere”"),
     ],
 )
 async def test_what_cannot_be_is_refused(side: Side, operation: str, given: dict[str, Any], words: str) -> None:

@@ -75,7 +75,7 @@ async def states(service: Service) -> list[str]:
         (Call("x", "bell", "[]"), "The arguments of bell are wrong"),
         (Call("x", "recall", '{"operation": "insert"}'), "insert needs content"),
         (Call("x", "bell", '{"word": "x"}'), "The bell is broken."),
-        (Call("x", "context", '{"operation": "append", "label": "nose", "content": "x"}'), "no block 'nose' here"),
+        (Call("x", "context", '{"operation": "append", "label": "nose", "content": "x"}'), "no block “nose” here"),
     ],
 )
 async def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_turn_goes_on(

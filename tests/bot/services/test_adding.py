@@ -139,7 +139,7 @@ def test_a_group_does_its_default_and_old_names_work(
     made = Commands(generate.found(), lambda told, given, _view: asked.append((told.name, given)))
     made.main(words, "carina", standalone_mode=False)
     assert asked == [done]
-    with pytest.raises(click.UsageError, match="There is no command 'lift'"):
+    with pytest.raises(click.UsageError, match="There is no command “lift”"):
         made.main(["cards", "lift"], "carina", standalone_mode=False)
     assert "| `carina cards [show]` | Show cards |" in generate.reference_text()
 

@@ -129,7 +129,7 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
             job, "reminder", triggers.dump(triggers.IntervalTrigger(timedelta(days=1), utc_now())), utc_now()
         )
         await app.services.database.write(NOTE, functools.partial(jobs.put, new=new, now=utc_now()))
-    with pytest.raises(UserError, match="There is no job 'reminder:123456'"):  # there are two
+    with pytest.raises(UserError, match="There is no job “reminder:123456”"):  # there are two
         await app.services.registry.call("jobs.pause", EVA, {"job": "reminder:123456"})
     await app.services.database.write(NOTE, lambda tx: jobs.drop(tx, second))
     await told(app, "jobs.pause", EVA, job="reminder:123456")
@@ -149,7 +149,7 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     await told(app, "jobs.resume", EVA, job="backup")
     assert {row["state"] for row in (await told(app, "jobs.list", EVA))[1]} == {"active"}
     assert (await told(app, "jobs.resume", EVA))[0] == "No job is paused.\n"
-    with pytest.raises(UserError, match="There is no job 'tea'"):
+    with pytest.raises(UserError, match="There is no job “tea”"):
         await app.services.registry.call("jobs.run", EVA, {"job": "tea"})
 
 

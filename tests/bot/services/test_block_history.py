@@ -141,9 +141,9 @@ async def test_a_form_is_for_the_block_that_it_was_opened_for(memory: Memory) ->
     await memory.having(setup)
     row = await memory("form", "notes")
     await memory.having(another)
-    with pytest.raises(UserError, match="Several blocks are called 'notes'"):
+    with pytest.raises(UserError, match="Several blocks are called “notes”"):
         await memory("edit", "notes", text="mine", seen=row["version"])
     done = await memory("edit", row["id"], text="mine", seen=row["version"])
     assert (done["text"], done["block"]) == ("mine", "notes in all places")
-    with pytest.raises(UserError, match="There is no block 'blk_0'"):
+    with pytest.raises(UserError, match="There is no block “blk_0”"):
         await memory("edit", "blk_0", text="mine")

@@ -71,7 +71,7 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     assert [each.block for each in (await blocks.list_blocks(OLGA)).rows] == ["garden"]
     await settings.delete(replace(OLGA, sure=True), label="garden")
     assert (await blocks.list_blocks(OLGA)).rows == ()
-    with pytest.raises(UserError, match="There is no deleted block 'plans'"):
+    with pytest.raises(UserError, match="There is no deleted block “plans”"):
         await settings.restore(OLGA, label="plans")
     await settings.restore(OLGA, label="garden")
     assert await text_of(blocks, "garden") == "Paint the shed.\n"
@@ -142,7 +142,7 @@ async def test_names_are_given_once(settings: BlockSettings) -> None:
     await settings.create(OLGA, CreateBlock(label="one", description="Words"))
     with pytest.raises(BlockExists, match="again"):
         await settings.restore(OLGA, label="one")
-    with pytest.raises(UserError, match="no agent 'Cleo'"):
+    with pytest.raises(UserError, match="no agent “Cleo”"):
         await settings.create(OLGA, CreateBlock(label="three", description="Words", agent="Cleo"))
 
 

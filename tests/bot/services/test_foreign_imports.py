@@ -116,7 +116,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
 
 async def test_an_audience_has_to_be_named(imports: Imports, tmp_path: Path) -> None:
     file = conversations(tmp_path / "conversations.json")
-    for wrong, words in (("", "--audience"), ("everybody", "everybody"), ("guild:", "'guild:' is not a guild")):
+    for wrong, words in (("", "--audience"), ("everybody", "everybody"), ("guild:", "“guild:” is not a guild")):
         with pytest.raises(CallError, match=words):
             await imports.chatgpt(OLGA, given(file, audience=wrong))
 
@@ -307,7 +307,7 @@ async def test_an_owner_of_whom_the_file_knows_nothing_is_refused(
     imports: Imports, database: Database, tmp_path: Path
 ) -> None:
     file = given(discord_package(tmp_path / "package.zip"), as_owner="Tim")
-    with pytest.raises(UserError, match="Nobody in this file is named 'Tim'"):
+    with pytest.raises(UserError, match="Nobody in this file is named “Tim”"):
         await imports.discord(OLGA, file)
     assert await rows(database, "SELECT trust FROM messages") == []
 

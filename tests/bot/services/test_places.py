@@ -44,7 +44,7 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
 
     with pytest.raises(UserError, match=r"gpt-9 is not configured. Choose from offline, openai:gpt-5"):
         await chosen("gpt-9", hall.id)
-    with pytest.raises(UserError, match="'the hall' is not a place"):
+    with pytest.raises(UserError, match="“the hall” is not a place"):
         await chosen("offline", "the hall")
     with pytest.raises(UserError, match="--place discord:1234"):
         await offered.call("model", owner, {})

@@ -200,10 +200,10 @@ async def test_what_cannot_be_changed_is_refused(desk: Harness, given: dict[str,
 async def test_which_of_several_is_meant_is_asked_by_their_titles_and_by_numbers_only_where_those_are_the_same(
     desk: Harness,
 ) -> None:
-    with pytest.raises(UserError, match=r"^Several tasks match 'b'\. Choose one: buy boxes; pack books\.$"):
+    with pytest.raises(UserError, match=r"^Several tasks match “b”\. Choose one: buy boxes; pack books\.$"):
         await desk("tasks.done", task="b")
     await desk("tasks.add", title="buy boxes")
-    with pytest.raises(UserError, match=r"^Several tasks match 'buy'\. Choose one: \d{6}: buy boxes; \d{6}: buy boxes"):
+    with pytest.raises(UserError, match=r"^Several tasks match “buy”\. Choose one: \d{6}: buy boxes; \d{6}: buy boxes"):
         await desk("tasks.done", task="buy")
 
 
@@ -221,5 +221,5 @@ async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_char
     assert "- mow" not in " ".join(await desk.tree())
     (mow, garden) = await database.read(lambda rows: tasks.shared(rows, Scope(PUBLIC)))
     assert (mow.title, mow.parent, mow.audience) == ("mow", garden.id, PUBLIC)
-    with pytest.raises(UserError, match=r"There is no task 'open the garden' here\.$"):
+    with pytest.raises(UserError, match=r"There is no task “open the garden” here\.$"):
         await desk("tasks.add", ANN, title="weed", under="open the garden")

@@ -158,7 +158,7 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
     terminal = replace(BY_OLGA, via=Via.TERMINAL)
     assert await at.undo(terminal, turn=1) == []
-    with pytest.raises(UserError, match="There is no agent 'Ann'"):
+    with pytest.raises(UserError, match="There is no agent “Ann”"):
         await at.undo(terminal, agent="Ann")
     (turn,) = await at.report()
     done = await at.undo(terminal, agent="bee", turn=turn["turn"])
@@ -222,7 +222,7 @@ async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
     assert "busy" not in await at.block("notes")
     assert by_what["block state"]["state"] == "undone"
     assert sorted(item["text"] for item in done if item["state"] == "left") == [
-        "somebody has changed it since", "there is now another entry 'boat'"
+        "somebody has changed it since", "there is now another entry “boat”"
     ]  # fmt: skip
     assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
 

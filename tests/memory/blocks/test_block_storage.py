@@ -88,7 +88,7 @@ def test_an_update_is_only_the_change_itself() -> None:
 
 def test_replace_wants_the_text_exactly_as_it_stands() -> None:
     document, _ = built(lambda d: append(d, "likes tea"))
-    with pytest.raises(Refused, match="'Tea' does not occur"):
+    with pytest.raises(Refused, match="“Tea” does not occur"):
         replace(document, "Tea", "coffee")
     with pytest.raises(Refused, match="is empty"):
         replace(document, "", "coffee")

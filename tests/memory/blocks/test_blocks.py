@@ -461,7 +461,7 @@ def test_a_shared_block_is_seen_edited_as_far_as_allowed_and_lost_again(tx: Tx) 
     assert row(tx).content == "one\ntwo"
     assert visible_blocks(tx, BEA, Scope(PUBLIC)) == []
     unshare_block(tx, block, BEA)
-    with pytest.raises(Refused, match="is not shared with 'agt_bea'; it is shared with nobody"):
+    with pytest.raises(Refused, match="is not shared with “agt_bea”; it is shared with nobody"):
         unshare_block(tx, block, BEA)
     assert visible_blocks(tx, BEA, IN_GUILD) == []
 
@@ -531,7 +531,7 @@ def test_shares_that_make_no_sense_are_refused(tx: Tx) -> None:
         share_by_agent(tx, author(), "notes", "Bea", Permission.ADMIN)
     with pytest.raises(Refused, match="that agent's own"):
         share_by_agent(tx, author(), "notes", "Ada", Permission.APPEND)
-    with pytest.raises(Refused, match=r"There is no agent 'Zoe'\. Choose from: Ada, Bea"):
+    with pytest.raises(Refused, match=r"There is no agent “Zoe”\. Choose from: Ada, Bea"):
         share_by_agent(tx, author(), "notes", "Zoe", Permission.APPEND)
 
 

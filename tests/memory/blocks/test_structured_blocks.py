@@ -145,11 +145,11 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("talks", "many", "field talks is a counter"),
         ("talks", 2**60, "field talks holds numbers up to"),
         ("source", "me", "source of block notes is read-only"),
-        ("colour", "red", r"there is no field 'colour'; there are: mood \(text\), energy \(number, required\)"),
+        ("colour", "red", r"there is no field “colour”; there are: mood \(text\), energy \(number, required\)"),
         ("", "x", "block notes has fields: .*; name the field or section"),
-        ("mood.deep", "x", "there is no field 'mood.deep'"),
+        ("mood.deep", "x", "there is no field “mood.deep”"),
         ("x" * 300, "x", "there is no field"),
-        ("recovered", "x", "there is no field 'recovered'"),
+        ("recovered", "x", "there is no field “recovered”"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused_by_the_name_of_its_field(
@@ -187,7 +187,7 @@ def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
         made(tx, new("other", schema=MOOD, content="text"))
     with pytest.raises(Refused, match="it has no fields mood"):
         made(tx, new("another", values={"mood": "x"}))
-    with pytest.raises(Refused, match="there is no section 'elsewhere'; there are: notes, state, tasks, diagnostics"):
+    with pytest.raises(Refused, match="there is no section “elsewhere”; there are: notes, state, tasks, diagnostics"):
         made(tx, new("book", schema=BOOK, values={"elsewhere": "x"}))
 
 
@@ -240,7 +240,7 @@ def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
         append_block(tx, author(), "notes", "x", "state.energy")
     with pytest.raises(Refused, match="this is a text, which has no items"):
         add_item(tx, author(), "notes", "notes", "x")
-    with pytest.raises(Refused, match="'q' does not occur there"):
+    with pytest.raises(Refused, match="“q” does not occur there"):
         replace_in_block(tx, author(), "notes", "q", "x", "notes")
 
 
@@ -283,7 +283,7 @@ def test_yes_or_no_is_written_as_it_is_shown_or_as_json_has_it(tx: Tx, text: str
 
 def test_what_is_neither_is_refused_with_what_is_taken(tx: Tx) -> None:
     made(tx, new(schema=RESTED))
-    with pytest.raises(Refused, match=r"rested is yes or no \(or true or false.*not 'maybe'"):
+    with pytest.raises(Refused, match=r"rested is yes or no \(or true or false.*not “maybe”"):
         typed(tx, "rested", "maybe")
 
 

@@ -103,9 +103,9 @@ def test_other_agents_audiences_and_people_keep_their_own_copy(tx: Tx) -> None:
 def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx) -> None:
     first = put(tx, "one", label="pets")
     put(tx, "three")
-    with pytest.raises(Refused, match="there is already an entry 'pets'"):
+    with pytest.raises(Refused, match="there is already an entry “pets”"):
         put(tx, "two", label="pets")
-    with pytest.raises(Refused, match="there is already an entry 'pets'"):
+    with pytest.raises(Refused, match="there is already an entry “pets”"):
         put(tx, "three", label="pets")  # would be reinforced and named
     put(tx, "two", PUBLIC, label="pets")
     put(tx, "two", label="pets", agent=MOON)
@@ -238,7 +238,7 @@ def test_a_deleted_entry_is_gone_with_its_words_and_of_its_use_only_that_it_was(
     assert found(tx, "tortoise") == [other.id]
     assert uses(tx) == ([other.id], 1)
     assert entry.id not in str([tuple(row) for row in tx.all("SELECT * FROM turn_uses")])
-    with pytest.raises(EntryNotFound, match="'pets'"):
+    with pytest.raises(EntryNotFound, match="“pets”"):
         entry_changes.delete(tx, STAR, "pets", Scope(GUILD))
     check_index(tx)
 

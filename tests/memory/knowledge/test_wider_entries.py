@@ -141,7 +141,7 @@ def test_a_label_that_is_taken_there_is_refused_and_nothing_changes(tx: Tx) -> N
     entry = kept(tx, label="tea")
     entry_changes.insert(tx, ADA, NewEntry("Tea is a plant.", Origin(Scope(PUBLIC), Trust.OWNER), label="tea"), NOW)
     for act in (require_widening_entry, widen_entry):
-        with pytest.raises(Refused, match="there is already an entry 'tea'"):
+        with pytest.raises(Refused, match="there is already an entry “tea”"):
             act(tx, HERS, entry, PUBLIC)
     assert entries.read(tx, ADA, entry.id, Scope(DM)).audience == DM
 

@@ -80,9 +80,9 @@ async def test_a_webhook_that_was_deleted_is_made_again(tmp_path: Path) -> None:
 async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
     async with started(tmp_path, toml=FILE) as t:
         text = "hello"
-        refused(await t.ana.command("chat agent", {"name": "Sun", "text": text}, t.general), "There is no agent 'Sun'")
+        refused(await t.ana.command("chat agent", {"name": "Sun", "text": text}, t.general), "There is no agent “Sun”")
         refused(await t.ana.command("chat agent", {"name": "Comet", "text": text}, t.general), "is in no group")
-        refused(await t.ana.command("chat group", {"name": "Sun", "text": text}, t.general), "There is no group 'Sun'")
+        refused(await t.ana.command("chat group", {"name": "Sun", "text": text}, t.general), "There is no group “Sun”")
         assert [each.value for each in await t.ana.autocomplete("chat agent", "name", "mo", t.general)] == ["Moon"]
         listed = (await t.olga.command("admin group list", None, t.general)).text
         assert listed == "### Groups\n- Main (taking turns): Star\n- Night (taking turns): Moon"

@@ -67,7 +67,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
         refused(await t.ana.command("admin route", {"group": "Night"}, t.ana.direct), "Only an admin may")
         refused(
             await t.olga.command("admin route", {"group": "Dawn"}, side),
-            "There is no group 'Dawn'. Choose from: Day, Night.",
+            "There is no group “Dawn”. Choose from: Day, Night.",
         )
         assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
         assert "**Night** answers here (by <@" in (await t.olga.command("admin route", {"group": "night"}, side)).text

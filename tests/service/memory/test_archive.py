@@ -141,7 +141,7 @@ async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(t: L
     assert t.rows("SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
         (f"person:discord:{t.ana.id}",)
     ]
-    refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")
+    refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent “Moon”")
 
 
 @asynccontextmanager
@@ -204,7 +204,7 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
             ({"place": "den"}, "No place 'den' is known that may be mentioned here."),
             ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
             ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, pond, lake, roof."),
-            ({"since": "soon"}, "'soon' is not a time. Use a day such as 2026-11-22"),
+            ({"since": "soon"}, "“soon” is not a time. Use a day such as 2026-11-22"),
             (
                 {"tag": "nest", "role": "user"},
                 "Nothing was searched: the filters “role, tag” do not apply together to anything you chose to search.",

@@ -100,7 +100,7 @@ async def test_summaries_are_shown_to_those_who_may_know_them(t: Live) -> None:
     assert "They spoke of the secret." in (await t.ana.command("summary constellation")).text
     for place in (t.olga.direct, t.general):
         assert "secret" not in (await t.olga.command("summary constellation", None, place)).text
-    refused(await t.olga.command("summary agent", {"agent": "Moon"}), "no agent 'Moon'")
+    refused(await t.olga.command("summary agent", {"agent": "Moon"}), "no agent “Moon”")
     names = await t.olga.autocomplete("summary agent", "agent", "anc", t.general)
     assert [each.value for each in names] == ["Anchor"]
     found = sorted(await t.service.data("summary", "constellation"), key=lambda row: row["of"])

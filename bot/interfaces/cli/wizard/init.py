@@ -210,7 +210,7 @@ class Setup(Struct, frozen=True):
         given = application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):
             raise CallError(
-                "{given!r} is not an application ID, which has digits only. Copy it from “General Information” of "
+                "“{given}” is not an application ID, which has digits only. Copy it from “General Information” of "
                 "your application in Discord's developer portal.",
                 given=given,
             )

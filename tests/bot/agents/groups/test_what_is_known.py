@@ -105,7 +105,7 @@ async def test_any_model_finds_reads_and_deletes_it_by_its_id_for_that_person_al
         assert (await does("Ant", 22, ANN, wanted))[0].count(entry) == 1, "its own are not found twice"
         for number, operation in enumerate(("read", "append", "delete"), 30):
             text, ok = await bee(number, BOB, operation=operation, label=entry, content="Lou")
-            assert (text, ok) == (f"there is no entry '{entry}' here", False)
+            assert (text, ok) == (f"there is no entry “{entry}” here", False)
             assert (await bee(number + 10, ANN, operation=operation, label="kin0", content="Lou"))[1] is False
         assert (await bee(21, ANN, operation="append", label=entry, content="and Lou"))[1]
         assert await service.column(ENTRIES) == ["Ann's wife is Ava\nand Lou", "Bob's husband is Kim"]

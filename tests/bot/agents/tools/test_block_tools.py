@@ -80,7 +80,7 @@ async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tm
     head = '<block:Ada/notes permission="append" readers="this server" shared_from="Ada">'
     assert [head in prompt for prompt in shown] == [True, True, True, False, False]
     assert "no overwrite" in texts[2]
-    assert "no block 'notes' here" in texts[4]
+    assert "no block “notes” here" in texts[4]
     assert content == ["The bridge is closed.\nAnd the ferry too.\n"]
 
 
@@ -119,7 +119,7 @@ async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: 
     assert texts[1] == "there are no lines 3 to 4: the block has 0 lines, counted from 1"
     assert texts[2] == "block human is not of the type working, so no archive: a core block is always in context"
     assert texts[3] == "block human is that agent's own"
-    assert texts[4] == "there is no block 'nowhere' here; there are: human, persona, scratchpad"
+    assert texts[4] == "there is no block “nowhere” here; there are: human, persona, scratchpad"
     assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
 
 
