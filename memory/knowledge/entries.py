@@ -20,7 +20,7 @@ from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import date_words, index_text, require_storable
-from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+from memory.store.ids import SHORTEST, AgentId, EntryId, MessageId, PersonId, TurnId
 from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy
@@ -265,6 +265,14 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     if row["parent_entry_id"] is not None:
         return read(rows, agent, row["parent_entry_id"], scope)
     return read(rows, agent, row["superseded_by"], scope) if row["superseded_by"] is not None else to_entry(row)
+
+
+def ending(rows: Rows, which: str, scope: Scope) -> EntryId | None:
+    """The id that is longer and ends like that, as lists show it, of the only such entry that the scope may use."""
+    end, (condition, parameters) = which.strip().lstrip("#"), scope.sql("audience")
+    sql = f"SELECT id FROM archival_entries WHERE substr(id, ?) = ? AND id <> ? AND {condition} LIMIT 2"
+    found = rows.all(sql, (-len(end), end, end, *parameters)) if len(end) >= SHORTEST else []
+    return EntryId(found[0]["id"]) if len(found) == 1 else None
 
 
 def holders(rows: Rows, turn: Turn) -> tuple[AgentId, ...]:

@@ -26,7 +26,7 @@ from memory.people.audience import Scope
 from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
-from memory.store.ids import AgentId, EntryId, PersonId
+from memory.store.ids import AgentId, EntryId, PersonId, code
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
 from texts import _, gettext_noop
@@ -84,7 +84,7 @@ class EntryRow(Row):
         return f"{self.name}: {text}" if self.name else text
 
     def line(self, markup: Markup) -> str:
-        return f"{markup.text(self.brief)}{markup.number(self.id)}"
+        return f"{markup.text(self.brief)}{markup.number(code(self.id))}"
 
 
 class EntryDetails(Result):
@@ -105,7 +105,8 @@ class AddedEntry(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         kept, named = gettext_noop("Kept by {agent}.{id}"), gettext_noop("Kept by {agent} as {name}.")
-        said = [self.row.told(markup, named if self.row.name else kept, name=markup.text(self.row.name))]
+        values = {"name": markup.text(self.row.name), "id": markup.number(code(self.row.id))}
+        said = [self.row.told(markup, named if self.row.name else kept, **values)]
         if self.already:
             said.append(_("I already knew that; now I am more certain of it."))
         if self.not_taken:
@@ -220,6 +221,8 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
             if entry.id == label:
                 return entry
     if not found:
+        if (whole := entries.ending(rows, label, scope)) is not None:
+            return _entry(rows, agent, whole, scope)
         raise UserError(
             "There is no entry “{label}” that you can see here. `carina archival list` shows them.", label=label
         )

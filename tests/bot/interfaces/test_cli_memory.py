@@ -258,4 +258,8 @@ def test_an_entry_is_shown_with_all_its_lines_below_what_is_known_of_it(folder: 
     listed, found = carina(folder, "archival", "list").stdout, carina(folder, "search", "heron").stdout
     assert "- heron: The heron stands at the pond. - by the reeds" in listed
     assert found.startswith("The heron stands at the pond. - by the reeds")
-    assert LONG.strip() in carina(folder, "archival", "list", "--json").data()[0]["text"]
+    (entry,) = carina(folder, "archival", "list", "--json").data()
+    short = entry["id"][-6:]
+    assert listed.rstrip().endswith(f" #{short}"), "as other lists, it shows the end of an id"
+    assert carina(folder, "archival", "show", f"#{short}", "--json").data()["text"] == LONG.strip() == entry["text"]
+    carina(folder, "archival", "show", short[-3:]).refused("There is no entry")
