@@ -160,11 +160,11 @@ _MOVES = {  # the type that a block needs, the one that it gets, and whether it 
     Operation.PIN: (BlockType.WORKING, BlockType.WORKING, True),
     Operation.UNPIN: (BlockType.WORKING, BlockType.WORKING, False),
 }
-_INSTEAD = {
-    BlockType.CORE: "a core block is always in context",
-    BlockType.LOG: "a log keeps its entries",
-    BlockType.WORKING: "it is already a working block",
-    BlockType.ARCHIVAL: "it is archival: load it first",
+_UNMOVED = {
+    BlockType.CORE: gettext_noop("block {address} is always in context and stays there; choose a working block"),
+    BlockType.LOG: gettext_noop("block {address} is a log and stays as it is; choose a working block"),
+    BlockType.WORKING: gettext_noop("block {address} is not archived, so it cannot be loaded; pin it to use it"),
+    BlockType.ARCHIVAL: gettext_noop("block {address} is archived; load it first"),
 }
 
 
@@ -185,13 +185,7 @@ def _movable(tx: Tx, author: Author, label: str, move: Operation, operation: Ope
     block, decision = existing_block(tx, author, label, operation)
     wanted, _, _ = _MOVES[move]
     if block.type is not wanted:
-        raise BlockRefused(
-            "block {address} is not of the type {wanted}, so no {operation}: {instead}",
-            address=block.address,
-            wanted=wanted,
-            operation=operation,
-            instead=_INSTEAD[block.type],
-        )
+        raise BlockRefused(_UNMOVED[block.type], address=block.address)
     require_yes(tx, author, block, operation, decision)
     return block
 

@@ -302,9 +302,7 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
     gone, came = swap_blocks(tx, author(), "old", "next")
     assert (gone.type, came.type) == (BlockType.ARCHIVAL, BlockType.WORKING)
     assert in_context(tx) == ["next"]
-    with pytest.raises(
-        BlockRefused, match="next is not of the type archival, so no swap: it is already a working block"
-    ):
+    with pytest.raises(BlockRefused, match="block next is not archived, so it cannot be loaded; pin it to use it"):
         swap_blocks(tx, author(), "next", "next")
     assert in_context(tx) == ["next"]
 
@@ -313,7 +311,7 @@ def test_a_swap_is_one_step_and_all_or_nothing(tx: Tx) -> None:
     ("kind", "words"),
     [
         (BlockType.CORE, "always in context"),
-        (BlockType.LOG, "a log keeps its entries"),
+        (BlockType.LOG, "is a log and stays as it is"),
         (BlockType.ARCHIVAL, "load it"),
     ],
 )

@@ -117,7 +117,7 @@ async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: 
         texts = [text for text, _ok in found]
     assert "swap needs load_label" in texts[0]
     assert texts[1] == "there are no lines 3 to 4: the block has 0 lines, counted from 1"
-    assert texts[2] == "block human is not of the type working, so no archive: a core block is always in context"
+    assert texts[2] == "block human is always in context and stays there; choose a working block"
     assert texts[3] == "block human is that agent's own"
     assert texts[4] == "there is no block “nowhere” here; there are: human, persona, scratchpad"
     assert "permission: Input should be 'read_only', 'append' or 'read_write'" in texts[5]
