@@ -190,9 +190,9 @@ class Commands(Struct, frozen=True):
             await self.answer(interaction, declared.name, given, **where)
 
     async def _sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        """Call the operation of a form. A field that is empty now is reset: forms open with what is set."""
+        """Call the operation of a form. A field that is blank now is reset: forms open with what is set."""
         declared = self.registry.operations[named["name"]]
-        told = {name: value if value.strip() or name == "text" else "" for name, value in fields.items()}
+        told = {name: value if value.strip() else "" for name, value in fields.items()}
         await self.answer(interaction, declared.name, _given(declared, named["given"]) | told)
 
     async def _result(

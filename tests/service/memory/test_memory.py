@@ -52,6 +52,8 @@ async def test_the_owner_edits_looks_back_and_goes_back(offline_service: Live) -
 async def test_a_form_keeps_what_was_written_meanwhile(offline_service: Live) -> None:
     t = offline_service
     label = "persona"
+    assert "is now at version" in await edited(t.olga, t.general, label, " \n ")
+    assert (await memory(t.olga, "show", t.general, label=label)).text.endswith("(empty)")
     assert "is now at version" in await edited(t.olga, t.general, label, "one\ntwo\n")
     open_form = await t.olga.command("memory edit", {"label": label}, t.general)
     await edited(t.olga, t.general, label, "one\ntwo\nthree\n")
