@@ -121,22 +121,24 @@ class SettingsPages(Struct, frozen=True):
         return select(f"carina:set:{declared.name}:{argument}", ((value, _(label)) for value, label in found), title)
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
-        if chosen in PAGES and await defer(interaction, quietly=True):
-            await change(interaction, *await self.page(interaction, chosen))
+        if await defer(interaction, quietly=True):
+            await change(interaction, *await self.page(interaction, chosen if chosen in PAGES else "you"))
 
     async def set(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
         """Do what was chosen, and show the page as it is then."""
         name, argument = named["name"], named["argument"]
         place = next((each for each, page in PAGES.items() if page.shows.get(name) == argument), "")
-        if not place or not await defer(interaction, quietly=True):
+        if not await defer(interaction, quietly=True):
             return
         caller = await caller_of(interaction, self.commands.settings)
         try:
             done, looks = "", DONE
+            if not place:  # an earlier version drew the menu
+                raise UserError("This setting no longer exists.")
             await self.commands.registry.call(name, caller, {argument: chosen})
         except (UserError, CallError) as error:
             done, looks = error_sentence(error), NO
-        await change(interaction, *await self.page(interaction, place, done, looks))
+        await change(interaction, *await self.page(interaction, place or "you", done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str], _chosen: str) -> None:
         await open_form(interaction, OpenForm(self._clocks_form), {})

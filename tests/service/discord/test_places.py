@@ -150,6 +150,10 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await until(lambda: "**offline** answers here (by default)" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
+        (menu,) = (each for each in parts(pages.components) if each.get("custom_id") == "carina:set:model:model")
+        menu["custom_id"] = "carina:set:gone:setting"  # as an earlier version drew it
+        await t.olga.select(pages, "carina:set:gone:setting", "offline")
+        await until(lambda: "This setting no longer exists." in pages.text)
 
 
 shared = pytest.mark.asyncio(loop_scope="module")
