@@ -58,6 +58,8 @@ class Grammar:
         """Words for hours."""
         self.units: dict[str, str] = {word: unit for unit, listed in data["units"].items() for word in listed.split()}
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
+        self.alone: list[str] = data["alone"]
+        """What makes a time from now of a number alone, and one of the day of an hour alone."""
         self.weekday, self.named, self.filler, self.early, self.late, self.unread, self.loose = (
             self._said(data[each]) for each in ("weekday", "named", "filler", "early", "late", "unread", "loose")
         )

@@ -10,7 +10,7 @@ from bot.models.base import Call, UserMessage, is_answer
 from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
-from bot.models.offline.turn import Context, FailedError, Lines, Record
+from bot.models.offline.turn import Context, Lines, Record
 from scheduler.dates import coming, later
 from sources.text import one_line
 
@@ -23,23 +23,20 @@ _Judge: TypeAlias = Callable[[Question, Fact], Fit | None]
 
 
 def act(intent: Intent, context: Context) -> Lines:
-    """What there is to say of one intent. Raises PendingError where calls are needed first."""
-    try:
-        return _ACTS.get(intent.act, _say)(intent, context)
-    except FailedError as failed:
-        return Lines(str(failed))
+    """What there is to say of one intent. Raises PendingError where calls are needed first, and FailedError."""
+    # What was undone is deleted with its words by now, so only the call tells of it.
+    drops = (each for name, each in context.turn.results.items() if name.startswith(f"{context.ident}_drop"))
+    undone = intent.name == "undo" and any(each.ok for each in drops)
+    return Lines(context.language.say("undone")) if undone else _ACTS.get(intent.act, _say)(intent, context)
 
 
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call, as every act that is not in `_ACTS`: small talk, the clock, a question back."""
     now, say = context.turn.now, context.language.say
     weekday = say("weekdays").split()[(now.weekday() + intent.number) % 7]
-    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": weekday}
+    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": weekday, "day": context.language.day(now)}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
-    name, day = context.turn.request.agent or "Carina", context.language.day(now)
-    # What was to be undone is deleted with its words by now, so only the call tells of it.
-    undone = intent.name == "undo" and any(each.startswith(f"{context.ident}_drop") for each in context.turn.made)
-    said = say("undone" if undone else intent.name or intent.act, name=name, day=day, **clock, **given)
+    said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
 
 
@@ -131,7 +128,13 @@ def _ask(intent: Intent, context: Context) -> Lines:
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)
     said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)
-    overheard = _overheard(context)
+    # What others said to each other, as far as it is in view.
+    view = [
+        Record(f"view{place}", each.said, each.at, each.speaker, kind="message", role="overheard")
+        for place, each in enumerate(context.turn.request.messages)
+        if isinstance(each, UserMessage) and each.overheard and each.said.strip()
+    ]
+    overheard = _entries_found(view, context)
     general = [one for one in overheard if one.own or not one.fact.language.search("speaker", one.text)]
     return (
         _tell(entries, question, context)
@@ -163,8 +166,12 @@ def _tell(found: list[FoundRecord], question: Question, context: Context, judge:
         if (one.own, fitting) == best and newest.setdefault(one.fact.key, one) is not one:
             older.setdefault(one.fact.key, one)
     shared = question.concepts & context.language.words("shared") or len(question.terms) == 1
-    together = question.kind != "count" and shared
-    return _found_say(list(newest.values())[: _SHOWN if together else 1], older, context, full=best[1].full)
+    shown, say = list(newest.values())[: _SHOWN if question.kind != "count" and shared else 1], context.language.say
+    before = [past for key, past in older.items() if past.own and any(one.fact.key == key for one in shown)]
+    parts = [say("nearest")] * (not best[1].full) + [say("told_list")] * (len(shown) > 1)
+    parts += [_told(one, context, several=len(shown) > 1) for one in shown]
+    parts += [context.told("earlier", context.language.shown(one.text), one.record) for one in before]
+    return Lines("\n".join(parts), beyond=not best[1].full)
 
 
 def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines | None:
@@ -176,25 +183,6 @@ def _of_others(found: list[FoundRecord], asked: str, context: Context) -> Lines 
     name = whose["name"].casefold()
     theirs = [one for one in found if not one.own and name in context.name(one.record).casefold().split()]
     return _tell(theirs, Question(own, context.language), context)
-
-
-def _overheard(context: Context) -> list[FoundRecord]:
-    """What others said to each other, as far as it is in view."""
-    view = [
-        Record(f"view{place}", each.said, each.at, each.speaker, kind="message", role="overheard")
-        for place, each in enumerate(context.turn.request.messages)
-        if isinstance(each, UserMessage) and each.overheard and each.said.strip()
-    ]
-    return _entries_found(view, context)
-
-
-def _found_say(shown: list[FoundRecord], older: dict[str, FoundRecord], context: Context, *, full: bool) -> Lines:
-    say, several = context.language.say, len(shown) > 1
-    before = [past for key, past in older.items() if past.own and any(one.fact.key == key for one in shown)]
-    parts = [say("nearest")] * (not full) + [say("told_list")] * several
-    parts += [_told(one, context, several=several) for one in shown]
-    parts += [context.told("earlier", context.language.shown(one.text), one.record) for one in before]
-    return Lines("\n".join(parts), beyond=not full)
 
 
 def _told(one: FoundRecord, context: Context, *, several: bool) -> str:
@@ -262,24 +250,22 @@ def _forget(intent: Intent, context: Context) -> Lines:
     if own and not drops:
         ask, tell = (say(phrase, count=len(own)) for phrase in ("forget_ask", "forget_sure"))
         return Lines("\n".join([ask, *own.values(), "", tell]))
+    if drops and intent.name == "undo":  # the earlier statement that an entry goes on from stays
+        said = _entries_found(context.hits(*_searches("begun", wanted, _SAID, context)), context)
+        begun = [one.text for one in said if what.startswith(one.text) and what not in one.record.text]
+        drops += [context.call("back", "recall", operation="insert", content=max(begun, key=len))] if begun else []
     context.make(*drops)
     heard = _entries_found(context.hits(*_searches("left", wanted, _SAID, context)), context)
     left = {one.record.id for one in heard if names_all(question, one.fact)}
     named = say("quote", text=one_line(what, _LONGEST_LINE))
     nothing = "forget_gone" if intent.name == "sure" else "forget_unstored" if left else "forget_nothing"
     kept = say("forget_others", speaker=context.name(meant[0])) if meant else say(nothing, what=named)
-    lines = _deleted(named, drops, context) if own else [kept]
+    gone = [Record.read(context.data(call)).messages for call in drops if not context.failure(call)]
+    lines = [say("forgot", what=named)] if gone else [kept] * (not own)  # the words are not said once more
+    lines += [say("forgot_messages", count=sum(gone))] if any(gone) else []
+    lines += dict.fromkeys(filter(None, map(context.failure, drops)))
     lines += [say("forget_left", count=len(left))] if left else []
     return Lines("\n".join(lines))
-
-
-def _deleted(what: str, drops: list[Call], context: Context) -> list[str]:
-    """What is gone, and what could not be deleted. The words themselves are not said once more."""
-    say, failures = context.language.say, list(map(context.failure, drops))
-    gone = [Record.read(context.data(call)).messages for call in drops if not context.failure(call)]
-    parts = [say("forgot", what=what)] if gone else []
-    parts += [say("forgot_messages", count=sum(gone))] if any(gone) else []
-    return [*parts, *dict.fromkeys(filter(None, failures))]
 
 
 def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[str, Record]]:
@@ -331,6 +317,11 @@ def _end(intent: Intent, context: Context) -> Lines:
         return _say(missing, context)
     if intent.act == "move":
         return _move(intent, *fitting[0], context)
+    # Of several things in one task ("milk and bread") each has to be named.
+    tasks = [row.text for tool, row in fitting if not every and (tool == "tasks" or operation == "done")]
+    things = [("", Record(text=each)) for text in tasks for each in context.language.split("items", text)]
+    if stems and not all(_counts(stems, things, context)):
+        return context.timed("part", fitting[0][1])
     given = {"when": intent.when} if intent.when else {}
     calls = [context.call(f"end{row.id}", tool, operation=operation, which=row.id, **given) for tool, row in fitting]
     context.make(*calls)

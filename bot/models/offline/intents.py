@@ -11,7 +11,7 @@ from msgspec import Struct
 from bot.models.offline.facts import clauses
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, Language, detect
 from memory.store.errors import StoreError
-from scheduler.dates import coming, find_when, moved, past_days, try_find, without_end
+from scheduler.dates import alone, coming, corrected, find_when, past_days, try_find, without_end
 from sources.splitting import split_text
 
 _LONGEST_UNASKED = 300  # a statement that is kept without being asked is short; nobody's essay is mined
@@ -60,8 +60,8 @@ class Parser(Struct, frozen=True):
             parts = split_text(said[order.start("what") :], LONGEST, len) if order else ()
             kept = tuple(Intent("remember", part) for part in parts)
             return kept or (Intent("say", name="too_long", number=len(said)),)
-        alone = len(text) > _LONGEST_UNASKED or self.sentence(text).name in _GREETINGS
-        if before and not alone and (joined := self._following(text, before)):
+        itself = len(text) > _LONGEST_UNASKED or self.sentence(text).name in _GREETINGS
+        if before and not itself and (joined := self._following(text, before)):
             return joined
         intents = tuple(dict.fromkeys(self._intents(text)))
         if wanted := tuple(each for each in intents if each.act not in _IDLE):
@@ -100,8 +100,7 @@ class Parser(Struct, frozen=True):
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """What a message means behind others: what was missing, a yes to a question, a correction."""
         begins, rewrite = self.language.begins, self.language.rewrite
-        reader = Parser(detect(before[-1], self.language.code), self.now)
-        asked = reader.parse(before[-1], before[:-1])
+        reader, _, asked = next(self._earlier(before))
         yes = begins("yes", text) and not text.endswith(("?", "？"))
         mended = [each for each in asked if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
         match earlier := next(iter([*mended, *asked]), STATEMENT):
@@ -112,14 +111,16 @@ class Parser(Struct, frozen=True):
                 what = self._subject(text.strip(_ASKED))
                 return (earlier._replace(act=earlier.name.removesuffix("_what"), text=what, name=""),) if what else ()
             case Intent("say", title, "offer_task") if yes:
-                return (reader._task(title),)
+                return (reader.task(title),)
+            case Intent("task") if (more := begins("more", text)) and _is_loose(self.sentence(text)):
+                return tuple(self._each(Intent("tasks", self._title(more["what"]))))
+            case Intent("remember", newest, other=old) if old and begins("say_undo", text):
+                return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
-            case Intent("remember" | "note") if said := begins("corrects", text):
-                about = begins("subject", earlier.text)
-                return (Intent("remember", f"{about['subject']}{said['what']}".strip(_TRAILING)),) if about else ()
             case Intent("remember" | "note", old) if said := begins("instead", rewrite("bare", f"{old}\n{text}")):
-                return (Intent("remember", said["what"].strip(_TRAILING), other=old),)
+                replaced = old * ("before" not in said.groupdict())  # what was so before is kept
+                return (Intent("remember", said["what"].strip(_TRAILING), other=replaced),)
             case Intent("forget", name="" | "sure") if yes:  # to all that was asked
                 return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
             case Intent("forget", name="") if begins("no", text):
@@ -127,31 +128,39 @@ class Parser(Struct, frozen=True):
             case Intent("remind" | "task" | "event") if (meant := begins("meant", text)) or begins("no", text):
                 new = self._corrected(earlier, meant["what"]) if meant else None
                 return (new or _UNCHANGED,) if new or self.sentence(text).act in _IDLE else ()
-        return tuple(self._open(before)) if yes else ()
+        return self._about_it(text, before) or (tuple(self._open(before)) if yes else ())
+
+    def _earlier(self, before: Sequence[str]) -> Iterator[tuple["Parser", str, tuple[Intent, ...]]]:
+        """What was said before and what it meant, the newest first, each with its reader."""
+        for at, text in reversed(list(enumerate(before))):
+            reader = Parser(detect(text, self.language.code), self.now)
+            yield reader, text, reader.parse(text, before[:at])
+
+    def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
+        """An order about "it", which is what was planned or asked about last; none where something else was."""
+        it = self.language.search("it", text)
+        # What somebody else said, which is empty here, is something else.
+        wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it else ()))
+        last = next((each for each in wanted if each.act not in _UNASKED), STATEMENT)
+        what = self.language.say("it", text=" ".join(self.language.content_words(last.text)))
+        named = f"{text[: it.start('it')]}{what}{text[it.end('it') :]}" if it else text
+        return (self.sentence(named),) if last.act in (*self.language.data["keeps"], "move", "ask") else ()
 
     def _open(self, before: Sequence[str]) -> Iterator[Intent]:
         """The newest question that nobody answered yet, which is asked again."""
-        for at, text in reversed(list(enumerate(before))):
-            reader = Parser(detect(text, self.language.code), self.now)
-            meant = reader.parse(text, before[:at])
+        for reader, text, meant in self._earlier(before):
             asked = [each for each in meant if each.act == "forget" or each.name in self.language.data["questions"]]
             yield from (each for each in asked if each.name not in ("sure", "undo"))
             if asked or reader.language.begins("no", text) or meant != reader.parse(text):
                 return
 
     def _corrected(self, wanted: Intent, said: str) -> Intent | None:
-        """At another time: an hour alone is of the same day, a day alone keeps the hour, a number alone its unit."""
-        ((span, _),), number = self.language.patterns("search", "span"), said.strip(_ASKED)
-        same, spans = span.subn(lambda _found: number, wanted.when, 1)
-        when = self._time_alone(same if spans and number.isdecimal() else said)
-        new = try_find(when, self.now, self.language.code)
-        was = None if spans else coming(wanted.when, self.now, self.language.code)
-        at = f"{when} {self.language.say('at', text=f'{was:%H:%M}')}" if was else ""
-        kept = moved(wanted.when, new.said, self.language.code) if new and not new.dated else at
-        when, begin_end = self._time_alone(kept) or when, self.language.say("in", text="\n").split("\n")
-        old, now = (each.removeprefix(begin_end[0]).removesuffix(begin_end[1]) for each in (wanted.when, when))
-        text = wanted.text.replace(old, now) if wanted.name == "timer_set" else wanted.text  # it is named by its time
-        return wanted._replace(text=text, when=when, other="", instead=wanted.text) if new else None
+        """The same at another time; a timer is named by its time."""
+        when = corrected(said.strip(_ASKED), wanted.when, self.now, self.language.code)
+        begin, end = self.language.say("in", text="\n").split("\n")
+        old, new = (each.removeprefix(begin).removesuffix(end) for each in (wanted.when, when))
+        text = wanted.text.replace(old, new) if wanted.name == "timer_set" else wanted.text
+        return wanted._replace(text=text, when=when, other="", instead=wanted.text) if when else None
 
     def _intents(self, text: str) -> list[Intent]:
         """Sentence by sentence. What follows "remember ..." and is nothing by itself belongs to the fact; a line
@@ -178,13 +187,14 @@ class Parser(Struct, frozen=True):
                 # "My key is in the drawer. Please remember that.": it is remembered
                 found.append(intent)
                 before, listing = said, False
-        return [each for intent in found for each in self._questions(intent)]
+        return [each for intent in found for each in self._each(intent)]
 
-    def _questions(self, intent: Intent) -> Iterator[Intent]:
-        """An intent; of a question each one of its sentence ("what's my name and where do I live?")."""
-        parts = self.language.split("further", intent.text) if intent.act == "ask" else ()
-        whole = len(parts) > 1 and all(self.language.content_words(part) for part in parts)
-        yield from (Intent("ask", part) for part in parts) if whole else (intent,)
+    def _each(self, intent: Intent) -> Iterator[Intent]:
+        """An intent; each question of a sentence ("what's my name and where do I live?"), each thing on a list."""
+        between = {"ask": "further", "tasks": "items"}.get(intent.act, "")
+        parts = self.language.split(between, intent.text) if between else [intent.text]
+        whole = parts if all(map(self.language.content_words, parts)) else [intent.text]
+        yield from (intent._replace(act=intent.act.replace("tasks", "task"), text=part) for part in whole)
 
     def _spelt(self, text: str) -> str:
         """A sentence with a misspelt order put right, or the question word that it begins with."""
@@ -238,8 +248,8 @@ class Parser(Struct, frozen=True):
                 return Intent(act, what, next(filter(self.language.data["lists"].__contains__, groups), "reminders"))
             case "move" if when := self._time_alone(groups["when"]):
                 return Intent(act, self._title(what), when=when)
-            case "task" | "done" | "cancel" if title := self._title(what):
-                return self._task(title) if act == "task" else Intent(name, title)
+            case "task" | "tasks" | "done" | "cancel" if title := self._title(what):
+                return self.task(title)._replace(act=act) if act in ("task", "tasks") else Intent(name, title)
         return None
 
     def _memory(self, act: str, what: str, sentence: str) -> Intent:
@@ -266,7 +276,7 @@ class Parser(Struct, frozen=True):
         if lasting and any(self.language.begins("lasting", part) for part in ordered):
             return Intent("note", said)
         if found := self.language.begins("need", sentence):
-            return Intent("say", found["what"].strip(_TRAILING), "offer_task")
+            return Intent("say", self._title(found["what"]), "offer_task")
         return _CANNOT if self.language.begins("request", sentence) else STATEMENT
 
     def _look_back(self, sentence: str) -> Intent | None:
@@ -279,7 +289,7 @@ class Parser(Struct, frozen=True):
         first, last = days or [today - timedelta(days=6), today]
         return Intent("look_back", topic, when=first.isoformat(), other=last.isoformat())
 
-    def _task(self, what: str) -> Intent:
+    def task(self, what: str) -> Intent:
         """A task, and until when it is to be done where that is said ("by friday")."""
         due, title, said = self.language.search("due", what), "", ""
         if due and (found := try_find(due["when"], self.now, self.language.code)):
@@ -311,11 +321,8 @@ class Parser(Struct, frozen=True):
         return self.language.rewrite("title", what.strip(_ASKED + ":"))
 
     def _time_alone(self, said: str) -> str:
-        """The words of a time, where there is nothing else; a number of minutes alone is a time from now."""
-        said, say = said.strip(_ASKED), self.language.say
-        forms = (said, say("in", text=said), say("at", text=said))
-        times = ((text, try_find(text, self.now, self.language.code)) for text in forms)
-        return next((text for text, found in times if found and not any(map(str.isalnum, found.left))), "")
+        """The words of a time, where there is nothing else."""
+        return alone(said.strip(_ASKED), self.now, self.language.code)
 
 
 def _is_loose(intent: Intent) -> bool:

@@ -14,7 +14,7 @@ from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import LONGEST, Language, detect, language, languages, spoken
-from bot.models.offline.turn import Context, Lines, PendingError, Turn
+from bot.models.offline.turn import Context, FailedError, Lines, PendingError, Turn
 from scheduler.zones import zone_of
 from sources.text import uncalled
 
@@ -40,6 +40,8 @@ def reply(request: Request, now: datetime, own_zone: str) -> tuple[str, tuple[Ca
             said.append(act(intent, context))
         except PendingError as pending:
             calls.extend(pending.args)
+        except FailedError as failed:
+            said.append(Lines(str(failed)))
     if calls := calls or _forced(turn):
         return "", tuple(calls)
     if not turn.heard and not (newest and newest.speaker):  # timers and jobs get silence

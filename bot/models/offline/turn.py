@@ -98,12 +98,11 @@ class Turn:
             match message:
                 case AssistantMessage(calls=()) | UserMessage(answer=True):
                     break
-                case UserMessage(overheard=False):
-                    if self.heard and message.speaker != self.heard[0].speaker:
-                        break
-                    if message.said.strip() or message.images or message.files:
-                        self.heard.insert(0, message)
-                        since = place
+                case UserMessage(overheard=False) if self.heard and message.speaker != self.heard[0].speaker:
+                    break
+                case UserMessage(overheard=False) if message.said.strip() or message.images or message.files:
+                    self.heard.insert(0, message)
+                    since = place
         self.before, window = request.messages[:since], request.messages[since:]
         self.tools = {tool.name for tool in (*request.tools, *request.named_tools)}
         self.results = {each.call_id: each for each in window if isinstance(each, ToolMessage)}
@@ -190,7 +189,7 @@ class Context(Struct, frozen=True):
         if row.at is None:
             return row.when
         words = moment_words(row.at, turn.now, turn.zone, code, ends=row.ends, stamped=on_discord)
-        return self.language.say("join").join(filter(None, (words, row.rule and rule_words(row.rule, code))))
+        return self.language.say("again", when=words, rule=rule_words(row.rule, code)) if row.rule else words
 
     def listed(self, row: Record) -> str:
         """The line of a list."""

@@ -57,15 +57,16 @@ class Memory:
     place: str = "#general"
     place_kind: str = "guild"
     broken: str = ""
+    numbered: int = 0
 
     def heard(self, text: str, speaker: str, role: str = "user") -> None:
         self.messages.append(self._row("message", text, speaker) | {"role": role})
 
     def _row(self, kind: str, text: str, speaker: str) -> Row:
-        number = len(self.entries) + len(self.messages) + 1
+        self.numbered += 1
         at = self.now.isoformat().replace("+00:00", "Z")
         where = {"place": self.place, "place_kind": self.place_kind}
-        return {"kind": kind, "id": f"{kind}{number}", "text": text, "at": at, "speaker": speaker, **where}
+        return {"kind": kind, "id": f"{kind}{self.numbered}", "text": text, "at": at, "speaker": speaker, **where}
 
     def run(self, call: Call, speaker: str) -> ToolMessage:
         arguments = json.loads(call.arguments)
@@ -76,11 +77,13 @@ class Memory:
 
     def recall(self, arguments: Row, speaker: str) -> Row:
         if arguments["operation"] == "insert":
-            same = [row for row in self.entries if row["text"] == arguments["content"]]
-            row = same[0] if same else self._row("entry", arguments["content"], speaker)
-            if not same:
-                self.entries.append(row)
-            return {"id": row["id"], "content": row["text"], "at": row["at"], "already": bool(same)}
+            content = arguments["content"]
+            same = [row for row in self.entries if content.startswith(row["text"])]  # which it goes on from
+            known = [row["text"] for row in same] == [content]
+            row = same[0] if same else self._row("entry", content, speaker)
+            row["text"] = content
+            self.entries += [] if same else [row]
+            return {"id": row["id"], "content": content, "at": row["at"], "already": known}
         if arguments["operation"] == "read":
             return {"entries": [row | {"content": row["text"], "category": ""} for row in reversed(self.entries)]}
         gone = next(row for row in self.entries if row["id"] == arguments["label"])

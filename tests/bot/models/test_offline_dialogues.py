@@ -208,6 +208,9 @@ def test_a_correction_cancels_the_newest_of_its_text_once_the_other_is_set(
         ("cancel all timers", "timer (5 minutes)", True),
         ("done with the tea", "call the teacher", False),
         ("I did it", "clean the kitchen", False),
+        ("I bought milk", "buy milk and bread", False),
+        ("I bought milk and bread", "buy milk and bread", True),
+        ("牛乳を買った", "牛乳と卵を買う", False),
     ],
 )
 def test_what_is_ended_is_found_by_single_words_of_its_name(
