@@ -131,14 +131,15 @@ class ChatView:
     def recall(self, speaker: str, text: str) -> None:
         self._say(seen(text), speaker, style="dim")
 
-    def close(self) -> None:
-        """Finish the temporary lines; an unfinished answer stays as far as it came."""
+    def close(self) -> bool:
+        """Finish the temporary lines; an unfinished answer stays as far as it came. Returns whether there was one."""
         self._moment.clear()
-        if self._streamed:
+        if unfinished := bool(self._streamed):
             rest, after = self._streamed[self._drawn :], self._drawn > 0
             self._forget()
             self._print(rest, after=after)
         self._recall_typed()
+        return unfinished
 
     def _recall_typed(self) -> None:
         while self._typed and not self._streamed:

@@ -133,12 +133,12 @@ class Terminal:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Process]:
+def serving(folder: Path, **more: str) -> Iterator[Process]:
     """The program serving on a folder, ready, for as long as the block lasts."""
     log = folder / "service.log"
     with log.open("wb") as errors, Path(os.devnull).open("r+b") as nothing:
         streams = (nothing.fileno(), nothing.fileno(), errors.fileno())
-        process = Process(("run", "--log-json"), environment(folder), folder, streams)
+        process = Process(("run", "--log-json"), environment(folder, **more), folder, streams)
     try:
         end = time.monotonic() + START_SECONDS
         while '"ready"' not in log.read_text("utf-8"):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -295,6 +295,22 @@ def test_a_chat_outlives_the_service_and_sends_what_was_typed_meanwhile_once(tmp
             left(terminal)
             assert said(tmp_path) == ["remember that my hat is red"]
             assert str(tmp_path / "data") in (tmp_path / "service.log").read_text("utf-8"), "it says where its data is"
+
+
+async def test_an_answer_that_was_cut_off_with_the_service_is_marked_and_comes_again_whole(tmp_path: Path) -> None:
+    async with ModelServer.start() as model:
+        more = {**model.environment(), "CARINA_MODEL": "openai:gpt-5-mini"}
+        model.script(Hang(3), Answer("one two three four"))
+        with ExitStack() as stack:
+            service = stack.enter_context(serving(tmp_path, **more))
+            terminal = stack.enter_context(closing(Terminal(tmp_path, "chat", **more)))
+            await asyncio.to_thread(terminal.shows, START)
+            terminal.type("count\r")
+            await asyncio.to_thread(terminal.shows, r"\none ?(two|\n)")
+            service.kill()
+            await asyncio.to_thread(terminal.shows, r"\(cut off; the answer appears again when it is delivered\)")
+            stack.enter_context(serving(tmp_path, **more))
+            await asyncio.to_thread(terminal.shows, "The service is back(?s:.)*one two three four")
 
 
 def test_a_chat_that_is_left_while_the_service_is_gone_shows_what_was_not_sent(tmp_path: Path) -> None:

@@ -273,7 +273,8 @@ class PromptChat:
                 patience = time.monotonic() + _BACK_SECONDS
                 self._connected.clear()
                 self._busy = False
-                self._view.close()
+                if self._view.close():
+                    self._view.note(_("(cut off; the full answer will follow)"))
                 self._view.note(_("The service has stopped. What you type will be sent when it is back."))
                 await self._flush()
             await asyncio.sleep(_RETRY_SECONDS)
