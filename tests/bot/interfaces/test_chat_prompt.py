@@ -308,7 +308,7 @@ async def test_an_answer_that_was_cut_off_with_the_service_is_marked_and_comes_a
             terminal.type("count\r")
             await asyncio.to_thread(terminal.shows, r"\none ?(two|\n)")
             service.kill()
-            await asyncio.to_thread(terminal.shows, r"\(cut off; the answer appears again when it is delivered\)")
+            await asyncio.to_thread(terminal.shows, r"\(cut off; the full answer will follow\)")
             stack.enter_context(serving(tmp_path, **more))
             await asyncio.to_thread(terminal.shows, "The service is back(?s:.)*one two three four")
 
