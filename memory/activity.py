@@ -243,7 +243,7 @@ def take_back(tx: Tx, dream: str, since: datetime, now: datetime, but: Callable[
         # Its words are indexed when a row comes or goes.
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         tx.insert("activity_events", event)
-        words = gettext_lazy("had this undone: {did}{except_for}", did=told, except_for=stays)
+        words = gettext_lazy("had earlier work undone: {did}{except_for}", did=told, except_for=stays)
         note(tx, NewEvent(Details(), words, audience, Trust(row["trust"]), agent), now)
 
 

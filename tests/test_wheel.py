@@ -154,7 +154,7 @@ def test_the_wheel_works_by_itself_beside_packages_of_the_same_names(python: Pat
     assert (said.stdout, said.stderr) == ("I'll remember: your dog is Rex.\n", "")
     assert "Rex" in run(python, tmp_path, "chat", "--once", "who is my dog?").stdout
     examined = run(python, tmp_path, "doctor")
-    assert (examined.returncode, "database: 2 files, all of this version" in examined.stdout) == (0, True)
+    assert (examined.returncode, "database: 2 files, all up to date" in examined.stdout) == (0, True)
     assert "Set a reminder" in run(python, tmp_path, "remind", "--help").stdout
 
 

@@ -210,7 +210,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> NamedBlock:
     if found:
         there = ", ".join(names)
         raise UserError("Several blocks are called “{name}”. Choose one: {there}.", name=name, there=there)
-    raise UserError(_("There is no block “{name}” that you can see here.", name=name[:80]) + _(list_known(names)))
+    raise UserError(_("There is no block “{name}” here.", name=name[:80]) + _(list_known(names)))
 
 
 def _names(named: NamedBlock, place: str) -> set[str]:

@@ -37,7 +37,7 @@ def known_version(author: Author, block: Block, document: BlockDocument) -> Know
     since = [change for change in document.changes() if change.seq > shown]
     if any(change.note.deed is ChangeKind.RETYPE for change in since):
         raise BlockChanged(
-            "its type changed since you read it, and nothing was done; it says now:\n{now}",
+            "its type changed since you read it, and nothing was done; it now says:\n{now}",
             now=document.text() or "(nothing)",
         )
     own = frozenset(
@@ -82,7 +82,7 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
         fields, _ = containers.items_of(target)
         now, what = rendered(ListSchema(fields=fields), {"": now}), "its items are now"
     else:
-        what = "it says now"
+        what = "it now says"
     name = target.shape.name if isinstance(target.shape, Field) else "it"
     return BlockChanged(
         "{name} changed since you read it, and nothing was done; {what}:\n{now}",

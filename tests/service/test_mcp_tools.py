@@ -130,7 +130,7 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
             assert "My name is Carina." in block
             text, ok = await called(client, "read_block", block="nonsense")
             assert not ok
-            assert "There is no block “nonsense” that you can see here. Choose from:" in text
+            assert "There is no block “nonsense” here. Choose from:" in text
 
 
 async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:

@@ -369,7 +369,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
     private = (await s.call("inbox.list"))[0]["place"]
     assert private.startswith("api:app/ann/")
     refused = (await s.get("/context", params={"place": private})).text
-    assert "that you can see" in refused
+    assert "There is no place" in refused
     assert "plum" not in refused
 
 

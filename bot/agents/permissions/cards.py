@@ -189,8 +189,8 @@ def which_request(asking: Sequence[Request], among: Iterable[int]) -> str:
     if len(asking) > _LISTED:
         found.append(ngettext("{count} more", "{count} more", len(asking) - _LISTED))
     return ngettext(
-        "Nothing was decided: {count} request is waiting for you. Say yes or no with the end of its number: {found}",
-        "Nothing was decided: {count} requests are waiting for you. Say yes or no with the end of a number: {found}",
+        "Nothing was decided: {count} request is waiting for you. Answer yes or no with its number: {found}",
+        "Nothing was decided: {count} requests are waiting for you. Answer yes or no with the number of one: {found}",
         len(asking),
         found=", ".join(found),
     )

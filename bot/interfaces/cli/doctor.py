@@ -157,7 +157,7 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
         yield Finding("database", State.PROBLEM, problem)
     if not problems:
         words = (
-            ngettext("{count} file, of this version", "{count} files, all of this version", count)
+            ngettext("{count} file, up to date", "{count} files, all up to date", count)
             if count
             else _("nothing has been stored yet")
         )

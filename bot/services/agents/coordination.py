@@ -163,7 +163,7 @@ class Coordination(Service, frozen=True):
             if any(map(_is_doubted, events))
             else ""
         )
-        return ActivityList.of(listed, _("Nothing that you can see here happened in that time."), doubt)
+        return ActivityList.of(listed, _("There is nothing to show here for that time."), doubt)
 
     @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     def show_status(self, rows: Rows, caller: Caller) -> CoordinationStatus:

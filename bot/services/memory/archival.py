@@ -128,7 +128,7 @@ class Archive(MemoryService, frozen=True):
         found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
         names = {agent.id: agent.name for agent in named}
         shown = (EntryRow.of(entry, names) for entry in found[:limit])
-        return Listing.of(shown, _("There are no entries that you can see here."))
+        return Listing.of(shown, _("There are no entries to show here."))
 
     @operation("archival.show", "Show one entry in full", Action.READ_MEMORY)
     def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> EntryDetails:
@@ -223,9 +223,7 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
     if not found:
         if (whole := entries.ending(rows, label, scope)) is not None:
             return _entry(rows, agent, whole, scope)
-        raise UserError(
-            "There is no entry “{label}” that you can see here. `carina archival list` shows them.", label=label
-        )
+        raise UserError("There is no entry “{label}” here. `carina archival list` shows them.", label=label)
     if len(found) > 1:
         which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())
         raise UserError(

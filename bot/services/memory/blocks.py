@@ -270,7 +270,7 @@ class Blocks(ZonedService, frozen=True):
 
 def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
     found = (_row(rows, each, caller) for each in named_blocks(rows, caller.scope))
-    return Listing.of(found, _("There are no blocks that you can see here."))
+    return Listing.of(found, _("There are no blocks to show here."))
 
 
 def _row(rows: Rows, named: NamedBlock, caller: Caller) -> BlockRow:

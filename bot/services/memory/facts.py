@@ -80,7 +80,7 @@ class Facts(MemoryService, frozen=True):
         own = self.people.selves(caller.person)
         of = find_living(rows, agent).id if agent else None
         found = facts.listing(rows, caller.scope, of, own if mine else ())
-        return Listing.of((FactRow.of(fact, own) for fact in found), _("There are no facts that you can see here."))
+        return Listing.of((FactRow.of(fact, own) for fact in found), _("There are no facts to show here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     def add_fact(
@@ -173,11 +173,7 @@ def _statement(given: str, category: Category) -> Statement:
 def _get(rows: Rows, which: str, scope: Scope) -> Fact:
     found = facts.get(rows, FactId(ending(rows, "facts", which)), scope)
     if found is None and source() == "discord":  # its lists show no numbers
-        raise Refused(
-            "There is no fact {number} that you can see here. Choose one of the suggestions.", number=which[:40]
-        )
+        raise Refused("There is no fact “{number}” here. Choose one of the suggestions.", number=which[:40])
     if found is None:
-        raise Refused(
-            "There is no fact {number} that you can see here. `carina facts list` shows them.", number=which[:40]
-        )
+        raise Refused("There is no fact “{number}” here. `carina facts list` shows them.", number=which[:40])
     return found

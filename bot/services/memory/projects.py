@@ -86,7 +86,7 @@ class Projects(MemoryService, frozen=True):
     @suggestions("projects")
     def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
         found = projects.listing(rows, caller.scope)
-        return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects that you can see here."))
+        return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects to show here."))
 
     @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
     def keep_review(self, tx: Tx, caller: Caller, text: _Findings) -> Listing[LearningRow]:
@@ -130,6 +130,4 @@ def _found(rows: Rows, caller: Caller, which: str) -> Item:
     for each in projects.listing(rows, caller.scope):
         if each.id == wanted:
             return each
-    raise Refused(
-        "There is no lesson “{which}” that you can see here. `carina project list` shows them.", which=which[:40]
-    )
+    raise Refused("There is no lesson “{which}” here. `carina project list` shows them.", which=which[:40])

@@ -23,7 +23,7 @@ from texts import _, gettext_noop, sentence
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # recent ones, shown with what agents did
-_NO_SUMMARIES = gettext_noop("There are no summaries that you can see here yet.")
+_NO_SUMMARIES = gettext_noop("There are no summaries to show here yet.")
 
 
 _Agent = Annotated[str, Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)]

@@ -66,7 +66,7 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "nothing"), "There is no block “nothing” that you can see here. Choose from: human, persona"),
+        (("show", "nothing"), "There is no block “nothing” here. Choose from: human, persona"),
         (("rollback", "persona", "99"), "There is no version 99: there are versions 0 to 1"),
         (("diff", "persona", "--", "-1"), "There is no version -1"),
         (("revert", "persona", "nobody"), "“nobody” wrote nothing in this block. Its writers: the system"),
@@ -101,7 +101,7 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
     assert entry_of(folder)["audience"] == "public"
     for arguments, words, code in (
         (("key", "public"), "may contain several people's words", 1),
-        (("nothing", "public"), "that you can see here", 1),
+        (("nothing", "public"), "There is no entry “nothing” here", 1),
         (("key", "everybody"), "is not an audience", 2),
     ):
         carina(folder, "archival", "widen", *arguments).refused(words, code=code)

@@ -162,7 +162,7 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         events = await g.service.rows("SELECT words ->> 0, audience FROM activity_events WHERE event_type = 'notable'")
         assert [tuple(row) for row in events] == [
             (f"{told}; this was undone later", GUILD),
-            (f"had this undone: {told}", GUILD),
+            (f"had earlier work undone: {told}", GUILD),
         ]
         found = "SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'cleaned AND undone'"
         assert await g.service.column(found) == [2]

@@ -310,7 +310,7 @@ def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> No
     block = made(tx)
     for number in range(30):
         append_block(tx, author(), "notes", f"{number}\n")
-    with pytest.raises(BlockChanged, match="changed since you read it, and nothing was done; it says now:\n0\n1\n"):
+    with pytest.raises(BlockChanged, match="changed since you read it, and nothing was done; it now says:\n0\n1\n"):
         write(by_agent(tx, author(JOB), "notes"), block, "x", seen=2)
 
 
