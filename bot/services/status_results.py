@@ -171,7 +171,7 @@ class ServiceStatus(Result):
         for words in self.damage:
             yield Finding("memory", State.PROBLEM, words, _("`carina memory verify` shows details"))
         for words in self.gaps:
-            remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
+            remedy = _("make sure the bot can read the channel's history; messages missed there stay unanswered")
             yield Finding("missed messages", State.DOUBT, words, remedy)
 
 

@@ -88,5 +88,5 @@ def _words(entry: Entry, source: str) -> str:
     ]
     if source == SOURCE:
         lines.append(_("Answer with `carina dream allow {id}` or `carina dream refuse {id}`.", id=entry.id))
-    lines.append(_("-# If you do not answer, I will never use it, and forget it after 90 days."))
+    lines.append(_("-# If you do not answer, I will never use it, and will forget it after 90 days."))
     return "\n".join(lines)

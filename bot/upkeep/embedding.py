@@ -263,7 +263,7 @@ class Embedders:
     async def require(self, model: str) -> None:
         """Test a folder's model. Raises UserError if it does not exist or does not work."""
         if not is_choice(model):
-            raise UserError("There is no embedding model {model}. Choose from: {known}.", model=model, known=EXPECTED)
+            raise UserError("There is no embedding model “{model}”. Choose from: {known}.", model=model, known=EXPECTED)
         try:
             embedder = make_embedder(self._config.embedder(model))
             if embedder is not None:

@@ -150,7 +150,7 @@ def _yes_or_no(path: str, text: str) -> bool:
     """Parse a boolean as prompts show it, or as JSON writes it."""
     if (word := text.casefold()) not in _WORDS:
         raise Refused(
-            "{path} is yes or no (or true or false; leave it empty to clear it), not “{text}”",
+            "{path} must be yes or no (or true or false; leave it empty to clear it), not “{text}”",
             path=path,
             text=text[:60],
         )

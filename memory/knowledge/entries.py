@@ -111,7 +111,7 @@ def checked(new: NewEntry) -> NewEntry:
     """The entry in stored form; raises `Refused` with what to change."""
     content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
-        raise Refused("importance is 0 to 1, not {importance}", importance=new.importance)
+        raise Refused("importance must be between 0 and 1, not {importance}", importance=new.importance)
     category = checked_category(new.category)
     label = None if new.label is None else _checked_label(new.label)
     for named, value in new.metadata.items():

@@ -128,7 +128,7 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
     entry = read(tx, agent, label_or_id, origin.scope)
     if not may_write_down(origin.scope, entry.audience):
         raise Refused(
-            "“{label_or_id}” can be read by {audience}, who may not see what is said here: store a new entry",
+            "“{label_or_id}” can be read by {audience}, who must not see what is said here: store a new entry",
             label_or_id=label_or_id,
             audience=entry.audience,
         )

@@ -46,7 +46,7 @@ SKIPPED: Mapping[str, str] = {
     SkipReason.BEFORE: gettext_noop("they are older than the first start with this account"),
     SkipReason.OWN: gettext_noop("the account itself wrote them"),
     SkipReason.OPTED_OUT: gettext_noop("their author opted out"),
-    SkipReason.OPTING: gettext_noop("their author opted out or in with them"),
+    SkipReason.OPTING: gettext_noop("they opt their author out or back in"),
     SkipReason.EXCLUDED_PERSON: gettext_noop("their author is in `exclude_dids` or blocked by `carina people deny`"),
     SkipReason.EXCLUDED_WORD: gettext_noop("they contain one of `exclude_keywords`"),
     SkipReason.NOT_LISTED: gettext_noop("their author is not in `dids`"),
@@ -64,7 +64,7 @@ SKIPPED: Mapping[str, str] = {
     SkipReason.GONE: gettext_noop("they were deleted, or the account cannot see them"),
     SkipReason.PAUSED: gettext_noop("Bluesky was paused"),
     SkipReason.TOO_OLD: gettext_noop("they are older than `read_back_days`"),
-    SkipReason.NOT_LET_IN: gettext_noop("direct messages of people whom `carina people allow` has not let in"),
+    SkipReason.NOT_LET_IN: gettext_noop("direct messages from people whom `carina people allow` has not let in"),
     SkipReason.DECIDED: gettext_noop("direct messages that answer a request for approval"),
     SkipReason.UNFIT: gettext_noop("they could not be stored, or their thread could not be read for hours"),
 }

@@ -396,5 +396,5 @@ def _message(record: Mapping[str, Any]) -> str:
     """A record in a server's answer, as a message of ours."""
     uri, cid = record.get("uri"), record.get("cid")
     if not isinstance(uri, str) or not isinstance(cid, str):
-        raise NoAnswer(gettext_lazy("Bluesky's answer names no record"))
+        raise NoAnswer(gettext_lazy("Bluesky's answer contains no record"))
     return message_id(uri, cid)

@@ -96,7 +96,7 @@ class BlueskySession:
         answer = await self._call(point, lambda: self._client.invoke_procedure("com.atproto.repo.uploadBlob", **given))
         blob = answer.get("blob")
         if not isinstance(blob, dict):
-            raise NoAnswer(gettext_lazy("Bluesky's answer names no file"))
+            raise NoAnswer(gettext_lazy("Bluesky's answer contains no file"))
         return blob
 
     async def close(self) -> None:

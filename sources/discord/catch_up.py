@@ -236,7 +236,7 @@ class CatchUp:
         async with self._gate:
             place = await _asked(self._lookup.resolve(discord.Object(channel)))
             if not history_readable(place):
-                why = gettext_lazy("the bot may not read the channel's history")
+                why = gettext_lazy("the bot cannot read the channel's history")
                 raise PlaceUnreadable(why, for_good=not _unavailable(place))
             reading = outside(HISTORY, self._history(place, start, int(span.before)), SECONDS)
             found: list[discord.Message] = await _asked(reading)

@@ -130,7 +130,7 @@ class OwnTree(app_commands.CommandTree[Any]):
     async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
         """A command failed: tell the person instead of letting them wait, and log the error."""
         if isinstance(error, app_commands.TransformerError):
-            text = _("I cannot use {value}: I do not see it, or it is the wrong kind.", value=error.value)
+            text = _("I cannot use {value}: I cannot see it, or it is of the wrong kind.", value=error.value)
         elif isinstance(why := getattr(error, "original", None), DatabaseBusy | DatabaseFull):
             _log.warning("command_not_stored", reason=str(why))
             text = not_stored(why)

@@ -225,7 +225,7 @@ class DiscordEndpoint(Endpoint):
         if channel is None:
             channel = await outside(LOOK_UP, client.fetch_channel(partial.id), SECONDS)
         if not history_readable(channel):
-            raise HistoryUnreadable(gettext_lazy("the bot may not read the channel's history"))
+            raise HistoryUnreadable(gettext_lazy("the bot cannot read the channel's history"))
         return channel
 
     async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[HistoryMessage]:

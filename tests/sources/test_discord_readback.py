@@ -91,7 +91,7 @@ async def test_a_place_without_the_right_to_read_its_history_is_given_up(server:
     async with connected(server, ear):
         await ana.say(general, "<@bot> live")
         await ear.next(lambda heard: heard.text == "live")
-    assert list(ear.gaps.closed.values()) == ["the bot may not read the channel's history"]
+    assert list(ear.gaps.closed.values()) == ["the bot cannot read the channel's history"]
 
 
 async def test_a_place_of_which_only_the_id_is_known_at_first_is_read_later(

@@ -184,7 +184,7 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
         return Finding("backups", State.DOUBT, _("there is none yet"), _("create one with `carina backup create`"))
     words = _("the newest is from {at}", at=newest)
     if now - newest > _OLD:
-        return Finding("backups", State.DOUBT, words, _("see `carina jobs list` for why there is no newer one"))
+        return Finding("backups", State.DOUBT, words, _("`carina jobs list` shows why there is no newer one"))
     return Finding("backups", State.GOOD, words)
 
 

@@ -109,7 +109,7 @@ class Contents(Result):
 
 class CarFiles(Struct, frozen=True):
     titles: ClassVar = {
-        "export": "Export a constellation, a group or an agent into a file that Carina can import",
+        "export": "Export a constellation, a group or an agent to a file that Carina can import",
         "car": "Inspect exported files",
     }
 

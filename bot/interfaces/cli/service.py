@@ -186,7 +186,7 @@ class SystemService(Struct, frozen=True):
 
     config: Config
 
-    @operation("service.install", "Start Carina automatically; shows the file first", Action.EXAMINE, _ASKS)
+    @operation("service.install", "Start Carina automatically; show the file first", Action.EXAMINE, _ASKS)
     async def install(self, caller: Caller) -> str:
         """Install the service for this account. Raises UserError, or Unconfirmed with the file."""
         file = self._file()

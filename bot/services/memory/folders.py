@@ -58,7 +58,7 @@ _Embedder = Annotated[
         metavar="MODEL",
     ),
 ]
-_READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
+_READERS = "Who can see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
 _Audience = Annotated[str, Param(_READERS, example="owner", suggests="audiences")]
@@ -164,10 +164,10 @@ class Folders(Struct, frozen=True):
     def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> ActionReport:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
-            raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
+            raise UserError("{agent} has no access to the folder {folder}.", agent=found.name, folder=folder.name)
         return report(_("{agent} can no longer use {folder}."), folder=folder.name, agent=found.name, access="none")
 
-    @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, AT_TERMINAL)
+    @operation("folder.audience", "Set who can see a folder's content", Action.FOLDERS, AT_TERMINAL)
     def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> ActionReport:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)

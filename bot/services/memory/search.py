@@ -87,9 +87,9 @@ class SearchTerms(SearchEntries):
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
     place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
     since: Annotated[
-        str, Param("Only from then on: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")
+        str, Param("Start of the period: a date, with or without a time, or an age such as 8h or 2d", metavar="WHEN")
     ] = ""
-    until: Annotated[str, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
+    until: Annotated[str, Param("End of the period, in the same formats; the whole day counts", metavar="WHEN")] = ""
 
 
 _SEARCHED = {
@@ -375,9 +375,7 @@ def _times(wanted: SearchTerms, now: datetime, zone: str) -> tuple[datetime | No
     since = _moment(wanted.since, now, zone)
     until = _moment(_day_after(wanted.until), now, zone)
     if since is not None and until is not None and since >= until:
-        raise UserError(
-            "Nothing can be after {since} and before the end of {until}.", since=wanted.since, until=wanted.until
-        )
+        raise UserError("“{until}” is not later than “{since}”.", since=wanted.since, until=wanted.until)
     return since, until
 
 

@@ -176,9 +176,7 @@ class Explanation(Result):
                 )
             )
         if self.gone:
-            lines.append(
-                ngettext("{count} memory that is forgotten now.", "{count} memories that are forgotten now.", self.gone)
-            )
+            lines.append(ngettext("{count} memory since forgotten.", "{count} memories since forgotten.", self.gone))
         ran = Counter(self.tools)
         tools = ", ".join(f"{markup.text(name)}{f' × {count}' if count > 1 else ''}" for name, count in ran.items())
         lines.append(_("Tools used: {tools}.", tools=tools) if tools else _("No tools were used."))

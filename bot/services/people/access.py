@@ -106,7 +106,7 @@ class SubjectArguments(Arguments):
         """The one that was named. Raises UserError."""
         if self.server and not self.server.strip().isdecimal():
             raise UserError(
-                "Give the server by its ID, a number. In Discord's developer mode, *Copy Server ID* gets it."
+                "Give the ID of the server, a number. In Discord's developer mode, *Copy Server ID* copies it."
             )
         server = f"discord:guild:{self.server.strip()}" if self.server else ""
         named = [each for each in (self.who, self.person, self.role, server) if each]
@@ -319,7 +319,7 @@ class Access:
 
     @operation(
         "people.forget",
-        "Undo an allow or block, or cancel a pairing request; no data is erased",
+        "Undo allowing or blocking somebody, or cancel a pairing request; no data is erased",
         Action.PEOPLE,
         _FORGETS,
     )

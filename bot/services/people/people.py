@@ -136,8 +136,8 @@ class Accounts:
             case _:
                 self._wrong[caller.person].append(now)
                 raise UserError(
-                    "There is no open code like that for you to enter. It was used, has expired, was "
-                    "mistyped, or was given to this same account. `carina link start` gives you a new one."
+                    "You cannot enter this code. It was used, has expired, was mistyped, or belongs to this same "
+                    "account. `carina link start` gives you a new one."
                 )
 
     @operation("link.list", "List your linked accounts", Action.LINK)
@@ -178,7 +178,7 @@ class Accounts:
             wrong.popleft()
         if len(wrong) >= _WRONG:
             raise UserError(
-                "That was the wrong code {WRONG} times. Try again {relative}.",
+                "You entered the wrong code {WRONG} times. Try again {relative}.",
                 WRONG=_WRONG,
                 relative=relative(wrong[0] + _WINDOW, now),
             )

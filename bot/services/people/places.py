@@ -280,7 +280,7 @@ class Places:
         if model is not None:
             if model not in (*self.models, _CONFIGURED):
                 known = ", ".join(self.models)
-                raise UserError("The model {model} is not configured. Choose from {known}.", model=model, known=known)
+                raise UserError("The model “{model}” is not set up. Choose from: {known}.", model=model, known=known)
             done = await self.decide("model", _binding(where, reach), model, caller.approver)
         found = self._origin("model", where.bindings, {}, "")
         usual = found.value or ", ".join(await self._models_of(where)) or _("nobody")

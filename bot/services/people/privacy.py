@@ -318,7 +318,7 @@ class Privacy(Struct, frozen=True):
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
         seen = await self._seen(_meant(caller, person), yours=not person)
         if person and not seen.known:
-            raise UserError("Nothing about {person} is or was kept. Is the ID correct?", person=person)
+            raise UserError("Nothing has ever been kept about {person}. Is the ID correct?", person=person)
         return seen
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)

@@ -109,7 +109,7 @@ class SettingRow(Row):
 class Settings(Struct, frozen=True):
     config: Config
 
-    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, AT_TERMINAL)
+    @operation("settings", "Show what is configured and where it comes from", Action.EXAMINE, AT_TERMINAL)
     async def show(self, _caller: Caller) -> Listing[SettingRow]:
         return Listing.of(_rows(self.config))
 

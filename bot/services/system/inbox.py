@@ -163,7 +163,7 @@ def _listed(
 def find_message(rows: Rows, which: str) -> InRow:
     """The message of that number. Raises UserError."""
     if (row := inbox.get(rows, InboxId(ending(rows, "inbox", which)))) is None:
-        raise UserError("There is no message {which}. `carina inbox list` shows them.", which=which[:40])
+        raise UserError("There is no message “{which}”. `carina inbox list` shows them.", which=which[:40])
     return row
 
 

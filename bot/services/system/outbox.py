@@ -111,7 +111,7 @@ class Outbox(Struct, frozen=True):
 
 def _found(rows: Rows, which: str) -> Undelivered:
     if (found := outbox.undelivered(rows, OutboxId(ending(rows, "outbox", which)))) is None:
-        raise UserError("There is no undelivered message {which}. `carina outbox list` shows them.", which=which)
+        raise UserError("There is no undelivered message “{which}”. `carina outbox list` shows them.", which=which)
     return found
 
 

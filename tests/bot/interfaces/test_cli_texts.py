@@ -108,7 +108,7 @@ def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here
 def test_nobody_is_known_under_a_wrong_id(here: Here, more: str) -> None:
     done = here(f"privacy see discord:8{more}")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "carina: Nothing about discord:8 is or was kept. Is the ID correct?\n"
+    assert done.stderr == "carina: Nothing has ever been kept about discord:8. Is the ID correct?\n"
     here("privacy pause discord:8")
     assert here("privacy see discord:8").returncode == 0
 

@@ -44,7 +44,7 @@ async def test_the_owner_reads_a_guilds_words_and_not_another_persons(service: S
     assert (await call(service, "inbox.show", row=alone))["text"] == hidden
     assert (await call(service, "inbox.show", somebody(BOB.id), row=hall))["text"] == hidden, "not known there"
     for unknown in ("7", "x", "9" * 20):
-        with pytest.raises(UserError, match=f"There is no message {unknown}"):
+        with pytest.raises(UserError, match=f"There is no message “{unknown}”"):
             await call(service, "inbox.show", row=unknown)
 
 
@@ -69,7 +69,7 @@ async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Pa
         assert service.platform.texts() == [GIVEN_UP, "Now."]
         with pytest.raises(UserError, match=f"Message {code(row['id'])} has not failed"):
             await call(service, "inbox.retry", row=code(row["id"]))
-        with pytest.raises(UserError, match="There is no message 7"):
+        with pytest.raises(UserError, match="There is no message “7”"):
             await call(service, "inbox.retry", row="7")
 
 

@@ -42,7 +42,7 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
         await service.heard(said("hello", number, place))
         return service.setting.asked[-1].model
 
-    with pytest.raises(UserError, match=r"gpt-9 is not configured. Choose from offline, openai:gpt-5"):
+    with pytest.raises(UserError, match=r"“gpt-9” is not set up. Choose from: offline, openai:gpt-5"):
         await chosen("gpt-9", hall.id)
     with pytest.raises(UserError, match="“the hall” is not a place"):
         await chosen("offline", "the hall")

@@ -120,7 +120,9 @@ async def test_a_folder_has_its_own_model_where_the_rest_is_found_by_words(tmp_p
     config = load_config({"CARINA_HOME": str(tmp_path / "data"), "EMBEDDING_MODEL": "none"}, tmp_path)
     async with service(tmp_path, "none") as app:
         registry = app.services.registry
-        with pytest.raises(UserError, match=r"There is no embedding model best\. Choose from: packaged, none, openai:"):
+        with pytest.raises(
+            UserError, match=r"There is no embedding model “best”\. Choose from: packaged, none, openai:"
+        ):
             await call("folder.create", name="papers", embedder="best")
         with pytest.raises(CallError, match="“guild:discord:x” is not a guild"):
             await call("folder.create", name="papers", audience="guild:discord:x")

@@ -177,7 +177,7 @@ async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone
     with pytest.raises(UserError, match="may already be forgotten"):
         await why.told("forget", curious(), entry, kind="entry")
     text = text_of(await why.explained(curious()))
-    assert "that are forgotten now" in text
+    assert "since forgotten." in text
     assert "quagga" not in text.replace("where is my quagga?", "")
     kept = await service.column("SELECT content || coalesce(tool_args, '') FROM messages WHERE id < ?", 2**62)
     assert not [words for words in kept if "barn" in words and "quagga" in words]
@@ -192,7 +192,7 @@ async def test_a_message_is_forgotten_with_what_came_from_it(service: Service) -
         await why.told("forget", curious(BOB), message.id, kind="message")
     assert "with what came from it: 1 entry" in await why.told("forget", curious(), message.id, kind="message")
     assert await service.column("SELECT id FROM archival_entries") == []
-    assert "3 memories that are forgotten now" in text_of(await why.explained(curious()))
+    assert "3 memories since forgotten." in text_of(await why.explained(curious()))
     with pytest.raises(UserError, match="may already be forgotten"):
         await why.told("forget", curious(), message.id, kind="message")
 
@@ -303,7 +303,7 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
         await service.heard(deleted(101))
         text = text_of(await Answers(service).explained(curious()))
         assert "quagga" not in text
-        assert "1 memory that is forgotten now." in text
+        assert "1 memory since forgotten." in text
         await service.heard(said("and now?", 104))
         ((found, _ok),) = results(service.model.requests[-1])[-1:]
         assert found == "Nothing was found. Searched: 0 summaries."

@@ -348,7 +348,7 @@ async def test_a_model_is_tried_out_before_a_folder_takes_it(tmp_path: Path, ser
         await embedders.require("openai:other")
         await embedders.require("none")
         with pytest.raises(
-            UserError, match=r"There is no embedding model cohere:x\. Choose from: packaged, none, openai:"
+            UserError, match=r"There is no embedding model “cohere:x”\. Choose from: packaged, none, openai:"
         ):
             await embedders.require("cohere:x")
         server.script = [saying(f"no model, {KEY}", 404)]

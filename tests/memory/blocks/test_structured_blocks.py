@@ -283,7 +283,7 @@ def test_yes_or_no_is_written_as_it_is_shown_or_as_json_has_it(tx: Tx, text: str
 
 def test_what_is_neither_is_refused_with_what_is_taken(tx: Tx) -> None:
     made(tx, new(schema=RESTED))
-    with pytest.raises(Refused, match=r"rested is yes or no \(or true or false.*not “maybe”"):
+    with pytest.raises(Refused, match=r"rested must be yes or no \(or true or false.*not “maybe”"):
         typed(tx, "rested", "maybe")
 
 

@@ -55,7 +55,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     await said_once(t, channel)
     assert (await t.olga.command("owner outbox list")).text == "There are no undelivered messages."
     refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
-    refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
+    refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message “tea”.")
     found = await t.service.data("status")
     assert (found["failed"], found["unknown"]) == (0, 0)
 
@@ -72,7 +72,7 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     if side == "before":
         out = await t.service.said("outbox", "retry", row)
         assert "by the running service or at its next start: " in out
-    assert f"There is no undelivered message {row}." in await t.service.refused("outbox", "retry", row)
+    assert f"There is no undelivered message “{row}”." in await t.service.refused("outbox", "retry", row)
     await t.service.start()
     await said_once(t, channel)
 

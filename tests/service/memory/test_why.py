@@ -75,7 +75,7 @@ async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(
 
     assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
     assert "It may already be forgotten." in (await t.ana.press(shown, "Forget")).text
-    assert "1 memory that is forgotten now." in (await t.ana.menu(MENU, answer)).text
+    assert "1 memory since forgotten." in (await t.ana.menu(MENU, answer)).text
     assert t.rows("SELECT id FROM archival_entries WHERE id = ?", entry) == []
 
 

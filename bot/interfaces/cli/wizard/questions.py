@@ -59,8 +59,8 @@ def _new_group(given: Given, look: Look) -> dict[str, Any]:
         unknown = [each for each in _listed(said) if each not in known]
         if unknown or not _listed(said):
             return _(
-                "There is no agent {unknown}. Choose from {names}.",
-                unknown=", ".join(unknown) or '""',
+                "There is no agent “{unknown}”. Choose from: {names}.",
+                unknown=", ".join(unknown),
                 names=", ".join(known),
             )
         return ""
@@ -100,7 +100,7 @@ def _how_it_works(agents: Sequence[str], said: Mapping[str, str]) -> list[str]:
 
 
 def _one_of(known: Sequence[str]) -> Callable[[str], str]:
-    return lambda said: "" if said in known else _("Choose from {names}.", names=", ".join(known))
+    return lambda said: "" if said in known else _("Choose from: {names}.", names=", ".join(known))
 
 
 def _about(known: Mapping[str, str]) -> list[str]:
