@@ -100,9 +100,12 @@ class Parser(Struct, frozen=True):
     def _following(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
         """What a message means behind others: what was missing, a yes to a question, a correction."""
         begins, rewrite = self.language.begins, self.language.rewrite
-        reader, _, asked = next(self._earlier(before))
+        messages = self._earlier(before)
+        reader, _, asked = told = next(messages)
+        while told[2] and all(each.act == "ask" for each in told[2]):  # a fact is in mind while it is asked about
+            told = next(messages, (reader, "", ()))
         yes = begins("yes", text) and not text.endswith(("?", "？"))
-        mended = [each for each in asked if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
+        mended = [each for each in told[2] if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
         match earlier := next(iter([*mended, *asked]), STATEMENT):
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
@@ -119,8 +122,7 @@ class Parser(Struct, frozen=True):
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
             case Intent("remember" | "note", old) if said := begins("instead", rewrite("bare", f"{old}\n{text}")):
-                replaced = old * ("before" not in said.groupdict())  # what was so before is kept
-                return (Intent("remember", said["what"].strip(_TRAILING), other=replaced),)
+                return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
             case Intent("forget", name="" | "sure") if yes:  # to all that was asked
                 return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
             case Intent("forget", name="") if begins("no", text):
@@ -137,9 +139,8 @@ class Parser(Struct, frozen=True):
             yield reader, text, reader.parse(text, before[:at])
 
     def _about_it(self, text: str, before: Sequence[str]) -> tuple[Intent, ...]:
-        """An order about "it", which is what was planned or asked about last; none where something else was."""
+        """An order about "it", what was planned or asked about last; none where something else was wanted since."""
         it = self.language.search("it", text)
-        # What somebody else said, which is empty here, is something else.
         wanted = (said[0] if said else Intent("") for _, _, said in self._earlier(before if it else ()))
         last = next((each for each in wanted if each.act not in _UNASKED), STATEMENT)
         what = self.language.say("it", text=" ".join(self.language.content_words(last.text)))
