@@ -195,7 +195,10 @@ class Schedule(Service, frozen=True):
         return Entry(done=_("Resumed"), row=JobRow.of(found))
 
     def _resumed(self, tx: Tx, found: Job) -> bool:
-        after = triggers.next_run(triggers.load(found.trigger), self.clock())
+        """What is planned ahead stays: of a reminder that was moved once, the time that it left is skipped."""
+        now = self.clock()
+        ahead = found.next_at is not None and found.next_at > now
+        after = None if ahead else triggers.next_run(triggers.load(found.trigger), now)
         return jobs.resume(tx, found.id, found.next_at if after is None else after)
 
     def _resume_all(self, tx: Tx, caller: Caller) -> str:

@@ -18,7 +18,7 @@ from memory import agents, jobs
 from memory.agenda import reminders
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import outbox
-from memory.store.clock import utc_now
+from memory.store.clock import from_text, to_text, utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
@@ -151,6 +151,26 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     assert (await told(app, "jobs.resume", EVA))[0] == "No job is paused.\n"
     with pytest.raises(UserError, match="There is no job “tea”"):
         await app.services.registry.call("jobs.run", EVA, {"job": "tea"})
+
+
+@pytest.mark.parametrize("given", [{"job": "reminder:1"}, {}])
+async def test_what_is_resumed_before_it_is_due_keeps_its_time_and_else_gets_the_next(
+    app: App, given: dict[str, str]
+) -> None:
+    now = utc_now()
+    trigger = triggers.dump(triggers.IntervalTrigger(timedelta(days=7), now - timedelta(days=4)))
+    for planned, kept in ((now + timedelta(days=10),) * 2, (now - timedelta(days=4), now + timedelta(days=3))):
+        new = jobs.NewJob("reminder:1", "reminder", trigger, planned)
+
+        def imported(tx: Tx, new: jobs.NewJob = new) -> None:
+            jobs.put(tx, new, now)
+            tx.run("UPDATE jobs SET status = 'paused', last_detail = ?", (jobs.IMPORTED,))
+
+        await app.services.database.write(NOTE, imported)
+        await told(app, "jobs.resume", EVA, **given)
+        found = await app.services.database.read(lambda rows: jobs.get(rows, "reminder:1"))
+        assert found is not None
+        assert (found.status, found.next_at) == (jobs.Status.ACTIVE, from_text(to_text(kept)))
 
 
 async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -> None:
