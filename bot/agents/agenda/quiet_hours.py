@@ -16,13 +16,19 @@ OwnersQuiet: TypeAlias = Callable[[Rows, datetime], datetime | None]
 """Returns the end of the owner's quiet hours; None if it is not quiet then."""
 
 
-def quiet_until(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str, at: datetime) -> datetime | None:
-    """The end of the quiet hours of the person with these accounts; None if it is not quiet then."""
+def quiet_of(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str) -> Quiet | None:
+    """The quiet hours of the person with these accounts, if they have any."""
     times = person_settings.of(rows, accounts)
     if not times.quiet_from or not times.quiet_until:
         return None
     begin, end = time.fromisoformat(times.quiet_from), time.fromisoformat(times.quiet_until)
-    return Quiet(begin, end, times.zone or default_zone).until(at)
+    return Quiet(begin, end, times.zone or default_zone)
+
+
+def quiet_until(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str, at: datetime) -> datetime | None:
+    """The end of their quiet hours; None if it is not quiet then."""
+    quiet = quiet_of(rows, accounts, default_zone)
+    return None if quiet is None else quiet.until(at)
 
 
 def owners_quiet(people: People, zone: str) -> OwnersQuiet:

@@ -10,12 +10,12 @@ import dataclasses
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
 from msgspec import Struct
 
-from bot.agents.agenda.quiet_hours import quiet_until
+from bot.agents.agenda.quiet_hours import quiet_of, quiet_until
 from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
 from bot.agents.permissions.who_may import Selves
@@ -56,6 +56,7 @@ LATE = timedelta(seconds=30)
 """Deliveries after more than this are called late: normal ones take seconds even when the service is busy."""
 _MOST_MINUTES = 60 * 24 * 31
 _NIGHT_ENDS, _MORNING, _EVENING = time(4), time(8), time(19)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _SHOWN = 8  # messages of one reminder that are updated when it is done
 
 
@@ -97,6 +98,20 @@ def plan(
     if place_source(new.place) == API:
         notes.append(_("It arrives where you get my notices, not here."))
     return PlannedReminder(kept, first, shown(trigger, now, zone), " ".join(filter(None, notes)))
+
+
+def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone: str) -> list[ListedReminder]:
+    """The open reminders of these people that may be used here, the next one first; quiet hours are counted in."""
+    found, quiet = reminders.listing(rows, scope, people), quiet_of(rows, people, default_zone)
+    if quiet is None:
+        return found
+    held = [
+        replace(each, next_at=quiet.until(each.next_at) or each.next_at)
+        if each.next_at and not each.reminder.urgent
+        else each
+        for each in found
+    ]
+    return sorted(held, key=lambda each: each.next_at or _NEVER)
 
 
 def require_speaking_later(place: PlaceId, audience: Audience) -> None:

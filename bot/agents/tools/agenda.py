@@ -236,7 +236,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         people = self._people(context)
         if arguments.operation == "set":
             return self._set(tx, context, arguments, people)
-        found = reminders.listing(tx, context.turn.scope, people)
+        found = reminding.listing(tx, context.turn.scope, people, self._zone)
         zone = self._clocks(tx, people)
         if arguments.operation == "list":
             text = joined(map(line, reminding.lines(found, zone))) or say(

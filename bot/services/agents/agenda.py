@@ -111,7 +111,10 @@ class ReminderSet(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         when = ", ".join(filter(None, (markup.time(self.at), self.repeats)))
-        return [self.told(markup, gettext_noop("I will remind you on {when}: {text} {note}"), when=when).strip()]
+        return [
+            self.told(markup, gettext_noop("I will remind you on {when}: {text}"), when=when),
+            *filter(None, [self.note]),
+        ]
 
 
 class ReminderRow(Row):
@@ -271,7 +274,7 @@ class Agenda(ZonedService, frozen=True):
 
     def _reminders(self, rows: Rows, caller: Caller) -> list[ListedReminder]:
         selves = self.people.selves(caller.person)
-        return reminders.listing(rows, caller.scope_of_own(selves), selves)
+        return reminding.listing(rows, caller.scope_of_own(selves), selves, self.zone)
 
     def _events(self, rows: Rows, caller: Caller) -> list[appointments.Event]:
         selves = self.people.selves(caller.person)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -157,6 +158,11 @@ def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:
     assert here("remind me stretch tomorrow").returncode == 0
     assert here("tasks add buy oat milk").stdout.startswith("Added: buy oat milk")
     assert sorted(row["text"] for row in here("remind list --json").data()) == ["call mum", "stretch"]
+    begin, end = (f"{utc_now() + timedelta(hours=hours):%H:%M}" for hours in (1, 3))
+    here(f"quiet --from {begin} --until {end} --zone UTC")
+    told, note = here("remind me to take the pills in 2 hours").stdout.splitlines()
+    assert (told.endswith(": take the pills"), note.startswith("That is during your quiet hours, so ")) == (True, True)
+    assert re.search(f"take the pills – .*, {end} ", here("remind list").stdout)
     for words, said in (("call mum", "also say when"), ("in 2 minutes", "also say what to remind you of")):
         here(f"remind me {words}").refused(said)
 

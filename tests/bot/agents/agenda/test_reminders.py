@@ -166,6 +166,15 @@ def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: T
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum"]  # it was running all the time
 
 
+def test_what_quiet_hours_will_hold_back_is_listed_when_they_end(tx: Tx) -> None:
+    person_settings.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
+    for text, when, urgent in (("pills", "at 23:00", False), ("oven", "at 23:30", True), ("tea", "at 21:00", False)):
+        planned(tx, f"today {when}", replace(wanted(), text=text, urgent=urgent))
+    found = reminding.listing(tx, ALONE, (ANN,), "UTC")
+    clocks = [(each.reminder.text, each.next_at and f"{each.next_at:%a %H:%M}") for each in found]
+    assert clocks == [("tea", "Mon 20:00"), ("oven", "Mon 22:30"), ("pills", "Tue 06:00")]
+
+
 def without_a_model() -> Setting:
     setting = Setting()
     setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here

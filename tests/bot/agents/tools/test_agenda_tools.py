@@ -7,7 +7,9 @@ from pydantic import ValidationError
 
 from bot.agents.tools.agenda import EventArguments, EventsTool, ReminderArguments, RemindersTool
 from bot.agents.tools.base import Outcome, ToolContext
+from memory.people import person_settings
 from memory.people.audience import Scope, person_audience
+from memory.people.person_settings import Times
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId
@@ -95,6 +97,11 @@ def test_what_is_done_is_not_put_off(tx: Tx) -> None:
     reminders(tx, operation="done", which="mum")
     with pytest.raises(Refused):
         reminders(tx, operation="snooze", which="mum", when="tomorrow")
+
+
+def test_what_quiet_hours_will_hold_back_is_listed_when_they_end(tx: Tx) -> None:
+    person_settings.put(tx, (ANN.id,), Times("UTC", "12:10", "13:00"), NOON)
+    assert listed(tx) == [("call mum", "2026-11-22T13:00:00.000Z")]
 
 
 @pytest.mark.parametrize(("given", "ahead"), [({}, 15), ({"reminder_minutes": 0}, 0), ({"reminder_minutes": -1}, -1)])
