@@ -12,11 +12,6 @@ from scheduler.triggers import DateTrigger, next_run
 
 _HALF_A_DAY = timedelta(hours=12)
 _CLOCK_MARK = r"[:.]\d\d(?: ?[ap]m)?|時(?:半|\d{1,2}分)?| ?[ap]m| ?uhr|"
-# The number of a span of time ("in 20 minutes").
-_SPAN = re.compile(
-    r"(?i)(?<![\d:.時])\d{1,4}(?=[ -]?(?:(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|weeks?|sek|sekunden?"
-    r"|minuten?|stunden?|tage?n?|wochen?)\b|秒|分|時間|日後|週間))"
-)
 _FROM_TO = (
     rf"(?i)(?:\b(?:from|von|at|um) )?(?<![0-9A-Za-z:.-])(?P<hour>\d{{1,2}})(?P<mark>{_CLOCK_MARK})"
     rf" ?(?:to|until|till|bis|-|–|から) ?(?P<hour2>\d{{1,2}})(?P<mark2>{_CLOCK_MARK})(?:まで)?(?![0-9A-Za-z:-])"
@@ -47,7 +42,7 @@ def alone(said: str, now: datetime, code: str) -> str:
 def corrected(said: str, was: str, now: datetime, code: str) -> str:
     """The words of a time said instead of another one: an hour alone is of the same day, a day alone keeps the hour,
     a number alone its unit. Empty where they are no time."""
-    same, spans = _SPAN.subn(lambda _found: said, was, 1)
+    same, spans = grammar(code).counted.subn(lambda _found: said, was, 1)
     when = alone(same if spans and said.isdecimal() else said, now, code)
     new, before = try_find(when, now, code), None if spans else coming(was, now, code)
     if new is None:

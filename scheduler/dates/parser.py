@@ -60,6 +60,7 @@ class Grammar:
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
         self.alone: list[str] = data["alone"]
         """What makes a time from now of a number alone, and one of the day of an hour alone."""
+        self.counted = self._said(data["counted"])
         self.weekday, self.named, self.filler, self.early, self.late, self.unread, self.loose = (
             self._said(data[each]) for each in ("weekday", "named", "filler", "early", "late", "unread", "loose")
         )
