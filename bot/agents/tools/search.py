@@ -39,10 +39,11 @@ from memory.search.query import DOMAINS, Domain, Hit, Query, categories, has_spo
 from memory.search.query import tags as known_tags
 from memory.store.clock import to_text
 from memory.store.database import Rows
-from memory.store.errors import EntryNotFound
+from memory.store.errors import EntryNotFound, Refused
 from memory.store.ids import AgentId, MessageId, PlaceId
 from memory.store.records import replace
 from sources.text import one_line
+from texts import gettext_lazy, gettext_noop, join_lazy
 
 _SHOWN = 600  # characters of one hit that are shown
 _BESIDE = 160  # characters of what was said before and after a message
@@ -217,15 +218,15 @@ def _said(said: Beside) -> PromptText:
 
 
 def place_meant(known: list[Place], target: str) -> Place:
-    """The place that is meant; raises ToolError with the names of those that could be."""
+    """The place that is meant; raises Refused with the names of those that could be."""
     wanted = _bare(target)
     found = [each for each in known if wanted in _names(each)]
     if len({each.id for each in found}) == 1:
         return found[0]
-    listed = ", ".join(repr(each.name or each.id) for each in (found or known)[:_PLACES])
+    names = [each.name or each.id for each in (found or known)[:_PLACES]]
     if found:
-        raise ToolError(f"Several places are called {target!r}: say which, {listed}.")
-    raise ToolError(f"No place {target!r} is known that may be mentioned here. There are: {listed or 'none'}.")
+        raise _unknown(gettext_noop("Several places are called “{name}”."), target, names)
+    raise _unknown(gettext_noop("There is no place “{name}” here."), target, names)
 
 
 def _names(place: Place) -> set[str]:
@@ -274,7 +275,7 @@ def author_meant(rows: Rows, name: str, scope: Scope) -> str | None:
         return name or None
     ours = {said for agent in agents.every_agent(rows) for said in (agent.id.casefold(), agent.name.casefold())}
     if name.casefold() not in ours and not has_spoken(rows, name, scope):
-        raise ToolError(_unknown(f"Nobody called {name!r} said anything", speakers(rows, scope, _NAMED)))
+        raise _unknown(gettext_noop("Nobody called “{name}” said anything here."), name, speakers(rows, scope, _NAMED))
     return name
 
 
@@ -286,7 +287,7 @@ def category_meant(
         return name or None
     known, wanted = categories(rows, domains, agent, scope), name.casefold()
     if not any(each.casefold() == wanted or each.casefold().startswith(f"{wanted}/") for each in known):
-        raise ToolError(_unknown(f"There is no category {name!r}", known))
+        raise _unknown(gettext_noop("There is no category “{name}” here."), name, known)
     return name
 
 
@@ -300,13 +301,16 @@ def tags_meant(
     wanted = tuple(filter(None, (each.strip() for part in whole for each in part)))
     missing = next((each for each in wanted if each.casefold() not in there), "")
     if missing and "archival" in domains:
-        raise ToolError(_unknown(f"There is no tag {missing!r}", known))
+        raise _unknown(gettext_noop("There is no tag “{name}” here."), missing, known)
     return wanted
 
 
-def _unknown(said: str, known: Sequence[str]) -> str:
-    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    return f"{said} that you may know here; there are: {', '.join(known[:_NAMED]) or 'none'}{more}."
+def _unknown(said: str, name: str, known: Sequence[str]) -> Refused:
+    shown = ", ".join(known[:_NAMED])
+    if len(known) > _NAMED:
+        shown = gettext_lazy("{shown} and {count} more", shown=shown, count=len(known) - _NAMED)
+    listed = gettext_lazy(" Choose from: {known}.", known=shown) if shown else ""
+    return Refused(join_lazy("", (gettext_lazy(said, name=name), listed)))
 
 
 EXPECTED = "words that you expect in the answer, such as likely answers ('hiking, pottery' for a hobby)"

@@ -145,7 +145,7 @@ class ContextViews(Service, frozen=True):
         place, person, block = arguments.place, arguments.person, arguments.block
         found = inbox.place(rows, PlaceId(place))
         if found is None or not caller.scope.may_use(found.audience):
-            raise UserError("There is no place “{place}” here.", place=place)
+            raise UserError("There is no place “{name}” here.", name=place)
         answering, scope = find_living(rows, arguments.agent), Scope(found.audience, frozenset(found.within))
         said = messages.conversation(rows, found.id, scope, _LOOKED)
         newest = next(

@@ -338,7 +338,7 @@ class Search(ZonedService, frozen=True):
         return frozenset(str(each.id) for each in (*said, *beside) if each.role == "user" and each.person in own)
 
     def _query(self, rows: Rows, caller: Caller, wanted: SearchTerms) -> Query:
-        """The query of the store. Raises UserError, ToolError."""
+        """The query of the store. Raises UserError, Refused."""
         domains = domains_of(wanted.domain)
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME

@@ -199,9 +199,9 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
         assert not [name for name in await offered(cid, "place", "", t.general) if "den" in name]
         assert [name for name in await offered(t.ana, "place", "", secret) if "den" in name]
         for options, told in (
-            ({"place": "den"}, "No place 'den' is known that may be mentioned here."),
-            ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
-            ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, pond, lake, roof."),
+            ({"place": "den"}, "There is no place “den” here."),
+            ({"category": "secrets"}, "There is no category “secrets” here. Choose from: birds/nests."),
+            ({"tag": "hush"}, "There is no tag “hush” here. Choose from: nest, pond, lake, roof."),
             ({"since": "soon"}, "“soon” is not a time. Use a day such as 2026-11-22"),
             (
                 {"tag": "nest", "role": "user"},

@@ -212,11 +212,11 @@ async def test_a_search_keeps_to_its_conditions(service: Service, conditions: di
 async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(service: Service) -> None:
     await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
     for conditions, words in (
-        ({"place": "abroad"}, "No place 'abroad' is known that may be mentioned here."),
+        ({"place": "abroad"}, "There is no place “abroad” here."),
         ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
-        ({"author": "Zoe"}, "Nobody called 'Zoe' said anything that you may know here; there are: "),
-        ({"category": "boats"}, "There is no category 'boats' that you may know here; there are: none."),
-        ({"tags": ["sea"]}, "There is no tag 'sea' that you may know here; there are: none."),
+        ({"author": "Zoe"}, "Nobody called “Zoe” said anything here. Choose from: "),
+        ({"category": "boats"}, "There is no category “boats” here."),
+        ({"tags": ["sea"]}, "There is no tag “sea” here."),
         ({"domain": "facts", "author": "me"}, "Nothing was found. Searched: 0 facts."),
         ({"domain": "files"}, "You have no folder of files."),
         ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),

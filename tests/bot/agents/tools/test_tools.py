@@ -119,11 +119,11 @@ def tell(target: str, content: str = "hello there") -> Call:
 @pytest.mark.parametrize(
     ("place", "target", "told"),
     [
-        (HALL, "attic", "No place 'attic' is known that may be mentioned here."),
+        (HALL, "attic", "There is no place “attic” here."),
         (ATTIC, "hall", "have not seen this conversation"),
         (ANNS, "hall", "have not seen this conversation"),
-        (HALL, "port", "No place 'port' is known"),
-        (HALL, "nowhere", "No place 'nowhere' is known"),
+        (HALL, "port", "There is no place “port” here."),
+        (HALL, "nowhere", "There is no place “nowhere” here."),
     ],
 )
 async def test_nothing_is_carried_to_people_who_did_not_hear_it(
