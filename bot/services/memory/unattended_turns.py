@@ -14,7 +14,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NamedBlock, find_agent, named_blocks
 from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Markup, Row
-from bot.services.transactions import ZonedService
+from bot.services.transactions import ZonedService, commit
 from bot.upkeep.summaries import Period
 from memory import activity, turn_effects, unattended_turns
 from memory.activity import NewEvent, NightUndone
@@ -134,11 +134,22 @@ class UnattendedTurns(ZonedService, frozen=True):
         return Listing.of(listed, empty)
 
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT)
-    def undo(
-        self, tx: Tx, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
+    async def undo(
+        self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
     ) -> Listing[UndoneRow]:
         """All in one unit of work; what somebody changed since stays, and is named."""
-        period, name = self._period(night), find_agent(tx, agent).name if agent else ""
+        period, who = self._period(night), caller.approver
+        done = await commit(self.database, lambda tx: self._undo(tx, caller, period, agent, turn, part))
+        back = sum(item.state != "left" for item in done)
+        _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
+        lasting = _(
+            "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay "
+            "removed."
+        )
+        return Listing.of(done, _("There is nothing to undo."), lasting if done else "")
+
+    def _undo(self, tx: Tx, caller: Caller, period: Period, agent: str, turn: int | None, part: str) -> list[UndoneRow]:
+        name = find_agent(tx, agent).name if agent else ""
         turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
         turns = [each for each in turns if name in ("", each.agent_name) and turn in (None, each.id)]
         if any(each.status in ("running", "suspended") for each in turns):
@@ -148,14 +159,7 @@ class UnattendedTurns(ZonedService, frozen=True):
         done += [_back(tx, each) for each in found.arranged]
         done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
         self._record(tx, caller, period, done)
-        back = sum(item.state != "left" for item in done)
-        who = caller.approver
-        _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
-        lasting = _(
-            "This cannot be redone as a whole: each block has its own `carina memory undo`, and removed entries stay "
-            "removed."
-        )
-        return Listing.of(done, _("There is nothing to undo."), lasting if done else "")
+        return done
 
     @suggestions("nights")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:

@@ -1,6 +1,6 @@
 """What sleeptime agents did by themselves is told, and taken back as one but for what was changed since."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.items import By
 from memory.people.audience import OWNER, Scope, Trust
 from memory.store.database import Tx
+from memory.store.errors import DatabaseFull
 from memory.store.ids import AgentId, PersonId, PlaceId
 from memory.store.records import replace
 from tests.bot import parts
@@ -29,6 +30,7 @@ from tests.bot.agents.groups.parts import sleeptime
 from tests.bot.parts import ANN, BOB, NOON, call, channel, deleted, direct, says
 from tests.bot.scheduled_service import ScheduledService, SummaryModel, scheduled_service, setting
 from tests.bot.services.calling import registry, somebody
+from tests.captured_logs import capture_logs
 
 BEE = """
 [[agents]]
@@ -299,6 +301,22 @@ async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at
     with pytest.raises(UserError, match="still working"):
         await at.undo()
     assert "lost track twice." in await at.block("notes")
+
+
+async def test_it_is_logged_only_when_it_is_stored(at: Dark, monkeypatch: pytest.MonkeyPatch) -> None:
+    await at.acts(NOTE)
+
+    def full(tx: Tx, work: Callable[[Tx], object]) -> None:
+        work(tx)
+        raise DatabaseFull("the disk is full")
+
+    write = at.service.database.write
+    monkeypatch.setattr(
+        at.service.database, "write", lambda point, work, **more: write(point, lambda tx: full(tx, work), **more)
+    )
+    with capture_logs() as logged, pytest.raises(DatabaseFull):
+        await at.undo()
+    assert "night_undone" not in [each["event"] for each in logged]
 
 
 async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_not_kept(at: Dark) -> None:
