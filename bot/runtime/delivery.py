@@ -109,6 +109,8 @@ class DeliveryWorker:
         self._unreached = 0
         """Attempts in a row that did not reach the platform."""
         self._broken: Counter[OutboxId] = Counter()
+        self._reads_first = False
+        """Whether it looks without writing, since probably no row is due: even an empty write is synced."""
         self.waiting = False
         """Whether it can only wait."""
 
@@ -121,16 +123,16 @@ class DeliveryWorker:
         over = False
         while not over or self._woken.is_set():
             over = False
+            woken = self._woken.is_set()
             self._woken.clear()
-            left = await self._db.write(_SENDING, self._look, durable=True)
+            left = await self._left(woken)
             self._deps.moved()
             if not left.rows:
                 await self._clear_previews(left.orphans)
                 over = True
                 continue
             row = left.rows[0]
-            wait = (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
-            if wait > 0 and row.status is Status.PENDING:
+            if row.status is Status.PENDING and (wait := self._wait(row)) > 0:
                 await self._pause(min(wait, _LONGEST_PAUSE))
                 continue
             try:
@@ -169,19 +171,35 @@ class DeliveryWorker:
             why = gettext_lazy("it failed {times} times ({error}); see the log", times=times, error=reason)
             await self._close(now, status, why)
 
+    async def _left(self, woken: bool) -> _PlaceQueue:
+        """What is left, with the first row claimed if it is due."""
+        reads, self._reads_first = self._reads_first and not woken, False  # what woke it may not be committed yet
+        if reads:
+            left = await self._db.read(self._unclaimed)
+            if not left.rows or left.rows[0].status is not Status.PENDING or self._wait(left.rows[0]) > 0:
+                return left
+        return await self._db.write(_SENDING, self._look, durable=True)
+
+    def _wait(self, row: OutRow) -> float:
+        """Seconds until a row is due."""
+        return (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
+
     def _look(self, tx: Tx) -> _PlaceQueue:
         """What is left; a row that is due is claimed in the same commit, usually the one that stored it."""
-        if (claimed := outbox.claim(tx, self._place, self._clock())) is not None:
-            row, previews = claimed
-            return _PlaceQueue([row], [], _around(tx, row, previews=previews))
-        found, shown = outbox.for_delivery(tx, self._place)
-        return _PlaceQueue(found, [] if found or not shown else outbox.orphan_previews(tx, self._place))
+        if (claimed := outbox.claim(tx, self._place, self._clock())) is None:
+            return self._unclaimed(tx)
+        row, previews = claimed
+        return _PlaceQueue([row], [], _around(tx, row, previews=previews))
+
+    def _unclaimed(self, rows: Rows) -> _PlaceQueue:
+        found, shown = outbox.for_delivery(rows, self._place)
+        return _PlaceQueue(found, [] if found or not shown else outbox.orphan_previews(rows, self._place))
 
     def _delivery(self, row: OutRow) -> Delivery:
         return to_delivery(row, self._deps.origin)
 
     async def _pause(self, seconds: float) -> None:
-        self.waiting = True
+        self.waiting = self._reads_first = True
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
@@ -258,6 +276,7 @@ class DeliveryWorker:
             counted, self._unreached = error.reached, 0 if error.reached else self._unreached + 1
             longer = min(error.retry_after * 2.0 ** min(self._unreached - 1, 10), _LONGEST_OUTAGE)
             again = now + timedelta(seconds=max(error.retry_after, 0 if counted else longer, 0.05))
+            self._reads_first = True
             await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again, counted=counted))
             return
         if error.withdrawn:

@@ -23,7 +23,7 @@ from memory.queue.turns import Turn
 from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
-from memory.store.faults import commit_point
+from memory.store.faults import Point, commit_point
 from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
 from tests.bot.parts import ANN, HALL, OLGA, Fate, MovableClock, Platform, direct
@@ -153,6 +153,22 @@ async def test_a_row_is_durably_sending_before_its_first_byte_leaves(post: Post)
     await post.run()
     assert seen == [Status.SENDING]
     assert await post.states(row) == [Status.SENT]
+
+
+async def test_a_row_that_waits_is_not_written(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, points = post.database.write, list[str]()
+
+    def noted(point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
+        points.append(point.name)
+        return write(point, work, durable=durable)
+
+    post.platform.fates.append(DeliveryFailed("busy", retry_after=20))
+    await post.put("a")
+    monkeypatch.setattr(post.database, "write", noted)
+    monkeypatch.setattr(DeliveryWorker, "wake", lambda _self: None)
+    monkeypatch.setattr(delivery, "_LONGEST_PAUSE", 0.002)
+    await post.run()
+    assert points.count("outbox.sending") == 2, "for each attempt"
 
 
 async def test_an_answer_that_got_lost_is_asked_for_again_with_the_same_nonce(post: Post) -> None:
