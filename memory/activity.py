@@ -23,11 +23,11 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue.turns import Turn
 from memory.store.clock import from_text, to_text
-from memory.store.database import Rows, Tx, Value, as_dict
+from memory.store.database import Row, Rows, Tx, Value, as_dict
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, BlockId, EntryId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
-from texts import gettext_lazy, packed, unpacked
+from texts import gettext_lazy, gettext_noop, packed, unpacked
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
@@ -109,11 +109,37 @@ class AttachmentsRead(Details, frozen=True):
     operation: Literal["read"]
 
 
+_BLOCK_CHANGES = {
+    "create": gettext_noop("created the block {label}"),
+    "restore": gettext_noop("restored the block {label}"),
+    "append": gettext_noop("added to the block {label}"),
+    "overwrite": gettext_noop("changed the block {label}"),
+    "delete": gettext_noop("deleted the block {label}"),
+    "change": gettext_noop("changed the settings of the block {label}"),
+    "pin": gettext_noop("pinned the block {label}"),
+    "unpin": gettext_noop("unpinned the block {label}"),
+    "archive": gettext_noop("archived the block {label}"),
+    "load": gettext_noop("brought back the block {label}"),
+    "swap": gettext_noop("exchanged the block {label} for another"),
+    "widen": gettext_noop("let more people see the block {label}"),
+    "by hand": gettext_noop("changed the block {label} by hand"),
+    "created": gettext_noop("created the block {label} by hand"),
+    "changed": gettext_noop("changed the block {label} by hand"),
+    "deleted": gettext_noop("deleted the block {label} by hand"),
+    "restored": gettext_noop("restored the block {label} by hand"),
+}
+"""What people read of changes of blocks."""
+
+
 class BlockUpdated(Details, frozen=True):
     kind = Kind.BLOCK
     label: str
     change: str
     block: BlockId | None = None
+
+    @property
+    def words(self) -> str:
+        return gettext_lazy(_BLOCK_CHANGES.get(self.change, _BLOCK_CHANGES["overwrite"]), label=self.label)
 
 
 class Arranged(Details, frozen=True, kw_only=True):
@@ -357,12 +383,21 @@ def _where(wanted: EventFilter, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     return " AND ".join(conditions), tuple(values)
 
 
+def _words(row: Row) -> str:
+    """Of a block from its details: earlier versions stored other words, which no catalog has."""
+    kind = Kind(row["event_type"])
+    found = read_details(kind, row["details"])
+    if isinstance(found, BlockUpdated):
+        return found.words
+    return gettext_lazy("changed a block") if kind is Kind.BLOCK else unpacked(row["words"])
+
+
 _event = RowMapper(
     Event,
     kind="event_type",
     place_name=lambda row: row["place_name"] or row["place_id"] or "",
     details=lambda row: read_details(Kind(row["event_type"]), row["details"]),
-    words=lambda row: unpacked(row["words"]),
+    words=_words,
 )
 
 

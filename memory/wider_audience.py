@@ -65,10 +65,9 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: ChangeLog, to: Audience)
     whose = "named_by, named_turn, described_by, described_turn"
     sql = f"UPDATE memory_blocks SET ({whose}) = (SELECT {whose} FROM memory_blocks WHERE id = ?) WHERE id = ?"
     tx.run(sql, (block.id, made.id))
-    words = gettext_lazy("let more people see the block {label}", label=block.label)
     widened = BlockUpdated(block.label, "widen")
     # Told where the block was: that it came from there is nothing that the others need to know.
-    activity.note(tx, NewEvent(widened, words, block.audience, hand.trust, person=hand.person), hand.now)
+    activity.note(tx, NewEvent(widened, widened.words, block.audience, hand.trust, person=hand.person), hand.now)
     return made
 
 

@@ -129,29 +129,12 @@ def _require_sound(new: NewBlock) -> None:
         )
 
 
-_TOLD = {
-    "create": gettext_noop("created the block {label}"),
-    "restore": gettext_noop("restored the block {label}"),
-    Operation.APPEND: gettext_noop("added to the block {label}"),
-    Operation.OVERWRITE: gettext_noop("changed the block {label}"),
-    Operation.DELETE: gettext_noop("deleted the block {label}"),
-    Operation.CHANGE: gettext_noop("changed the settings of the block {label}"),
-    Operation.PIN: gettext_noop("pinned the block {label}"),
-    Operation.UNPIN: gettext_noop("unpinned the block {label}"),
-    Operation.ARCHIVE: gettext_noop("archived the block {label}"),
-    Operation.LOAD: gettext_noop("brought back the block {label}"),
-    Operation.SWAP: gettext_noop("exchanged the block {label} for another"),
-}
-"""What people read of changes in the activity log."""
-
-
 def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
     """Record a change that an agent made, such as an `Operation`; the system's own upkeep is not recorded."""
     if author.writer == SYSTEM or block.type is BlockType.LOG:
         return
     did, by = BlockUpdated(block.label, change, block.id), (block.audience, author.trust, author.agent)
-    words = gettext_lazy(_TOLD.get(change, _TOLD[Operation.OVERWRITE]), label=block.label)
-    activity.note(tx, NewEvent(did, words, *by, person=block.about, turn=author.turn), author.now)
+    activity.note(tx, NewEvent(did, did.words, *by, person=block.about, turn=author.turn), author.now)
 
 
 _MOVES = {  # the type that a block needs, the one that it gets, and whether it is pinned then

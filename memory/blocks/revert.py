@@ -105,9 +105,8 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
         stamp = Change(writer, None, opened.next_seq, hand.now)
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
         if saved is not block:
-            words = gettext_lazy("changed the block {label} by hand", label=block.label)
             did = BlockUpdated(block.label, "by hand")
-            activity.note(tx, NewEvent(did, words, block.audience, hand.trust, person=hand.person), hand.now)
+            activity.note(tx, NewEvent(did, did.words, block.audience, hand.trust, person=hand.person), hand.now)
         return saved
 
     return edit

@@ -11,6 +11,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, BlockId, EntryId
 from tests.memory.parts import GUILD, HALL, NOON, STAR, store
+from texts import _, gettext_lazy, speaking
 
 OTHER = AgentId("agt_other")
 DAY = NOON - timedelta(days=1)
@@ -87,6 +88,24 @@ def test_details_of_other_versions_hide_no_event(tx: Tx, kind: Kind, stored: str
     tx.run("UPDATE activity_events SET event_type = ?, details = ?", (kind, stored))
     (event,) = activity.recent(tx, SCOPE, 9, EventFilter(DAY))
     assert (event.words, event.details) == ("did it", read)
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ('{"label": "persona", "change": "append"}', "hat den Block persona ergänzt"),
+        ('{"label": "persona", "change": "of_later"}', "hat den Block persona geändert"),
+        ("{}", "hat einen Block geändert"),
+    ],
+)
+def test_changes_of_blocks_are_told_in_the_language_of_the_reader_whatever_was_stored(
+    tx: Tx, stored: str, read: str
+) -> None:
+    for number, was in enumerate(("changed block persona", gettext_lazy("changed {label} once", label="persona"))):
+        happened(tx, was, number, STAR)
+    tx.run("UPDATE activity_events SET event_type = ?, details = ?", (Kind.BLOCK, stored))
+    with speaking("de"):
+        assert [_(each) for each in words(tx, EventFilter(DAY))] == [read] * 2
 
 
 def test_what_others_did_is_found_behind_all_that_an_agent_did_itself(tx: Tx) -> None:

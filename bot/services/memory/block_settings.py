@@ -24,7 +24,7 @@ from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust, may_write_down
 from memory.store.database import Rows, Tx
 from memory.wider_audience import require_widening, widen_block
-from texts import _, gettext_lazy, gettext_noop
+from texts import _
 
 BlockName = Annotated[str, Param("Name of the block", example="persona", metavar="BLOCK", suggests="blocks")]
 WritableBlock = Annotated[
@@ -55,13 +55,6 @@ def _shared(rows: Rows, named: NamedBlock) -> Shares:
     shares = tuple(map(ShareRow.from_record, lifecycle.shares_of(rows, named.block)))
     return Shares(block=named.name, agent=named.agent, shares=shares)
 
-
-_BY_HAND = {
-    "created": gettext_noop("created the block {label} by hand"),
-    "changed": gettext_noop("changed the block {label} by hand"),
-    "deleted": gettext_noop("deleted the block {label} by hand"),
-    "restored": gettext_noop("restored the block {label} by hand"),
-}
 
 _Label = Annotated[
     str, Field(min_length=1, max_length=MOST_LABEL), Param("Name of the block", example="recipes", metavar="BLOCK")
@@ -211,5 +204,7 @@ class BlockSettings(MemoryService, frozen=True):
             raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
 
     def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
-        words, did = gettext_lazy(_BY_HAND[change], label=label), BlockUpdated(label, change)
-        activity.note(tx, NewEvent(did, words, caller.scope.audience, caller.trust, person=caller.person), self.clock())
+        did = BlockUpdated(label, change)
+        activity.note(
+            tx, NewEvent(did, did.words, caller.scope.audience, caller.trust, person=caller.person), self.clock()
+        )
