@@ -305,36 +305,34 @@ def recent(rows: Rows, scope: Scope, limit: int, *wanted: EventFilter) -> list[E
     """The newest events that the scope may know, newest first, at most `limit`, `MOST`, and `most` of each `wanted`."""
     chosen, parameters, limit = list[str](), list[Value](), max(0, min(limit, MOST))
     for each in wanted:
-        sql, values = _newest(each, scope, limit if each.most is None else each.most)
+        sql, values = _newest(each, limit if each.most is None else each.most)
         chosen.append(f"SELECT * FROM ({sql})")
         parameters += values
-    said, known = scope.sql("m.audience")
     sql = f"""SELECT e.*, a.name AS agent_name, p.name AS place_name, substr(m.content, 1, {_SAID}) AS said,
               m.speaker AS speaker
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
-              AND m.deleted_at IS NULL AND {said} AND {shown("m")}
+              AND m.deleted_at IS NULL AND KNOWN(m.audience) AND {shown("m")}
               WHERE e.id IN ({" UNION ALL ".join(chosen)}) ORDER BY e.at DESC, e.id DESC LIMIT +?"""
-    return _event.all(rows, sql, (*known, *parameters, limit))
+    return _event.all(rows, *scope.bind(sql, *parameters, limit))
 
 
 def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:
     """The arguments and results of the tool calls of these events, by event, if the transcript still has them."""
     used = {event.id: (event.turn, event.details.call) for event in events if isinstance(event.details, ToolUsed)}
-    known, parameters = scope.sql("m.audience")
     sql = f"""SELECT m.batch_id, m.tool_call_id, m.role, coalesce(m.tool_args, substr(m.content, 1, {_RESULT})) AS words
               FROM messages m WHERE m.batch_id IN (SELECT value FROM json_each(?)) AND m.tool_call_id IS NOT NULL
-              AND m.deleted_at IS NULL AND {known} AND {shown("m")}"""
-    found = rows.all(sql, (sorted({turn for turn, _ in used.values() if turn}), *parameters))
+              AND m.deleted_at IS NULL AND KNOWN(m.audience) AND {shown("m")}"""
+    found = rows.all(*scope.bind(sql, sorted({turn for turn, _ in used.values() if turn})))
     words = {(row["batch_id"], row["tool_call_id"], row["role"]): str(row["words"]) for row in found}
     return {
         event: (words.get((*call, "assistant"), ""), words.get((*call, "tool"), "")) for event, call in used.items()
     }
 
 
-def _newest(wanted: EventFilter, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:
+def _newest(wanted: EventFilter, limit: int) -> tuple[str, tuple[Value, ...]]:
     """A query for ids: of all events, or of each other agent's newest, so that an agent's own many do not hide them."""
-    condition, parameters = _where(wanted, scope)
+    condition, parameters = _where(wanted)
     newest = f"WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT +?"
     if wanted.others_than is not None:
         each = f"SELECT e.id FROM activity_events e {newest.replace('WHERE', 'WHERE e.agent_id IS w.id AND', 1)}"
@@ -350,12 +348,12 @@ def _newest(wanted: EventFilter, scope: Scope, limit: int) -> tuple[str, tuple[V
 
 def counted(rows: Rows, wanted: EventFilter, scope: Scope) -> list[tuple[str, Kind, int]]:
     """How many events of each kind by each agent the scope may know: the agent's name, kind, number."""
-    condition, parameters = _where(wanted, scope)
+    condition, parameters = _where(wanted)
     sql = f"""SELECT coalesce(a.name, '') AS name, e.event_type,
               sum(coalesce(json_extract(e.details, '$.messages'), 1)) AS n
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id
               WHERE {condition} GROUP BY e.agent_id, e.event_type ORDER BY name, e.event_type"""
-    return [(row["name"], Kind(row["event_type"]), row["n"]) for row in rows.all(sql, parameters)]
+    return [(row["name"], Kind(row["event_type"]), row["n"]) for row in rows.all(*scope.bind(sql, *parameters))]
 
 
 _ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_executed', 'file_accessed'))"
@@ -364,9 +362,8 @@ _UNLOGGED = f"""(e.event_type NOT IN ('{Kind.ACTIVATED}', '{Kind.DEACTIVATED}', 
     AND NOT (e.event_type = '{Kind.TOOL}' AND e.audience = ?))"""
 
 
-def _where(wanted: EventFilter, scope: Scope) -> tuple[str, tuple[Value, ...]]:
-    condition, known = scope.sql("e.audience")
-    conditions, values = [shown("e"), condition], list[Value](known)
+def _where(wanted: EventFilter) -> tuple[str, tuple[Value, ...]]:
+    conditions, values = [shown("e"), "KNOWN(e.audience)"], list[Value]()
     given: dict[str, Value] = {
         "e.at >= ?": wanted.since,
         "e.event_type = ?": wanted.kind,
@@ -474,9 +471,8 @@ def _gone(tx: Tx, agent: AgentId, audience: Audience, at: datetime) -> None:
 
 def seen(rows: Rows, agent: AgentId, scope: Scope) -> dict[Audience, Seen]:
     """The last turn of an agent, for each audience that the scope may know."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT audience, last_active, active FROM agent_presence WHERE agent_id = ? AND {condition}"
-    found = rows.all(sql, (agent, *parameters))
+    sql = "SELECT audience, last_active, active FROM agent_presence WHERE agent_id = ? AND KNOWN(audience)"
+    found = rows.all(*scope.bind(sql, agent))
     return {Audience(row["audience"]): (from_text(row["last_active"]), bool(row["active"])) for row in found}
 
 
@@ -484,14 +480,12 @@ def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbor]:
     """The other agents that are not archived, by name."""
     if not rows.may_have("agents", "(SELECT count(*) FROM agents) > 1"):
         return []
-    condition, parameters = scope.sql("p.audience")
-    heard, known = scope.sql("s.audience")
-    sql = f"""SELECT a.id, a.name, a.description, max(p.last_active) AS at,
-                (SELECT s.what FROM sessions s WHERE s.agent_id = a.id AND s.ended = 1 AND {heard}
+    sql = """SELECT a.id, a.name, a.description, max(p.last_active) AS at,
+                (SELECT s.what FROM sessions s WHERE s.agent_id = a.id AND s.ended = 1 AND KNOWN(s.audience)
                  ORDER BY s.last_at DESC, s.id DESC LIMIT 1) AS did FROM agents a
-              LEFT JOIN agent_presence p ON p.agent_id = a.id AND {condition}
+              LEFT JOIN agent_presence p ON p.agent_id = a.id AND KNOWN(p.audience)
               WHERE a.id <> ? AND a.status <> 'archived' GROUP BY a.id ORDER BY a.name"""
-    return _neighbor.all(rows, sql, (*known, *parameters, agent))
+    return _neighbor.all(rows, *scope.bind(sql, agent))
 
 
 _neighbor = RowMapper(Neighbor, last_active="at")

@@ -171,8 +171,7 @@ _HANDOFF = """SELECT h.*, coalesce(f.name, '') AS from_name, coalesce(t.name, ''
 
 def handoffs(rows: Rows, scope: Scope, limit: int) -> list[Handoff]:
     """The newest handoff notes, newest first, read or not."""
-    condition, parameters = scope.sql("h.audience")
-    return _handoff.all(rows, f"{_HANDOFF} AND {condition} ORDER BY h.id DESC LIMIT +?", (*parameters, limit))
+    return _handoff.all(rows, *scope.bind(f"{_HANDOFF} AND KNOWN(h.audience) ORDER BY h.id DESC LIMIT +?", limit))
 
 
 def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
@@ -182,14 +181,12 @@ def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
     """
     if not rows.may_have("items", "kind = 'handoff'"):
         return []
-    condition, parameters = turn.scope.sql("h.audience")
-    read, known = turn.scope.sql("r.audience")
-    sql = f"""{_HANDOFF} AND {condition} AND (h.key = ? OR (h.key = '' AND h.agent_id IS NOT ?))
+    sql = f"""{_HANDOFF} AND KNOWN(h.audience) AND (h.key = ? OR (h.key = '' AND h.agent_id IS NOT ?))
               AND h.turn_id IS NOT ? AND h.created_at <= ?
-              AND NOT EXISTS (SELECT 1 FROM handoff_reads r WHERE r.note_id = h.id AND r.turn_id <> ? AND {read})
-              ORDER BY h.id LIMIT +?"""
+              AND NOT EXISTS (SELECT 1 FROM handoff_reads r
+                WHERE r.note_id = h.id AND r.turn_id <> ? AND KNOWN(r.audience)) ORDER BY h.id LIMIT +?"""
     to = (turn.agent, turn.agent, turn.id, turn.started_at, turn.id)
-    return _handoff.all(rows, sql, (*parameters, *to, *known, limit))
+    return _handoff.all(rows, *turn.scope.bind(sql, *to, limit))
 
 
 def notes(
@@ -201,14 +198,12 @@ def notes(
     until: datetime | None = None,
 ) -> list[Note]:
     """The newest notes for all of at least this importance, newest first."""
-    condition, parameters = scope.sql("n.audience")
     wanted = IMPORTANCES[IMPORTANCES.index(at_least) :]
-    sql = f"""SELECT n.*, coalesce((SELECT name FROM agents WHERE id = n.agent_id), '') AS by_name FROM items n
-              WHERE n.kind = 'note' AND {condition} AND n.key IN (SELECT value FROM json_each(?))
+    sql = """SELECT n.*, coalesce((SELECT name FROM agents WHERE id = n.agent_id), '') AS by_name FROM items n
+              WHERE n.kind = 'note' AND KNOWN(n.audience) AND n.key IN (SELECT value FROM json_each(?))
               AND n.created_at BETWEEN ? AND ? ORDER BY n.id DESC LIMIT +?"""
     times = "" if since is None else to_text(since), "~" if until is None else to_text(until)
-    values: tuple[Value, ...] = (*parameters, wanted, *times, limit)
-    return _note.all(rows, sql, values)
+    return _note.all(rows, *scope.bind(sql, wanted, *times, limit))
 
 
 _handoff = RowMapper(Handoff, id=lambda row: str(row["id"]), content="text")

@@ -37,23 +37,24 @@ class Arrangement(Struct, frozen=True):
 def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arrangement]:
     """What these turns arranged, as far as the scope may know it. Changes of tasks come first, the last one first."""
     named = list(turns)
-    condition, parameters = scope.sql("audience")
-    within = f"turn_id IN (SELECT value FROM json_each(?)) AND {condition}"
+    within = "turn_id IN (SELECT value FROM json_each(?)) AND KNOWN(audience)"
     sql = f"""SELECT turn_id, at, json_extract(details, '$.task') AS task FROM activity_events
               WHERE {within} AND event_type = 'notable' AND task IS NOT NULL ORDER BY id DESC"""
     done = [
         Arrangement("task changed", row["task"], row["at"], TurnId(row["turn_id"]))
-        for row in rows.all(sql, (named, *parameters))
+        for row in rows.all(*scope.bind(sql, named))
     ]
     made = [
         Arrangement(what, str(row["id"]), "", TurnId(row["turn_id"]))
         for what, made in _MADE.items()
-        for row in rows.all(f"SELECT id, turn_id FROM {made} AND {within} ORDER BY id", (named, *parameters))
+        for row in rows.all(*scope.bind(f"SELECT id, turn_id FROM {made} AND {within} ORDER BY id", named))
     ]
-    known, told = scope.sql("s.audience")
-    sql = f"""SELECT s.id, i.turn_id FROM fact_sources s JOIN inbox i ON i.message_id = s.message_id
-              WHERE i.turn_id IN (SELECT value FROM json_each(?)) AND {known} AND s.origin = 'agent' ORDER BY s.id"""
-    facts = [Arrangement("fact", str(row["id"]), "", TurnId(row["turn_id"])) for row in rows.all(sql, (named, *told))]
+    sql = """SELECT s.id, i.turn_id FROM fact_sources s JOIN inbox i ON i.message_id = s.message_id
+              WHERE i.turn_id IN (SELECT value FROM json_each(?)) AND KNOWN(s.audience)
+              AND s.origin = 'agent' ORDER BY s.id"""
+    facts = [
+        Arrangement("fact", str(row["id"]), "", TurnId(row["turn_id"])) for row in rows.all(*scope.bind(sql, named))
+    ]
     return [*done, *made, *facts]
 
 

@@ -51,10 +51,9 @@ def is_of_night(rows: Rows, turn: TurnId) -> bool:
 
 def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> list[NightTurn]:
     """The unattended turns that began in a time and that the scope may know, oldest first."""
-    condition, parameters = scope.sql("t.audience")
     sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
               LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
-              WHERE t.started_at >= ? AND t.started_at < ? AND {condition} AND {_IS_ROOT} ORDER BY t.id"""
+              WHERE t.started_at >= ? AND t.started_at < ? AND KNOWN(t.audience) AND {_IS_ROOT} ORDER BY t.id"""
     night = RowMapper(
         NightTurn,
         why=lambda row: _why(rows, row["id"], scope),
@@ -62,15 +61,14 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
         arranged=lambda row: _arranged(rows, row["id"], scope),
         parts=lambda row: _parts(rows, row["id"]),
     )
-    return night.all(rows, sql, (start, end, *parameters))
+    return night.all(rows, *scope.bind(sql, start, end))
 
 
 def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
     """The start times of the unattended turns since then that the scope may know, newest first."""
-    condition, parameters = scope.sql("t.audience")
-    sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND {_IS_ROOT}
+    sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND KNOWN(t.audience) AND {_IS_ROOT}
               ORDER BY t.id DESC"""
-    return [from_text(row["started_at"]) for row in rows.all(sql, (since, *parameters))]
+    return [from_text(row["started_at"]) for row in rows.all(*scope.bind(sql, since))]
 
 
 def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
@@ -81,30 +79,26 @@ def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[
 
 def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
     """When a night was undone, and what was recorded about it, as far as the scope may know; newest first."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
+    sql = """SELECT at, words FROM activity_events WHERE event_type = 'notable' AND KNOWN(audience)
               AND json_extract(details, '$.night_undone') = ? ORDER BY id DESC"""
-    return [(from_text(row["at"]), unpacked(row["words"])) for row in rows.all(sql, (*parameters, name))]
+    return [(from_text(row["at"]), unpacked(row["words"])) for row in rows.all(*scope.bind(sql, name))]
 
 
 def _why(rows: Rows, turn: TurnId, scope: Scope) -> str:
-    condition, parameters = scope.sql("m.audience")
-    sql = f"""SELECT m.content FROM messages m WHERE m.id IN (SELECT message_id FROM inbox WHERE turn_id = ?)
-              AND {condition} AND m.role = 'system' ORDER BY m.id LIMIT 1"""
-    return rows.value(sql, (turn, *parameters), str) or ""
+    sql = """SELECT m.content FROM messages m WHERE m.id IN (SELECT message_id FROM inbox WHERE turn_id = ?)
+              AND KNOWN(m.audience) AND m.role = 'system' ORDER BY m.id LIMIT 1"""
+    return rows.value(*scope.bind(sql, turn), str) or ""
 
 
 def _said(rows: Rows, turn: TurnId, scope: Scope) -> tuple[str, ...]:
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT content FROM outbox WHERE turn_id = ? AND kind <> 'preview' AND {condition} ORDER BY id"
-    return tuple(row["content"] for row in rows.all(sql, (turn, *parameters)) if row["content"])
+    sql = "SELECT content FROM outbox WHERE turn_id = ? AND kind <> 'preview' AND KNOWN(audience) ORDER BY id"
+    return tuple(row["content"] for row in rows.all(*scope.bind(sql, turn)) if row["content"])
 
 
 def _arranged(rows: Rows, turn: TurnId, scope: Scope) -> tuple[str, ...]:
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT words FROM activity_events WHERE turn_id = ? AND {condition}
+    sql = """SELECT words FROM activity_events WHERE turn_id = ? AND KNOWN(audience)
               AND event_type IN ('task_assigned', 'handoff_initiated', 'notable') ORDER BY id"""
-    return tuple(unpacked(row["words"]) for row in rows.all(sql, (turn, *parameters)))
+    return tuple(unpacked(row["words"]) for row in rows.all(*scope.bind(sql, turn)))
 
 
 def _parts(rows: Rows, turn: TurnId) -> tuple[TurnId, ...]:

@@ -92,12 +92,11 @@ def under_way(rows: Rows, place: PlaceId) -> bool:
 
 def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
     """The turn of the newest answer in a place that the scope may know."""
-    condition, parameters = scope.sql("t.audience")
-    sql = f"""SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ?
-              AND m.role = 'assistant' AND m.tool_call_id IS NULL AND {condition} AND EXISTS (SELECT 1 FROM outbox o
-                WHERE o.key IN ('turn/' || t.id || '/0', 'turn/' || t.id || '/0/0')
+    sql = """SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ?
+              AND m.role = 'assistant' AND m.tool_call_id IS NULL AND KNOWN(t.audience)
+              AND EXISTS (SELECT 1 FROM outbox o WHERE o.key IN ('turn/' || t.id || '/0', 'turn/' || t.id || '/0/0')
                 AND o.status IN ('sending', 'sent', 'unknown')) ORDER BY m.id DESC LIMIT 1"""
-    return rows.value(sql, (place, *parameters), TurnId)
+    return rows.value(*scope.bind(sql, place), TurnId)
 
 
 def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
@@ -155,9 +154,8 @@ def message_of(rows: Rows, memory: Memory) -> Message:
 
 
 def _entries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT * FROM {_LIVING['entry']} AND {condition} ORDER BY n"
-    return [_entry(rows, entry, scope) for entry in entries.to_entry.all(rows, sql, (ids, *parameters))]
+    sql = f"SELECT * FROM {_LIVING['entry']} AND KNOWN(audience) ORDER BY n"
+    return [_entry(rows, entry, scope) for entry in entries.to_entry.all(rows, *scope.bind(sql, ids))]
 
 
 def _entry(rows: Rows, entry: entries.Entry, scope: Scope) -> Memory:
@@ -206,9 +204,8 @@ def _sent_as(rows: Rows, row: Message) -> str:
 
 
 def _summaries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
-    condition, parameters = scope.sql("audience")
     name = "(SELECT name FROM agents WHERE agents.id = agent_id) AS name"
-    sql = f"SELECT *, {name} FROM {_LIVING['summary']} AND {condition} ORDER BY id"
+    sql = f"SELECT *, {name} FROM {_LIVING['summary']} AND KNOWN(audience) ORDER BY id"
     return [
         Memory(
             kind="summary",
@@ -222,7 +219,7 @@ def _summaries(rows: Rows, ids: Sequence[str], scope: Scope) -> list[Memory]:
             label=row["kind"],
             said=False,
         )
-        for row in rows.all(sql, (ids, *parameters))
+        for row in rows.all(*scope.bind(sql, ids))
     ]
 
 

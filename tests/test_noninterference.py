@@ -23,6 +23,7 @@ from tests.worlds import (
     Harness,
     World,
     compared,
+    everything_known,
     lines,
     random_worlds,
     tellings,
@@ -58,10 +59,6 @@ def test_whatever_ann_has_done_with_her_secret_nobody_finds_a_trace_of_it(told: 
 # ------------------------------------------------------------------------------------- the test is able to fail
 
 
-def _everything(_scope: Scope, _column: str) -> tuple[str, tuple[str, ...]]:
-    return "1", ()
-
-
 def _anything(_scope: Scope, _row: Audience) -> bool:
     return True
 
@@ -69,10 +66,10 @@ def _anything(_scope: Scope, _row: Audience) -> bool:
 @pytest.mark.parametrize(
     ("what", "leak", "told"),
     [
-        ("memory.people.audience.Scope.sql", _everything, ("remember",)),
-        pytest.param("memory.people.audience.Scope.sql", _everything, ("arrange",), marks=pytest.mark.slow),
-        pytest.param("memory.people.audience.Scope.sql", _everything, ("keep",), marks=pytest.mark.slow),
-        pytest.param("memory.people.audience.Scope.sql", _everything, ("I love",), marks=pytest.mark.slow),
+        ("memory.people.audience.Scope.bind", everything_known, ("remember",)),
+        pytest.param("memory.people.audience.Scope.bind", everything_known, ("arrange",), marks=pytest.mark.slow),
+        pytest.param("memory.people.audience.Scope.bind", everything_known, ("keep",), marks=pytest.mark.slow),
+        pytest.param("memory.people.audience.Scope.bind", everything_known, ("I love",), marks=pytest.mark.slow),
         ("memory.people.audience.Scope.may_use", _anything, ("tell",)),
         pytest.param("memory.people.audience.Scope.may_use", _anything, ("fail",), marks=pytest.mark.slow),
     ],

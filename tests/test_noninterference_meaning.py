@@ -22,6 +22,7 @@ from tests.worlds import (
     World,
     around,
     compared,
+    everything_known,
     lines,
     random_worlds,
     secrets,
@@ -88,8 +89,8 @@ def test_rows_of_others_take_nobodys_place_among_the_nearest(ground: Harness) ->
 
 
 class _Everything(Scope, frozen=True):
-    def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
-        return "1", ()
+    def bind(self, sql: str, *parameters: Value) -> tuple[str, tuple[Value, ...]]:
+        return everything_known(self, sql, *parameters)
 
 
 class _Remembering(PackagedEmbedder):

@@ -14,7 +14,19 @@ from bot.agents.mcp.servers import connecting
 from bot.config import load_config
 from bot.config.tool_names import TOOLS
 from tests.mcp.stage import KEY, Small
-from tests.worlds import ANNS, SECRETS, TOML, Harness, World, compared, lines, random_worlds, tellings, world_of
+from tests.worlds import (
+    ANNS,
+    SECRETS,
+    TOML,
+    Harness,
+    World,
+    compared,
+    everything_known,
+    lines,
+    random_worlds,
+    tellings,
+    world_of,
+)
 
 PRIVATE = 'ask = "private"\nread_only = ["forecast"]'
 CALLED: list[list[str]] = []
@@ -73,6 +85,6 @@ def test_what_is_sent_without_a_yes_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.people.audience.Scope.sql", lambda _scope, _column: ("1", ()))
+    monkeypatch.setattr("memory.people.audience.Scope.bind", everything_known)
     one, other = compared(world_of([ANNS], ("ask",), "find"), WITH_SERVER)
     assert one.elsewhere != other.elsewhere

@@ -61,10 +61,9 @@ def by_id(rows: Rows, identifier: EventId) -> Event | None:
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list[Event]:
     """Planned events that may be mentioned here, of `people` if any are given; newest first."""
-    condition, parameters = scope.sql("audience")
     whose = f" AND person_id IN ({', '.join('?' * len(people))})" if people else ""
-    sql = f"SELECT * FROM events WHERE {condition}{whose} AND status = 'planned' ORDER BY id DESC LIMIT 1000"
-    return _event.all(rows, sql, (*parameters, *people))
+    sql = f"SELECT * FROM events WHERE KNOWN(audience){whose} AND status = 'planned' ORDER BY id DESC LIMIT 1000"
+    return _event.all(rows, *scope.bind(sql, *people))
 
 
 def cancel(tx: Tx, event: Event, now: datetime) -> None:

@@ -82,15 +82,14 @@ def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[ListedReminder]:
     """The open reminders of these people that may be used here, the next one first."""
-    condition, parameters = scope.sql("r.audience")
     of_it = "j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')"
     sql = f"""SELECT r.*, (SELECT min(j.next_at) FROM jobs j WHERE j.status = 'active' AND {of_it}) AS next_at,
                 EXISTS (SELECT 1 FROM jobs j WHERE j.status = 'paused' AND {of_it}) AS paused,
                 EXISTS (SELECT 1 FROM outbox o WHERE o.key = r.told_key AND o.status IN ('pending', 'sending'))
                   AS undelivered
-              FROM reminders r WHERE {condition} AND r.person_id IN ({", ".join("?" * len(people))})
+              FROM reminders r WHERE KNOWN(r.audience) AND r.person_id IN ({", ".join("?" * len(people))})
                 AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
-    return _listed.all(rows, sql, (*parameters, *people))
+    return _listed.all(rows, *scope.bind(sql, *people))
 
 
 def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, told_key: str | None = None) -> None:

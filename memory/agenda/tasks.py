@@ -91,29 +91,24 @@ class Task(Struct, frozen=True):
 _OPEN = "t.status IN ('open', 'in_progress')"
 
 
-def _select(scope: Scope, where: str) -> tuple[str, tuple[Value, ...]]:
-    """SQL for tasks that may be used, with what they wait for as far as that may be known; and the parameters."""
-    needed, known = scope.sql("n.audience")
-    condition, parameters = scope.sql("t.audience")
-    sql = f"""SELECT t.*, coalesce(a.name, '') AS to_name, coalesce(b.name, '') AS by_name,
-                (SELECT json_group_array(n.title) FROM json_each(t.needs) e JOIN tasks n ON n.id = e.value
-                 WHERE n.status IN ('open', 'in_progress') AND {needed}) AS waits_for
-              FROM tasks t LEFT JOIN agents a ON a.id = t.assignee_id LEFT JOIN agents b ON b.id = t.agent_id
-              WHERE {condition} AND {where}"""
-    return sql, (*known, *parameters)
+_SELECT = """SELECT t.*, coalesce(a.name, '') AS to_name, coalesce(b.name, '') AS by_name,
+               (SELECT json_group_array(n.title) FROM json_each(t.needs) e JOIN tasks n ON n.id = e.value
+                WHERE n.status IN ('open', 'in_progress') AND KNOWN(n.audience)) AS waits_for
+             FROM tasks t LEFT JOIN agents a ON a.id = t.assignee_id LEFT JOIN agents b ON b.id = t.agent_id
+             WHERE KNOWN(t.audience)"""
 
 
 def get(rows: Rows, identifier: TaskId, scope: Scope) -> Task | None:
-    sql, parameters = _select(scope, "t.id = ?")
-    return _task.first(rows, sql, (*parameters, identifier))
+    return _task.first(rows, *scope.bind(f"{_SELECT} AND t.id = ?", identifier))
 
 
 def listing(rows: Rows, scope: Scope, people: Sequence[PersonId] = (), *, done: bool = False) -> list[Task]:
     """Tasks on these people's lists that may be used, by priority, then by due time; without people, on all lists."""
     whose = f" AND t.person_id IN ({', '.join('?' * len(people))})" if people else ""
-    sql, parameters = _select(scope, f"NOT t.shared{'' if done else f' AND {_OPEN}'}{whose}")
-    order = "instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id"
-    return _task.all(rows, f"{sql} ORDER BY {order} LIMIT {_MOST_LISTED}", (*parameters, *people))
+    sql = f"""{_SELECT} AND NOT t.shared{"" if done else f" AND {_OPEN}"}{whose}
+              ORDER BY instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id
+              LIMIT {_MOST_LISTED}"""
+    return _task.all(rows, *scope.bind(sql, *people))
 
 
 def shared(
@@ -128,19 +123,17 @@ def shared(
     """The newest open tasks that agents share, newest first; with `agent`, its own and those for anyone."""
     if not (done or rows.may_have("tasks", "shared AND status IN ('open', 'in_progress')")):
         return []
-    where = f"""t.shared{"" if done else f" AND {_OPEN}"} AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
-                AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT +?"""
-    until = before
-    sql, parameters = _select(scope, where)
-    return _task.all(rows, sql, (*parameters, agent, agent, until, until, limit))
+    sql = f"""{_SELECT} AND t.shared{"" if done else f" AND {_OPEN}"}
+              AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
+              AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT +?"""
+    return _task.all(rows, *scope.bind(sql, agent, agent, before, before, limit))
 
 
 def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -> tuple[int, int]:
     """How many shared tasks were done in a time, and how many were created."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT count(*) FILTER (WHERE status = 'done' AND done_at BETWEEN ? AND ?),
-                count(*) FILTER (WHERE created_at BETWEEN ? AND ?) FROM tasks WHERE shared AND {condition}"""
-    row = rows.one(sql, (since, until) * 2 + parameters)
+    sql = """SELECT count(*) FILTER (WHERE status = 'done' AND done_at BETWEEN ? AND ?),
+                count(*) FILTER (WHERE created_at BETWEEN ? AND ?) FROM tasks WHERE shared AND KNOWN(audience)"""
+    row = rows.one(*scope.bind(sql, since, until, since, until))
     return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 

@@ -276,9 +276,8 @@ def undelete_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: 
 
 def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, Audience]]:
     """Owner and audience of deleted blocks of that label that the scope may see, the newest first."""
-    where, parameters = scope.sql("audience")
-    sql = f"SELECT agent_id, audience FROM memory_blocks WHERE label = ? AND deleted_at IS NOT NULL AND {where}"
-    found = rows.all(f"{sql} ORDER BY deleted_at DESC", (label, *parameters))
+    sql = "SELECT agent_id, audience FROM memory_blocks WHERE label = ? AND deleted_at IS NOT NULL AND KNOWN(audience)"
+    found = rows.all(*scope.bind(f"{sql} ORDER BY deleted_at DESC", label))
     return [(AgentId(row["agent_id"]), Audience(row["audience"])) for row in found]
 
 

@@ -10,7 +10,7 @@ from memory.blocks.records import CONSTELLATION_OWNER, IN_CONTEXT, Block, BlockT
 from memory.blocks.schemas import TEXT, dump_schema, parse_schema
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import from_text
-from memory.store.database import Rows
+from memory.store.database import Rows, Value
 from memory.store.errors import BlockNotFound
 from memory.store.fulltext import require_storable
 from memory.store.ids import AgentId, BlockId
@@ -32,15 +32,13 @@ def visible_blocks(
 
     With `referred` (ids or labels), working blocks that are neither pinned nor referred to are left out.
     """
-    where, parameters = scope.sql("b.audience")
-    where += f" AND b.block_type IN ({_marks(types)})"
-    parameters += tuple(types)
+    where, given = f"KNOWN(b.audience) AND b.block_type IN ({_marks(types)})", tuple[str, ...](types)
     if referred is not None:
         among = _marks(referred)
         where += f" AND (b.block_type <> 'working' OR b.pinned OR b.label IN ({among}) OR b.id IN ({among}))"
-        parameters += (*referred, *referred)
+        given += (*referred, *referred)
     where += f" ORDER BY {_BY_TYPE}, b.label, b.agent_id <> ?, b.agent_id, b.audience"
-    return _select(rows, agent, where, (*parameters, agent))
+    return _select(rows, agent, *scope.bind(where, *given, agent))
 
 
 def changed_at(rows: Rows, block: Block, version: int) -> datetime:
@@ -56,20 +54,17 @@ def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[l
 
     At most `limit` of both together, the most recently changed.
     """
-    where, parameters = scope.sql("b.audience")
+    sql = """SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b
+             LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?
+               OR (b.agent_id <> '_constellation_'
+                 AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))
+               OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))
+             AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND KNOWN(b.audience)
+             GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT +?"""
     found = rows.cached(
         (*_TABLES, "constellation_blocks"),
         ("away", agent, scope, limit),
-        lambda: rows.all(
-            "SELECT b.label, b.agent_id = ? AS own, coalesce(a.name, b.agent_id) AS owner FROM memory_blocks b"
-            " LEFT JOIN agents a ON a.id = b.agent_id WHERE b.deleted_at IS NULL AND (b.agent_id = ?"
-            " OR (b.agent_id <> '_constellation_'"
-            " AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))"
-            " OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))"
-            f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
-            " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT +?",
-            (agent, agent, agent, *parameters, limit),
-        ),
+        lambda: rows.all(*scope.bind(sql, agent, agent, agent, limit)),
     )
     own = sorted([row["label"] for row in found if row["own"]])
     return own, sorted([f"{row['owner']}/{row['label']}" for row in found if not row["own"]])
@@ -82,10 +77,9 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
     the visible blocks.
     """
     require_storable(label)
-    where, parameters = scope.sql("b.audience")
     parts = label.split("/", 4)  # a name may contain a slash
     labels = ["/".join(parts[start:]) for start in range(len(parts))]
-    found = _select(rows, agent, f"{where} AND b.label IN ({_marks(labels)})", (*parameters, *labels))
+    found = _select(rows, agent, *scope.bind(f"KNOWN(b.audience) AND b.label IN ({_marks(labels)})", *labels))
     named = [block for block in found if block.label == label]
     instances = [block for block in named if block.owner == agent] or named
     instances = instances or [block for block in found if label in (block.address, f"{block.owner}/{block.label}")]
@@ -129,7 +123,7 @@ WHERE b.deleted_at IS NULL AND (b.agent_id IN (?, '_constellation_')
 _TABLES = ("memory_blocks", "shared_block_agents", "agents")
 
 
-def _select(rows: Rows, agent: AgentId, where: str, parameters: tuple[str, ...]) -> list[Block]:
+def _select(rows: Rows, agent: AgentId, where: str, parameters: tuple[Value, ...]) -> list[Block]:
     def read() -> list[Block]:
         found = rows.all(f"{_LIVING} AND {where}", (agent, agent, agent, *parameters))
         return [_block(tuple(row), agent) for row in found]

@@ -145,8 +145,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
 
 def folders(rows: Rows, scope: Scope) -> list[Folder]:
     """The folders that the scope may know, by name."""
-    heard, hearers = scope.sql("audience")
-    return _folder.all(rows, f"SELECT * FROM folders WHERE {heard} ORDER BY name", hearers)
+    return _folder.all(rows, *scope.bind("SELECT * FROM folders WHERE KNOWN(audience) ORDER BY name"))
 
 
 def named(rows: Rows, name: str, scope: Scope) -> Folder:
@@ -182,12 +181,12 @@ def set_embedding_model(tx: Tx, folder: FolderId, model: str) -> None:
 
 def embedding_models(rows: Rows, agent: AgentId | None = None, scope: Scope | None = None, path: str = "") -> list[str]:
     """The models of folders with one of their own; with a scope, of those that a search there covers."""
-    condition, given = "", list[Value]()
+    condition, given = "", tuple[Value, ...]()
     if scope is not None:
-        heard, given = scope.sql("f.audience")[0], list(scope.sql("f.audience")[1])
-        condition = f"""AND {heard} AND (? = '' OR ? = f.name OR substr(?, 1, length(f.name) + 1) = f.name || '/')
+        covered = """AND KNOWN(f.audience)
+            AND (? = '' OR ? = f.name OR substr(?, 1, length(f.name) + 1) = f.name || '/')
             AND EXISTS (SELECT 1 FROM folder_attachments WHERE folder_id = f.id AND (? IS NULL OR agent_id = ?))"""
-        given += [path, path, path, agent, agent]
+        condition, given = scope.bind(covered, path, path, path, agent, agent)
     sql = f"SELECT DISTINCT embedding_model FROM folders f WHERE embedding_model NOT IN ('', 'none') {condition}"
     return [row[0] for row in rows.all(f"{sql} ORDER BY embedding_model", given)]
 
@@ -221,10 +220,9 @@ def detach(tx: Tx, folder: FolderId, agent: AgentId) -> bool:
 
 def attached(rows: Rows, agent: AgentId, scope: Scope) -> list[AttachedFolder]:
     """An agent's folders that the scope may know, by name."""
-    heard, hearers = scope.sql("f.audience")
-    sql = f"""SELECT f.*, a.access FROM folders f JOIN folder_attachments a ON a.folder_id = f.id
-              WHERE a.agent_id = ? AND {heard} ORDER BY f.name"""
-    return [AttachedFolder(_folder(row), _access(row["access"])) for row in rows.all(sql, (agent, *hearers))]
+    sql = """SELECT f.*, a.access FROM folders f JOIN folder_attachments a ON a.folder_id = f.id
+              WHERE a.agent_id = ? AND KNOWN(f.audience) ORDER BY f.name"""
+    return [AttachedFolder(_folder(row), _access(row["access"])) for row in rows.all(*scope.bind(sql, agent))]
 
 
 def agents_of(rows: Rows, folder: FolderId) -> list[tuple[AgentId, Access]]:
@@ -238,31 +236,27 @@ _META = "id, folder_id, name, content_type, size_bytes, modified, digest, note, 
 
 
 def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED) -> list[File]:
-    heard, hearers = scope.sql("audience")
-    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND {heard} ORDER BY name LIMIT +?"
-    return _file.all(rows, sql, (folder, *hearers, limit))
+    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND KNOWN(audience) ORDER BY name LIMIT +?"
+    return _file.all(rows, *scope.bind(sql, folder, limit))
 
 
 def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
-    heard, hearers = scope.sql("audience")
-    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name = ? AND {heard}"
-    return _file.first(rows, sql, (folder, name, *hearers))
+    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name = ? AND KNOWN(audience)"
+    return _file.first(rows, *scope.bind(sql, folder, name))
 
 
 def content(rows: Rows, identifier: FileId, scope: Scope) -> bytes | None:
     """The bytes of a file stored in the database; None if the scope may know no such file."""
-    heard, hearers = scope.sql("audience")
-    return rows.value(f"SELECT content FROM folder_files WHERE id = ? AND {heard}", (identifier, *hearers), bytes)
+    sql = "SELECT content FROM folder_files WHERE id = ? AND KNOWN(audience)"
+    return rows.value(*scope.bind(sql, identifier), bytes)
 
 
 def sizes(rows: Rows, folder: FolderId, scope: Scope) -> tuple[int, int, int]:
     """The number of files, of their bytes, and of passages in a folder."""
-    heard, hearers = scope.sql("audience")
-    where = f"folder_id = ? AND {heard}"
-    given = (folder, *hearers)
-    count = rows.number(f"SELECT count(*) FROM folder_files WHERE {where}", given)
-    size = rows.number(f"SELECT coalesce(sum(size_bytes), 0) FROM folder_files WHERE {where}", given)
-    return count, size, rows.number(f"SELECT count(*) FROM file_passages WHERE {where}", given)
+    sql = """SELECT count(*), coalesce(sum(size_bytes), 0), (SELECT count(*) FROM file_passages
+             WHERE folder_id = ? AND KNOWN(audience)) FROM folder_files WHERE folder_id = ? AND KNOWN(audience)"""
+    ((count, size, passages),) = rows.all(*scope.bind(sql, folder, folder))
+    return count, size, passages
 
 
 def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:

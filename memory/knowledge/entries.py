@@ -243,10 +243,9 @@ def cut(text: str, most: int) -> Iterator[str]:
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
 WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
-BY_ID = "SELECT * FROM archival_entries WHERE id = ? AND +agent_id = ? AND {}"
-BY_LABEL = (  # one per audience, as the index of labels
-    "SELECT * FROM archival_entries WHERE agent_id = ? AND label = ? AND {} ORDER BY audience = ? DESC, n DESC LIMIT 1"
-)
+BY_ID = "SELECT * FROM archival_entries WHERE id = ? AND +agent_id = ? AND KNOWN(audience)"
+BY_LABEL = """SELECT * FROM archival_entries WHERE agent_id = ? AND label = ? AND KNOWN(audience)
+              ORDER BY audience = ? DESC, n DESC LIMIT 1"""  # one per audience, as the index of labels
 
 
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
@@ -255,11 +254,9 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
     A text that looks like an id is never taken for a label. The id of a passage returns the whole entry; that of a
     merged entry returns the result. Raises `EntryNotFound` if the scope may use none.
     """
-    condition, parameters = scope.sql("audience")
-    by_id, by_label = BY_ID.format(condition), BY_LABEL.format(condition)
-    row = rows.one(by_id, (label_or_id, agent, *parameters))
+    row = rows.one(*scope.bind(BY_ID, label_or_id, agent))
     if row is None and not is_id(label_or_id):
-        row = rows.one(by_label, (agent, label_or_id, *parameters, scope.audience))
+        row = rows.one(*scope.bind(BY_LABEL, agent, label_or_id, scope.audience))
     if row is None:
         raise EntryNotFound("there is no entry “{label_or_id}” here", label_or_id=label_or_id)
     if row["parent_entry_id"] is not None:
@@ -269,9 +266,9 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
 
 def ending(rows: Rows, which: str, scope: Scope) -> EntryId | None:
     """The id that is longer and ends like that, as lists show it, of the only such entry that the scope may use."""
-    end, (condition, parameters) = which.strip().lstrip("#"), scope.sql("audience")
-    sql = f"SELECT id FROM archival_entries WHERE substr(id, ?) = ? AND id <> ? AND {condition} LIMIT 2"
-    found = rows.all(sql, (-len(end), end, end, *parameters)) if len(end) >= SHORTEST else []
+    end = which.strip().lstrip("#")
+    sql = "SELECT id FROM archival_entries WHERE substr(id, ?) = ? AND id <> ? AND KNOWN(audience) LIMIT 2"
+    found = rows.all(*scope.bind(sql, -len(end), end, end)) if len(end) >= SHORTEST else []
     return EntryId(found[0]["id"]) if len(found) == 1 else None
 
 
@@ -332,10 +329,9 @@ ANY = f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING}"
 
 
 def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: datetime | None = None) -> list[Entry]:
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND created_at < ?
+    sql = f"""SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND KNOWN(audience) AND created_at < ?
               ORDER BY n DESC LIMIT +?"""
-    return to_entry.all(rows, sql, (agent, *parameters, "~" if before is None else before, max(limit, 0)))
+    return to_entry.all(rows, *scope.bind(sql, agent, "~" if before is None else before, max(limit, 0)))
 
 
 def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetime, limit: int) -> list[Entry]:
@@ -343,13 +339,9 @@ def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetim
 
     For an agent that may read others' entries.
     """
-    condition, parameters = scope.sql("audience")
-    return to_entry.all(
-        rows,
-        f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
-        f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT +?",
-        (list(agents), *parameters, since, max(limit, 0)),
-    )
+    sql = f"""SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE}
+              AND KNOWN(audience) AND created_at >= ? ORDER BY n DESC LIMIT +?"""
+    return to_entry.all(rows, *scope.bind(sql, list(agents), since, max(limit, 0)))
 
 
 def seen_of_others(rows: Rows, agent: AgentId, turn: TurnId) -> list[Entry]:
@@ -383,24 +375,16 @@ def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
 
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
     """Those of the entries and passages that the scope may use, in the given order."""
-    condition, parameters = scope.sql("audience")
-    return to_entry.all(
-        rows,
-        "SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value "
-        f"WHERE e.agent_id = ? AND {condition} ORDER BY j.key",
-        (list(ids), agent, *parameters),
-    )
+    sql = """SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value
+             WHERE e.agent_id = ? AND KNOWN(audience) ORDER BY j.key"""
+    return to_entry.all(rows, *scope.bind(sql, list(ids), agent))
 
 
 def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
     """The categories in use, in order, with the number of entries directly in each."""
-    condition, parameters = scope.sql("audience")
-    found = rows.all(
-        f"SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {WHOLE} "
-        f"AND {condition} GROUP BY category ORDER BY category",
-        (agent, *parameters),
-    )
-    return {row[0]: row[1] for row in found}
+    sql = f"""SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {WHOLE}
+              AND KNOWN(audience) GROUP BY category ORDER BY category"""
+    return {row[0]: row[1] for row in rows.all(*scope.bind(sql, agent))}
 
 
 def family_of(rows: Rows, entry: EntryId) -> list[EntryId]:

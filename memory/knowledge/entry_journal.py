@@ -84,10 +84,9 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
 
 def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[JournalEntry]:
     """The changes by these turns of entries that the scope may know, in order; without undone ones."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT * FROM archival_journal WHERE turn_id IN (SELECT value FROM json_each(?)) AND undone_at IS NULL
-              AND {condition} ORDER BY id"""
-    return _noted.all(rows, sql, (list(turns), *parameters))
+    sql = """SELECT * FROM archival_journal WHERE turn_id IN (SELECT value FROM json_each(?)) AND undone_at IS NULL
+              AND KNOWN(audience) ORDER BY id"""
+    return _noted.all(rows, *scope.bind(sql, list(turns)))
 
 
 def as_left(rows: Rows, noted: JournalEntry) -> bool:

@@ -112,9 +112,8 @@ _BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.la
 
 def get(rows: Rows, identifier: FactId, scope: Scope) -> Fact | None:
     """One current fact, if the scope may see it."""
-    condition, parameters = scope.sql("f.audience")
-    sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND {condition}"
-    return to_fact.first(rows, sql, (identifier, *parameters))
+    sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND KNOWN(f.audience)"
+    return to_fact.first(rows, *scope.bind(sql, identifier))
 
 
 def of_subject(rows: Rows, source: Source) -> list[Fact]:
@@ -157,25 +156,23 @@ def weightiest(
     come first. Speakers are looked up only for the result."""
     if not rows.may_have("facts", "superseded_by IS NULL"):
         return [], []
-    condition, parameters = scope.sql("f.audience")
-    usable = f"f.superseded_by IS NULL AND f.created_at <= ? AND {condition}"
+    usable = "f.superseded_by IS NULL AND f.created_at <= ? AND KNOWN(f.audience)"
     sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.agent_id = ? AND f.shared_at IS NULL AND {usable}
                 ORDER BY {_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id LIMIT +?) f
               UNION ALL SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.shared_at IS NOT NULL AND {usable}
                 ORDER BY {_RANK}, {_BY_WORTH} LIMIT +?) f"""
-    given = ("~" if until is None else until, *parameters)
-    found = to_fact.all(rows, sql, (agent, *given, person, most[0], *given, most[1]))
+    moment = "~" if until is None else until
+    found = to_fact.all(rows, *scope.bind(sql, agent, moment, person, most[0], moment, most[1]))
     return [fact for fact in found if not fact.shared], [fact for fact in found if fact.shared]
 
 
 def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
     """Facts for people to read: of one agent or all, of some people or all; strongest first, at most 200."""
-    condition, parameters = scope.sql("f.audience")
-    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND {condition}
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND KNOWN(f.audience)
               AND (? IS NULL OR f.agent_id = ?)
               AND (? = '[]' OR f.person_id IN (SELECT value FROM json_each(?))) ORDER BY {_BY_WORTH} LIMIT 200"""
     marks = list(people)
-    return to_fact.all(rows, sql, (*parameters, agent, agent, marks, marks))
+    return to_fact.all(rows, *scope.bind(sql, agent, agent, marks, marks))
 
 
 def add(tx: Tx, said: Statement, source: Source, now: datetime) -> FactId:

@@ -125,17 +125,16 @@ def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime
 def shown(rows: Rows, about: str, scope: Scope, limit: int) -> tuple[list[Row], int]:
     """The newest triples of all agents, or those about a name and its neighbors, with agents and entries; and how many
     there are that the scope may know."""
-    condition, parameters = scope.sql("t.audience")
     joined = f"""FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
-                 LEFT JOIN agents a ON a.id = t.agent_id WHERE {condition} AND {_OPEN}"""
-    total = rows.number(f"SELECT count(*) {joined}", parameters)
+                 LEFT JOIN agents a ON a.id = t.agent_id WHERE KNOWN(t.audience) AND {_OPEN}"""
+    total = rows.number(*scope.bind(f"SELECT count(*) {joined}"))
     near, more = "", list[Value]()
     if key := key_of(about):
         ends = "SELECT subject_key FROM graph_triples WHERE object_key = ?"
         ends += " UNION SELECT object_key FROM graph_triples WHERE subject_key = ? UNION SELECT ?"
         near, more = f"AND (t.subject_key IN ({ends}) OR t.object_key IN ({ends}))", [key] * 6
     sql = f"SELECT t.*, e.content, a.name AS agent {joined} {near} ORDER BY t.id DESC LIMIT +?"
-    return rows.all(sql, (*parameters, *more, limit)), total
+    return rows.all(*scope.bind(sql, *more, limit)), total
 
 
 def _is_hub(rows: Rows, agent: AgentId, key: str) -> bool:
@@ -154,13 +153,12 @@ def _names(words: str) -> Iterable[str]:
 
 def _touching(rows: Rows, agent: AgentId, keys: set[str], scope: Scope, until: datetime) -> list[Row]:
     """The newest triples about these keys, from entries in use."""
-    condition, parameters = scope.sql("t.audience")
     named = sorted(keys)
     sql = f"""SELECT t.* FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
               WHERE t.agent_id = ? AND (t.subject_key IN (SELECT value FROM json_each(?))
                 OR t.object_key IN (SELECT value FROM json_each(?)))
-              AND {condition} AND t.at <= ? AND {_OPEN} ORDER BY t.id DESC LIMIT {_MOST}"""
-    return rows.all(sql, (agent, named, named, *parameters, until))
+              AND KNOWN(t.audience) AND t.at <= ? AND {_OPEN} ORDER BY t.id DESC LIMIT {_MOST}"""
+    return rows.all(*scope.bind(sql, agent, named, named, until))
 
 
 def _triple(row: Row) -> Triple:

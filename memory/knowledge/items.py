@@ -260,12 +260,9 @@ def known(
 
     With `until`, only those created before.
     """
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT * FROM items WHERE kind IN (SELECT value FROM json_each(?)) AND {condition} AND created_at <= ?
-              ORDER BY {order}, id DESC LIMIT +?"""
-    moment = "~" if until is None else to_text(until)
-    values: tuple[Value, ...] = (list(kinds), *parameters, moment, limit)
-    return _item.all(rows, sql, values)
+    sql = f"""SELECT * FROM items WHERE kind IN (SELECT value FROM json_each(?)) AND KNOWN(audience)
+              AND created_at <= ? ORDER BY {order}, id DESC LIMIT +?"""
+    return _item.all(rows, *scope.bind(sql, list(kinds), "~" if until is None else until, limit))
 
 
 def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind], most: int) -> dict[Kind, list[Item]]:
@@ -275,16 +272,16 @@ def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind],
     wanted = (Kind.CONVERSATION, Kind.WORK, Kind.WORKING, *kinds)
     if not rows.may_have("items", f"kind IN ({', '.join(map(repr, map(str, wanted)))})"):
         return found
-    condition, known = turn.scope.sql("audience")
     here = "agent_id = ? AND place_id = ? AND audience = ? ORDER BY id DESC LIMIT 1"
     asked = [f"kind = 'conversation' AND {here}", f"kind = 'work' AND {here}"]
-    asked.append(f"kind IN ({', '.join('?' * len(kinds))}) AND {condition} ORDER BY updated_at DESC, id DESC LIMIT +?")
-    values: list[Value] = [*(turn.agent, turn.place, turn.scope.audience) * 2, *kinds, *known, most]
+    some = f"kind IN ({', '.join('?' * len(kinds))})"
+    asked.append(f"{some} AND KNOWN(audience) ORDER BY updated_at DESC, id DESC LIMIT +?")
+    values: list[Value] = [*(turn.agent, turn.place, turn.scope.audience) * 2, *kinds, most]
     for path in paths:
-        asked.append(f"kind = 'working' AND {_UNDER} AND {condition} AND (valid_until IS NULL OR valid_until > ?)")
-        values += (*_below(path), *known, turn.started_at)
+        asked.append(f"kind = 'working' AND {_UNDER} AND KNOWN(audience) AND (valid_until IS NULL OR valid_until > ?)")
+        values += (*_below(path), turn.started_at)
     sql = " UNION ALL ".join([f"SELECT * FROM (SELECT * FROM items WHERE {each})" for each in asked])
-    for item in sorted(_item.all(rows, sql, values), key=attrgetter("id"), reverse=True):
+    for item in sorted(_item.all(rows, *turn.scope.bind(sql, *values)), key=attrgetter("id"), reverse=True):
         found[item.kind].append(item)
     return found
 
@@ -294,10 +291,9 @@ def known_under(rows: Rows, scope: Scope, kind: Kind, path: str, now: datetime) 
 
     Paths match by whole segments: `subagent/1` does not match `subagent/10/a`.
     """
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT * FROM items WHERE kind = ? AND {_UNDER} AND {condition}
+    sql = f"""SELECT * FROM items WHERE kind = ? AND {_UNDER} AND KNOWN(audience)
               AND (valid_until IS NULL OR valid_until > ?) ORDER BY id DESC"""
-    return _item.all(rows, sql, (kind, *_below(path), *parameters, now))
+    return _item.all(rows, *scope.bind(sql, kind, *_below(path), now))
 
 
 def under(rows: Rows, kind: Kind, path: str, audience: Audience) -> list[Item]:
@@ -316,10 +312,9 @@ def _below(path: str) -> tuple[str, str, str, str]:
 
 def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -> list[Item]:
     """Items of a kind about a place that the scope may know and that have a text, newest first."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT * FROM items WHERE kind = ? AND place_id = ? AND text <> '' AND {condition}
+    sql = """SELECT * FROM items WHERE kind = ? AND place_id = ? AND text <> '' AND KNOWN(audience)
               ORDER BY id DESC LIMIT +?"""
-    return _item.all(rows, sql, (kind, place, *parameters, limit))
+    return _item.all(rows, *scope.bind(sql, kind, place, limit))
 
 
 def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:

@@ -127,10 +127,9 @@ def said(rows: Rows, session: Row) -> list[Message]:
 
 def recent(rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None) -> list[Session]:
     """Finished sessions that the scope may know, newest first; of one agent or all."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT * FROM sessions WHERE ended = 1 AND (? IS NULL OR agent_id = ?) AND {condition}
+    sql = """SELECT * FROM sessions WHERE ended = 1 AND (? IS NULL OR agent_id = ?) AND KNOWN(audience)
               ORDER BY last_at DESC, id DESC LIMIT +?"""
-    return _session.all(rows, sql, (agent, agent, *parameters, limit))
+    return _session.all(rows, *scope.bind(sql, agent, agent, limit))
 
 
 def _list(found: list[str]) -> str:

@@ -5,12 +5,17 @@ which rows the turn may use: only those that everybody in the scope may know. Bo
 are read; there is no unscoped read.
 """
 
+import re
 from enum import IntEnum
-from typing import NewType
+from functools import lru_cache
+from typing import TYPE_CHECKING, NewType
 
 from msgspec import Struct, field
 
 from memory.store.ids import GuildId, PersonId, PlaceId
+
+if TYPE_CHECKING:
+    from memory.store.database import Value  # only for types: whoever needs an audience need not load SQLite
 
 Audience = NewType("Audience", str)
 """One of "public", "owner", "guild:<id>", "channel:<id>", "person:<id>"; made by the functions below."""
@@ -63,14 +68,41 @@ class Scope(Struct, frozen=True):
         """The audiences whose rows may be used; for the owner see `may_use`, which cannot be listed."""
         return frozenset({PUBLIC, self.audience}) | self.within
 
-    def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
-        """A condition on `column` (a name from our own code, never user text), and its parameters."""
-        if self.audience == OWNER:
-            own = tuple(sorted(each for each in self.within if each.startswith("person:"))) if self.within else ()
-            more = f" or {column} in ({', '.join('?' * len(own))})" if own else ""
-            return f"({column} not glob 'person:*'{more})", own
-        names = sorted(self.usable())
-        return f"{column} in ({', '.join('?' * len(names))})", tuple(names)
+    def bind(self, sql: str, *parameters: "Value") -> tuple[str, tuple["Value", ...]]:
+        """SQL and its parameters, in which KNOWN(column) means that this scope may use a row of that audience.
+
+        Every read within a scope is bound here. What is not bound fails, since SQLite has no such function; what names
+        no audience is refused.
+        """
+        text, count, known = _bound(self, sql)
+        if len(parameters) != count:
+            raise ValueError(f"{len(parameters)} parameters for {count} question marks: {sql}")
+        values = [*parameters]
+        for at, audiences in known:
+            values[at:at] = audiences
+        return text, tuple(values)
+
+
+_KNOWN = re.compile(r"KNOWN\(([\w.]+)\)")
+
+
+@lru_cache(maxsize=1_000)
+def _bound(scope: Scope, sql: str) -> tuple[str, int, tuple[tuple[int, tuple[str, ...]], ...]]:
+    """The SQL with its conditions, its number of parameters, and those to insert, from the last to the first."""
+    marks = [*_KNOWN.finditer(sql)]
+    if not marks:
+        raise ValueError(f"no audience is asked for: {sql}")
+    known = tuple((sql.count("?", 0, mark.start()), _condition(scope, mark[1])[1]) for mark in reversed(marks))
+    return _KNOWN.sub(lambda mark: _condition(scope, mark[1])[0], sql), sql.count("?"), known
+
+
+def _condition(scope: Scope, column: str) -> tuple[str, tuple[str, ...]]:
+    if scope.audience == OWNER:
+        own = tuple(sorted(each for each in scope.within if each.startswith("person:")))
+        more = f" or {column} in ({', '.join('?' * len(own))})" if own else ""
+        return f"({column} not glob 'person:*'{more})", own
+    names = sorted(scope.usable())
+    return f"{column} in ({', '.join('?' * len(names))})", tuple(names)
 
 
 def may_write_down(turn: Scope, readers: Audience) -> bool:

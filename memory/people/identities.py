@@ -104,9 +104,8 @@ def _drop_empty(tx: Tx) -> None:
 
 def audience_called(rows: Rows, audience: Audience, scope: Scope) -> str:
     """The name of the server or channel whose members are an audience; empty if none is known."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT name FROM places WHERE audience = ? AND name <> '' AND {condition} ORDER BY heard_at DESC LIMIT 1"
-    name = rows.value(sql, (audience, *parameters), str) or ""
+    sql = "SELECT name FROM places WHERE audience = ? AND name <> '' AND KNOWN(audience) ORDER BY heard_at DESC LIMIT 1"
+    name = rows.value(*scope.bind(sql, audience), str) or ""
     return name.rpartition(" in ")[2] if audience.startswith("guild:") else name
 
 
@@ -148,6 +147,6 @@ def person_named(rows: Rows, person: PersonId, scope: Scope) -> str:
 
 def person_called(rows: Rows, person: PersonId, scope: Scope) -> str:
     """The name that a person last spoke under; empty if none is known."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
-    return rows.value(sql, (person, *parameters), str) or ""
+    sql = """SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND KNOWN(audience)
+             ORDER BY id DESC LIMIT 1"""
+    return rows.value(*scope.bind(sql, person), str) or ""

@@ -24,11 +24,10 @@ def put(tx: Tx, person: PersonId, audience: Audience, state: str, now: datetime)
 
 def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) -> str:
     """The newest unexpired state from any of a person's accounts that the scope may know; empty for none."""
-    condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(people))
-    sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND {condition}
+    sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND KNOWN(audience)
               AND said_at > ? ORDER BY said_at DESC LIMIT 1"""
-    return rows.value(sql, (*people, *parameters, now - LASTS), str) or ""
+    return rows.value(*scope.bind(sql, *people, now - LASTS), str) or ""
 
 
 def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) -> list[str]:
@@ -36,9 +35,8 @@ def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) ->
 
     A block is about a person if it says so, or if only this person can read it.
     """
-    condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(people))
     alone = scope.audience if scope.audience == OWNER or scope.audience.startswith("person:") else ""
-    sql = f"""SELECT content FROM memory_blocks WHERE deleted_at IS NULL AND label = ? AND {condition}
+    sql = f"""SELECT content FROM memory_blocks WHERE deleted_at IS NULL AND label = ? AND KNOWN(audience)
               AND (person_id IN ({marks}) OR audience = ?)"""
-    return [str(row["content"]) for row in rows.all(sql, (label, *parameters, *people, alone))]
+    return [str(row["content"]) for row in rows.all(*scope.bind(sql, label, *people, alone))]

@@ -261,9 +261,8 @@ def conversation_place(rows: Rows, place: PlaceId) -> PlaceId:
 
 def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Place]:
     """The places that the scope may know, the most recently active first."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT * FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT +?"
-    return _place.all(rows, sql, (*parameters, limit))
+    sql = "SELECT * FROM places WHERE KNOWN(audience) ORDER BY heard_at DESC LIMIT +?"
+    return _place.all(rows, *scope.bind(sql, limit))
 
 
 def open_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:

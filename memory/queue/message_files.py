@@ -56,27 +56,24 @@ def forget_of_programs(tx: Tx, turn: TurnId) -> None:
 
 def names(rows: Rows, message: MessageId, scope: Scope) -> list[MessageFile]:
     """The files of a message, without their content."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT name, content_type, size, skipped, x'' AS content FROM message_files
-              WHERE message_id = ? AND {condition} ORDER BY position"""
-    return _file.all(rows, sql, (message, *parameters))
+    sql = """SELECT name, content_type, size, skipped, x'' AS content FROM message_files
+              WHERE message_id = ? AND KNOWN(audience) ORDER BY position"""
+    return _file.all(rows, *scope.bind(sql, message))
 
 
 def pictures(rows: Rows, message: MessageId, scope: Scope) -> tuple[str, ...]:
     """The images of a message, as data URLs."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT content_type, content FROM message_files WHERE message_id = ? AND {condition}
+    sql = """SELECT content_type, content FROM message_files WHERE message_id = ? AND KNOWN(audience)
               AND content_type GLOB 'image/*' AND skipped = '' ORDER BY position"""
-    found = rows.all(sql, (message, *parameters))
+    found = rows.all(*scope.bind(sql, message))
     return tuple(f"data:{kind};base64,{base64.b64encode(content).decode()}" for kind, content in found)
 
 
 def one(rows: Rows, place: PlaceId, message: int, position: int, scope: Scope) -> MessageFile | None:
     """A stored file of a message in a place, if the scope may see it."""
-    condition, parameters = scope.sql("f.audience")
-    sql = f"""SELECT f.* FROM message_files f JOIN messages m ON m.id = f.message_id WHERE f.message_id = ?
-              AND f.position = ? AND f.skipped = '' AND m.place_id = ? AND {condition}"""
-    return _file.first(rows, sql, (message, position, place, *parameters))
+    sql = """SELECT f.* FROM message_files f JOIN messages m ON m.id = f.message_id WHERE f.message_id = ?
+              AND f.position = ? AND f.skipped = '' AND m.place_id = ? AND KNOWN(f.audience)"""
+    return _file.first(rows, *scope.bind(sql, message, position, place))
 
 
 _file = RowMapper(MessageFile)

@@ -103,10 +103,10 @@ THOUGHT: Codec[Reasoning] = Codec(Reasoning, whole=True)
 
 def of_id(rows: Rows, identifier: MessageId) -> Message | None:
     """One message without a scope check, for the message pipeline only."""
-    return next(_read(rows, "id = ?", identifier), None)
+    return next(_read(rows, "id = ?", (identifier,)), None)
 
 
-def _read(rows: Rows, which: str, *parameters: Value) -> Iterator[Message]:
+def _read(rows: Rows, which: str, parameters: Sequence[Value]) -> Iterator[Message]:
     return map(to_message, rows.all(f"SELECT {COLUMNS} FROM messages WHERE {which}", parameters))
 
 
@@ -174,19 +174,18 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finish
 
     Archived ones are left out. Deleted ones are included, empty, since a tool call needs the row of its result.
     """
-    condition, known = scope.sql("audience")
     waiting: tuple[Value, ...] = (place,) if finished else ()
+    where = "place_id = ? AND id > ? AND is_archived = 0 AND KNOWN(audience)"
     if finished:
-        condition += """ AND id NOT IN (SELECT message_id FROM inbox WHERE place_id = ?
-                         AND status IN ('received', 'claimed') AND message_id IS NOT NULL)"""
+        where += """ AND id NOT IN (SELECT message_id FROM inbox WHERE place_id = ?
+                     AND status IN ('received', 'claimed') AND message_id IS NOT NULL)"""
+    sql = f"SELECT {COLUMNS} FROM messages WHERE {where} ORDER BY id DESC LIMIT +?"
 
     def read(after: int) -> list[Message]:
         found = json_rows(
             rows,
             COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),
-            f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id > ? AND is_archived = 0 AND {condition} "
-            "ORDER BY id DESC LIMIT +?",
-            (place, after, *known, *waiting, max(limit, 0)),
+            *scope.bind(sql, place, after, *waiting, max(limit, 0)),
             _of_json,
         )
         return sorted(found, key=attrgetter("id"))
@@ -196,8 +195,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finish
 
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
     """What a turn answered and what it wrote, in order."""
-    condition, parameters = scope.sql("audience")
-    return list(_read(rows, f"batch_id = ? AND {condition} ORDER BY id", turn, *parameters))
+    return list(_read(rows, *scope.bind("batch_id = ? AND KNOWN(audience) ORDER BY id", turn)))
 
 
 def newest_in(
@@ -205,34 +203,31 @@ def newest_in(
 ) -> list[Message]:
     """The newest `limit` messages of a place, oldest first, archived ones too: all, those with `words`, or those around
     the message with the id `around`. If a turn sent only files, its last message is included though it is empty."""
-    condition, parameters = scope.sql("audience")
     sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant')
               AND (content <> '' OR EXISTS (SELECT 1 FROM message_files f WHERE f.message_id = messages.id)
                 OR id = (SELECT m.id FROM outbox o JOIN messages m ON m.batch_id = o.turn_id AND m.role = 'assistant'
                   WHERE o.turn_id = messages.batch_id AND o.place_id = messages.place_id
                     AND iif(json_valid(o.detail), json_array_length(o.detail, '$.files'), 0) > 0
                   ORDER BY m.content = '', m.id DESC LIMIT 1))
-              AND instr(lower(content), lower(?)) AND {condition} AND (? IS NULL OR id <= ifnull((
+              AND instr(lower(content), lower(?)) AND KNOWN(audience) AND (? IS NULL OR id <= ifnull((
                 SELECT id FROM messages WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
               ORDER BY id DESC LIMIT +?"""
-    given = place, words, *parameters, around, place, around, limit
-    return [to_message(row) for row in reversed(rows.all(sql, given))]
+    found = rows.all(*scope.bind(sql, place, words, around, place, around, limit))
+    return [to_message(row) for row in reversed(found)]
 
 
 def reasoning(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Reasoning]:
     """The reasoning of models in a turn, by the time of the answer; empty until the turn is over."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT source_metadata AS found FROM messages WHERE batch_id = ? AND {condition}
+    sql = """SELECT source_metadata AS found FROM messages WHERE batch_id = ? AND KNOWN(audience)
               AND source_metadata ->> 'sizes' IS NOT NULL"""
-    found = [THOUGHT.load(row["found"]) for row in rows.all(sql, (turn, *parameters))]
+    found = [THOUGHT.load(row["found"]) for row in rows.all(*scope.bind(sql, turn))]
     return {to_text(each.at): each for each in found}
 
 
 def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Message]:
     """Those of the messages that the scope may see, in order."""
-    condition, parameters = scope.sql("audience")
-    which = f"id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id"
-    return list(_read(rows, which, list(messages), *parameters))
+    which = "id IN (SELECT value FROM json_each(?)) AND KNOWN(audience) ORDER BY id"
+    return list(_read(rows, *scope.bind(which, list(messages))))
 
 
 def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
@@ -240,29 +235,26 @@ def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
 
     For the message pipeline only (edits, deletions, replies to us): it reads without a scope.
     """
-    return next(_read(rows, "source = ? AND external_id = ?", source, external_id), None)
+    return next(_read(rows, "source = ? AND external_id = ?", (source, external_id)), None)
 
 
 def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
     """The last message whose platform id has that prefix; without a scope, like `by_external`."""
     which = "source = ? AND external_id >= ? AND external_id < ? ORDER BY external_id DESC LIMIT 1"
-    return next(_read(rows, which, source, prefix, f"{prefix}\U0010ffff"), None)
+    return next(_read(rows, which, (source, prefix, f"{prefix}\U0010ffff")), None)
 
 
 def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
     """The speakers of messages that the scope may see: latest name, number of messages, and time of the last one."""
-    condition, parameters = scope.sql("audience")
-    return rows.all(
-        f"""SELECT person_id, n, last, (
-                SELECT speaker FROM messages said WHERE said.person_id = counted.person_id AND role = 'user'
-                AND deleted_at IS NULL AND created_at = last AND {condition} LIMIT 1
-            ) AS speaker FROM (
-                SELECT person_id, count(*) AS n, max(created_at) AS last FROM messages
-                WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND {condition}
-                GROUP BY person_id ORDER BY last DESC LIMIT +?
-            ) counted ORDER BY last DESC""",
-        (*parameters, *parameters, limit),
-    )
+    sql = """SELECT person_id, n, last, (
+               SELECT speaker FROM messages said WHERE said.person_id = counted.person_id AND role = 'user'
+               AND deleted_at IS NULL AND created_at = last AND KNOWN(audience) LIMIT 1
+             ) AS speaker FROM (
+               SELECT person_id, count(*) AS n, max(created_at) AS last FROM messages
+               WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND KNOWN(audience)
+               GROUP BY person_id ORDER BY last DESC LIMIT +?
+             ) counted ORDER BY last DESC"""
+    return rows.all(*scope.bind(sql, limit))
 
 
 def people_called(rows: Rows, name: str) -> set[PersonId]:
@@ -277,7 +269,7 @@ def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
     For the place's own source only, which compares them with its history: it reads without a scope.
     """
     which = "role = 'user' AND external_id IS NOT NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT +?"
-    return list(_read(rows, f"place_id = ? AND {which}", place, limit))[::-1]
+    return list(_read(rows, f"place_id = ? AND {which}", (place, limit)))[::-1]
 
 
 def held_of(rows: Rows, source: str, limit: int) -> list[tuple[str, PlaceId, datetime]]:
@@ -296,12 +288,10 @@ def last_used(rows: Rows, agent: AgentId, tools: Collection[str], since: datetim
 
     A call in somebody's direct messages is not counted elsewhere, since a refusal would reveal it.
     """
-    condition, parameters = scope.sql("audience")
-    found = rows.all(
-        f"""SELECT tool_name, max(created_at) AS at FROM messages WHERE created_at >= ? AND agent_id = ?
-            AND role = 'tool' AND tool_name IN (SELECT value FROM json_each(?)) AND {condition} GROUP BY tool_name""",
-        (since, agent, sorted(tools), *parameters),
-    )
+    sql = """SELECT tool_name, max(created_at) AS at FROM messages WHERE created_at >= ? AND agent_id = ?
+             AND role = 'tool' AND tool_name IN (SELECT value FROM json_each(?)) AND KNOWN(audience)
+             GROUP BY tool_name"""
+    found = rows.all(*scope.bind(sql, since, agent, sorted(tools)))
     return {row["tool_name"]: from_text(row["at"]) for row in found}
 
 
@@ -343,11 +333,10 @@ class Utterance(Struct, frozen=True):
 
 def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Utterance]:
     """Messages by people since then that the scope may see, oldest first; at most the newest `limit`."""
-    condition, parameters = scope.sql("audience")
     sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
-              WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND {condition} AND {shown("messages")}
+              WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND KNOWN(audience) AND {shown("messages")}
               ORDER BY created_at DESC, id DESC LIMIT +?"""
-    found = rows.all(sql, (since, *parameters, limit))
+    found = rows.all(*scope.bind(sql, since, limit))
     return [
         Utterance(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))
         for row in reversed(found)
@@ -356,8 +345,8 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
 
 def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datetime, scope: Scope) -> str | None:
     """The newest result of a tool for one of these agents since then that the scope may see."""
-    condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(agents))
     sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
-              AND created_at > ? AND agent_id IN ({marks}) AND {condition} ORDER BY created_at DESC, id DESC LIMIT 1"""
-    return rows.value(sql, (tool, since, *agents, *parameters), str)
+              AND created_at > ? AND agent_id IN ({marks}) AND KNOWN(audience)
+              ORDER BY created_at DESC, id DESC LIMIT 1"""
+    return rows.value(*scope.bind(sql, tool, since, *agents), str)

@@ -134,14 +134,13 @@ def end_undisturbed(tx: Tx, turn: Turn, wordings: Wordings, last: InboxId | None
 
 
 def _undisturbed(turn: Turn, wordings: Wordings, last: InboxId | None) -> tuple[str, Sequence[Value]]:
-    usable, audiences = turn.scope.sql("audience")
-    sql = f"""t.id = ? AND t.status = 'running' AND t.restarts = ?
+    sql = """t.id = ? AND t.status = 'running' AND t.restarts = ?
               AND NOT EXISTS (SELECT 1 FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM messages
-                WHERE id = value ->> 0 AND revision = value ->> 1 AND {usable}))
+                WHERE id = value ->> 0 AND revision = value ->> 1 AND KNOWN(audience)))
               AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.place_id = t.place_id AND i.group_id = t.group_id
                 AND i.person_id IS t.person_id AND i.audience = t.audience AND i.alone = 0 AND i.id > ?
                 AND i.status = 'received' AND i.status IN ('received', 'claimed'))"""
-    return sql, (turn.id, turn.restarts, json.dumps(wordings), *audiences, last)
+    return turn.scope.bind(sql, turn.id, turn.restarts, json.dumps(wordings), last)
 
 
 _CURRENT = "id = :turn AND status = 'running' AND restarts = :restarts"

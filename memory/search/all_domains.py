@@ -132,14 +132,13 @@ def _with_neighbors(rows: Rows, found: list[Hit], scope: Scope) -> list[Hit]:
     numbers = [int(one.id) for one in found if one.kind == "message"]
     if not numbers:
         return found
-    condition, parameters = scope.sql("audience")
     sides = [
         f"(SELECT id FROM messages WHERE place_id = m.place_id AND id {side} m.id AND deleted_at IS NULL "
-        f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1)"
+        f"AND search_text <> '' AND KNOWN(audience) ORDER BY id {order} LIMIT 1)"
         for side, order in (("<", "DESC"), (">", "ASC"))
     ]
     sql = f"SELECT id, {sides[0]}, {sides[1]} FROM messages m WHERE id IN (SELECT value FROM json_each(?))"
-    near = {str(row[0]): (row[1], row[2]) for row in rows.all(sql, (*parameters, *parameters, numbers))}
+    near = {str(row[0]): (row[1], row[2]) for row in rows.all(*scope.bind(sql, numbers))}
     wanted = [number for pair in near.values() for number in pair if number is not None]
     read = rows.all(f"SELECT {COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
     messages: dict[int | None, Message] = {each.id: each for each in map(to_message, read)}

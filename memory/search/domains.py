@@ -337,7 +337,7 @@ class Lookup(Struct, frozen=True, dict=True):
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
         """All conditions for a row, including the audience."""
-        return *self.narrowed, self.table.living(self.agent), Condition(*self.scope.sql("t.audience"))
+        return *self.narrowed, self.table.living(self.agent), Condition(*self.scope.bind("KNOWN(t.audience)"))
 
     @cached_property
     def among(self) -> RowSet:

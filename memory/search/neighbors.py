@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from memory.people.audience import Scope
 from memory.store.clock import from_text
-from memory.store.database import Rows, Value
+from memory.store.database import Rows
 from memory.store.patterns import UnicodePattern
 
 GAP = timedelta(minutes=30)
@@ -91,20 +91,18 @@ def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list
 
     One query reads them all: there are a hundred, and each query would wait for Python's lock.
     """
-    condition, parameters = scope.sql("audience")
     sides = [
         f"""(SELECT json_group_array(json_array(id, created_at, length)) FROM (
             SELECT id, created_at, length(search_text) AS length FROM messages WHERE place_id = m.place_id
-            AND id {side} m.id AND deleted_at IS NULL AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT ?
-        ))"""
+            AND id {side} m.id AND deleted_at IS NULL AND search_text <> '' AND KNOWN(audience)
+            ORDER BY id {order} LIMIT ?))"""
         for side, order in (("<", "DESC"), (">=", "ASC"))
     ]
     sql = f"""SELECT json_group_array(json_array(place_id, {", ".join(f"json({each})" for each in sides)})) FROM
         (SELECT id, place_id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY place_id, id) m"""
-    given: tuple[Value, ...] = (*parameters, reach, *parameters, reach + 1, list(numbers))
     runs: list[list[_Row]] = []
     last: tuple[str, int] | None = None
-    read = rows.one(sql, given)
+    read = rows.one(*scope.bind(sql, reach, reach + 1, list(numbers)))
     for place, before, after in json.loads(read[0]) if read is not None else ():
         found = [_Row(*row) for row in (*reversed(before), *after)]
         if not found:

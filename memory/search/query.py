@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message, Role
 from memory.search.similarity import Meaning
-from memory.store.database import Rows, Value
+from memory.store.database import Rows
 from memory.store.fulltext import Term, all_words, match_query, terms
 from memory.store.ids import AgentId, PersonId, PlaceId
 from memory.store.patterns import UnicodePattern
@@ -191,36 +191,31 @@ _KEPT = "archived_at IS NULL AND superseded_by IS NULL AND (? IS NULL OR agent_i
 
 def speakers(rows: Rows, scope: Scope, limit: int) -> list[str]:
     """People and agents that spoke lately, most recent first."""
-    condition, parameters = scope.sql("audience")
-    sql = f"""SELECT speaker FROM (SELECT id, speaker FROM messages WHERE {condition} AND {_SAID}
+    sql = f"""SELECT speaker FROM (SELECT id, speaker FROM messages WHERE KNOWN(audience) AND {_SAID}
               ORDER BY id DESC LIMIT {_READ}) WHERE speaker <> '' GROUP BY speaker ORDER BY max(id) DESC LIMIT ?"""
-    return [str(row["speaker"]) for row in rows.all(sql, (*parameters, limit))]
+    return [str(row["speaker"]) for row in rows.all(*scope.bind(sql, limit))]
 
 
 def has_spoken(rows: Rows, speaker: str, scope: Scope) -> bool:
     """Whether there is any message under this speaker's name."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT 1 FROM messages WHERE speaker = ? COLLATE NOCASE AND {condition} AND {_SAID} LIMIT 1"
-    return rows.one(sql, (speaker, *parameters)) is not None
+    sql = f"SELECT 1 FROM messages WHERE speaker = ? COLLATE NOCASE AND KNOWN(audience) AND {_SAID} LIMIT 1"
+    return rows.one(*scope.bind(sql, speaker)) is not None
 
 
 def categories(rows: Rows, domains: frozenset[Domain], agent: AgentId | None, scope: Scope) -> list[str]:
     """The categories in use in these domains, in order; of entries, those of an agent or (None) of all."""
-    condition, parameters = scope.sql("audience")
-    parts, given = [], list[Value]()
+    parts, given = list[str](), list[AgentId | None]()
     if "archival" in domains:
-        parts.append(f"SELECT category FROM archival_entries WHERE {_KEPT} AND {condition}")
-        given += [agent, agent, *parameters]
+        parts.append(f"SELECT category FROM archival_entries WHERE {_KEPT} AND KNOWN(audience)")
+        given += [agent, agent]
     if "facts" in domains:
-        parts.append(f"SELECT category FROM facts WHERE superseded_by IS NULL AND {condition}")
-        given += parameters
-    found = rows.all(f"{' UNION '.join(parts)} ORDER BY category", given) if parts else []
+        parts.append("SELECT category FROM facts WHERE superseded_by IS NULL AND KNOWN(audience)")
+    found = rows.all(*scope.bind(f"{' UNION '.join(parts)} ORDER BY category", *given)) if parts else []
     return [str(row["category"]) for row in found if row["category"]]
 
 
 def tags(rows: Rows, agent: AgentId | None, scope: Scope) -> list[str]:
     """The tags of entries, in order: of an agent's or (None) of all."""
-    condition, parameters = scope.sql("audience")
     sql = f"""SELECT DISTINCT tag.value AS tag FROM archival_entries, json_each(archival_entries.tags) tag
-              WHERE {_KEPT} AND {condition} ORDER BY tag.value"""
-    return [str(row["tag"]) for row in rows.all(sql, (agent, agent, *parameters))]
+              WHERE {_KEPT} AND KNOWN(audience) ORDER BY tag.value"""
+    return [str(row["tag"]) for row in rows.all(*scope.bind(sql, agent, agent))]

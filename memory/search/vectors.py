@@ -143,17 +143,16 @@ def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[in
 def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
     """The condition on `v`: its space may be used, and its row is among the requested ones."""
     kind, agent, scope, narrowed = question.among
-    heard, hearers = scope.sql("s.audience")
-    spaces = f"""v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
-        WHERE m.name = ? AND s.kind = ? AND s.view = ? AND {heard}"""
+    spaces = """v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
+        WHERE m.name = ? AND s.kind = ? AND s.view = ? AND KNOWN(s.audience)"""
     own = kind == "entry" and agent is not None
     parts = [spaces + (" AND s.agent_id = ?)" if own else ")")]
-    parameters: list[Value] = [question.model, kind, question.view, *hearers]
+    parameters: list[Value] = [question.model, kind, question.view]
     parameters += [agent] if own else []
     for sql, values in filter(None, (seen_by(kind, agent), narrowed)):
         parts.append(f"v.row IN (SELECT t.{_NUMBER[kind]} FROM {_TABLE[kind]} t WHERE {sql})")
         parameters += values
-    return " AND ".join(parts), tuple(parameters)
+    return scope.bind(" AND ".join(parts), *parameters)
 
 
 def seen_by(kind: Embedded, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:

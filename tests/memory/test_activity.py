@@ -138,7 +138,7 @@ def test_only_what_is_not_found_itself_is_in_the_index(tx: Tx) -> None:
 
 
 def test_in_the_plan_no_event_of_the_asking_agent_is_passed(tx: Tx) -> None:
-    chosen, values = activity._newest(EventFilter(DAY, others_than=STAR), SCOPE, 20)
-    plan = [row["detail"] for row in tx.all(f"EXPLAIN QUERY PLAN {chosen}", values)]
+    chosen, values = activity._newest(EventFilter(DAY, others_than=STAR), 20)
+    plan = [row["detail"] for row in tx.all(*SCOPE.bind(f"EXPLAIN QUERY PLAN {chosen}", *values))]
     assert "SEARCH e USING INDEX activity_agent (agent_id=? AND at>?)" in plan
     assert not [step for step in plan if step.startswith("SCAN") and "activity" in step]

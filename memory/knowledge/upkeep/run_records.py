@@ -122,9 +122,8 @@ def latest_run(rows: Rows) -> Run | None:
 
 def latest_seen(rows: Rows, scope: Scope) -> Run | None:
     """The newest run with changes that the scope may know; other runs are not revealed there."""
-    condition, parameters = scope.sql("i.audience")
-    having = f"WHERE r.id IN (SELECT i.run_id FROM dream_items i WHERE {condition}) GROUP BY r.id"
-    return _run.first(rows, f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1", parameters)
+    having = "WHERE r.id IN (SELECT i.run_id FROM dream_items i WHERE KNOWN(i.audience)) GROUP BY r.id"
+    return _run.first(rows, *scope.bind(f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1"))
 
 
 def newest_done(rows: Rows) -> Run | None:
@@ -144,10 +143,9 @@ def items_of(rows: Rows, run: str) -> list[Item]:
 
 def reported(rows: Rows, run: str, scope: Scope, limit: int) -> tuple[list[Item], int]:
     """What a run did as far as the scope may know it, and the number of changes that it may not know."""
-    condition, parameters = scope.sql("i.audience")
-    found = rows.all(f"{_ITEMS} WHERE i.run_id = ? AND {condition} ORDER BY i.n LIMIT +?", (run, *parameters, limit))
-    sql = f"SELECT count(*) FROM dream_items i WHERE i.run_id = ? AND NOT {condition}"
-    return [_item(row) for row in found], rows.number(sql, (run, *parameters))
+    told = f"{_ITEMS} WHERE i.run_id = ? AND KNOWN(i.audience) ORDER BY i.n LIMIT +?"
+    others = "SELECT count(*) FROM dream_items i WHERE i.run_id = ? AND NOT KNOWN(i.audience)"
+    return _item.all(rows, *scope.bind(told, run, limit)), rows.number(*scope.bind(others, run))
 
 
 _ITEMS = """SELECT i.*, e.content, e.category, e.tags,

@@ -46,10 +46,17 @@ def test_a_row_is_used_only_where_everybody_may_know_it_in_python_and_in_sql(
     scope: Scope, usable: set[Audience]
 ) -> None:
     assert {audience for audience in EVERY if scope.may_use(audience)} == usable
-    condition, parameters = scope.sql("value")
+    either = "SELECT value FROM json_each(?) WHERE KNOWN(value) AND value > ? OR KNOWN(json_each.value) AND value <= ?"
     with closing(driver.connect(":memory:")) as raw:
-        sql = " ".join(["SELECT value FROM json_each(?) WHERE", condition])
-        assert {row[0] for row in raw.execute(sql, (json.dumps(EVERY), *parameters)).fetchall()} == usable
+        found = raw.execute(*scope.bind(either, json.dumps(EVERY), "guild", "guild")).fetchall()
+    assert {row[0] for row in found} == usable
+
+
+def test_what_asks_for_no_audience_or_hides_a_question_mark_is_not_bound() -> None:
+    with pytest.raises(ValueError, match="no audience is asked for"):
+        Scope(G1).bind("SELECT * FROM items WHERE id = ?", 1)
+    with pytest.raises(ValueError, match="1 parameters for 2 question marks"):
+        Scope(G1).bind("SELECT * FROM items WHERE text <> '?' AND KNOWN(audience) AND id = ?", 1)
 
 
 @given(st.sampled_from(EVERY), st.frozensets(st.sampled_from([G1, G2, C1, C2])), st.sampled_from([ANN, BOB]))
