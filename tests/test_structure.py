@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory.parts import store
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bot", "sources", "memory", "scheduler", "texts")
 MAY_IMPORT = {
@@ -77,6 +79,12 @@ BEGIN_TASKS = {
     "bot/app.py": "the task group that the supervisor is given",
 }
 """Where tasks are begun in `bot`, and why they need no supervisor."""
+READ_ALL = {
+    "account": "what a turn used is counted; only names of tools are told",
+    "change": "a task that was found within the scope, and its steps",
+    "linked": "whether there is any graph",
+}
+"""Functions that are given a scope and read rows of any audience, and why."""
 MOST_LINES = 500
 MOST_FUNCTION_LINES = 60
 WAIVERS = re.compile(
@@ -235,6 +243,21 @@ def test_parts_are_made_by_their_constructors_alone() -> None:
         if ast.unparse(target.value) not in plain
     ]
     assert wrong == []
+
+
+def test_who_is_given_a_scope_reads_within_it() -> None:
+    sql = (
+        "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'audience'"
+    )
+    reads = re.compile(rf"\b(FROM|JOIN) ({'|'.join(row['name'] for row in store().all(sql))})\b")
+    scoped = [
+        (node.name, ast.unparse(node))
+        for module in modules()
+        for node in module.nodes
+        if isinstance(node, ast.FunctionDef) and re.search(r"\bscope: Scope\b", ast.unparse(node.args))
+    ]
+    asks = re.compile(r"\bscope\.(bind|may_use)\(")
+    assert {name for name, text in scoped if reads.search(text) and not asks.search(text)} == set(READ_ALL)
 
 
 def test_documents_know_nothing_of_where_they_are_kept() -> None:
