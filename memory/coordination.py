@@ -13,7 +13,7 @@ from msgspec import Struct
 from memory import activity
 from memory.activity import IMPORTANCES, Importance, NewEvent
 from memory.agenda import tasks
-from memory.agenda.tasks import LONGEST_TITLE, Before, NewTask, Priority, Status, Task
+from memory.agenda.tasks import LONGEST_TITLE, Before, Priority, Status, Task
 from memory.agents import Agent
 from memory.knowledge import items
 from memory.knowledge.items import By
@@ -61,11 +61,11 @@ class Note(Struct, frozen=True):
 def assign(tx: Tx, by: By, words: str, to: Agent | None, importance: Importance = "medium") -> Task:
     """Assign a task to an agent, or to anyone. Raises Refused."""
     title, notes = split_task(words)
-    new = NewTask(
-        title, by.person, by.scope.audience, by.trust, by.agent, notes, priority(importance),
+    new = Task(
+        title, by.person, by.scope.audience, by.trust, by.now, by.agent, notes, priority(importance),
         shared=True, assignee=None if to is None else to.id, turn=by.turn, message=by.message,
     )  # fmt: skip
-    task = tasks.add(tx, new, by.now)
+    task = tasks.add(tx, new)
     told = gettext_lazy("assigned a task to {to}: {task}", to=task.to_name or _ANYONE, task=_short(words))
     activity.note(tx, _event(by, activity.TaskAssigned(str(task.id), task.to_name), told, importance), by.now)
     return task

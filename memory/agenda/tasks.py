@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.store.clock import to_text
@@ -40,50 +40,37 @@ class Priority(StrEnum):
     URGENT = "urgent"
 
 
-class NewTask(Struct, frozen=True):
-    """A task to store, on the list of `person`; a `shared` one is for an agent, or for anyone."""
+class Task(Struct, frozen=True):
+    """A task on the list of `person`; a `shared` one is for an agent or for anyone. A new one gets its id when made."""
 
     title: str
     person: PersonId | None
     audience: Audience
     trust: Trust
+    created_at: datetime
     agent: AgentId | None = None
     notes: str = ""
     priority: Priority = Priority.MEDIUM
-    due_at: datetime | None = None
     parent: TaskId | None = None
     shared: bool = False
     assignee: AgentId | None = None
     turn: TurnId | None = None
     """For a shared task: it is deleted with the messages of the turn, and with `message`."""
     message: MessageId | None = None
-
-
-class Task(Struct, frozen=True):
-    id: TaskId
-    title: str
-    notes: str
-    status: Status
-    priority: Priority
-    parent: TaskId | None
-    shared: bool
-    assignee: AgentId | None
-    to_name: str
-    """Empty for anyone."""
-    by_name: str
-    """Empty if a person created it by hand."""
-    person: PersonId | None
-    audience: Audience
-    trust: Trust
-    due_at: datetime | None
-    done_at: datetime | None
-    created_at: datetime
-    fields: Mapping[str, str]
+    id: TaskId = field(default_factory=lambda: TaskId(snowflakes.next()))
+    status: Status = Status.OPEN
+    due_at: datetime | None = None
+    done_at: datetime | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
     """Further values that people store, under names of their own."""
-    needs: tuple[int, ...]
+    needs: tuple[int, ...] = ()
     """Tasks that must be done first."""
-    waits_for: tuple[str, ...]
-    """The titles of those that are open and may be known."""
+    to_name: str = ""
+    """Empty for anyone."""
+    by_name: str = ""
+    """Empty if a person created it by hand."""
+    waits_for: tuple[str, ...] = ()
+    """The titles of the needed tasks that are open and may be known."""
 
 
 # ------------------------------------------------------------------------------------------------------- reading
@@ -140,8 +127,8 @@ def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -
 # ------------------------------------------------------------------------------------------------------- writing
 
 
-def add(tx: Tx, new: NewTask, now: datetime) -> Task:
-    """Store a task. Raises Refused for one without a title, or if too many are open."""
+def add(tx: Tx, new: Task) -> Task:
+    """Store a new task. Raises Refused for one without a title, or if too many are open."""
     title = _checked(new.title, new.notes)
     sql = """SELECT count(*) FROM tasks WHERE status IN ('open', 'in_progress') AND shared = ?
              AND iif(shared, audience = ?, person_id IS ?)"""
@@ -150,11 +137,9 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
             "There are already {MOST_OPEN} open tasks. Complete or cancel some of them first.",
             MOST_OPEN=f"{_MOST_OPEN:,}",
         )
-    identifier = TaskId(snowflakes.next())
-    values = {**_new.values(new), "id": identifier, "title": title, "notes": new.notes.strip()}
-    values |= {"search_text": index_text(f"{title}\n{new.notes}")}
-    tx.insert("tasks", {**values, "created_at": now, "updated_at": now})
-    return _required(tx, identifier, Scope(new.audience))
+    values = {**_task.values(new), "title": title, "notes": new.notes.strip(), "updated_at": new.created_at}
+    tx.insert("tasks", {**values, "search_text": index_text(f"{title}\n{new.notes}")})
+    return _required(tx, new.id, Scope(new.audience))
 
 
 Before: TypeAlias = Mapping[str, Mapping[str, str | int | None]]
@@ -272,5 +257,9 @@ def _required(tx: Tx, identifier: TaskId, scope: Scope) -> Task:
     return found
 
 
-_task = RowMapper(Task)
-_new = RowMapper(NewTask)
+_task = RowMapper(
+    Task,
+    to_name=lambda row: row["to_name"],
+    by_name=lambda row: row["by_name"],
+    waits_for=lambda row: tuple(json.loads(row["waits_for"])),
+)

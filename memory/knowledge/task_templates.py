@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from memory.agenda import tasks
-from memory.agenda.tasks import NewTask, Priority, Task
+from memory.agenda.tasks import Priority, Task
 from memory.knowledge import items
 from memory.knowledge.items import Item, Kind, NewItem
 from memory.people.audience import Audience, Scope, Trust
@@ -72,15 +72,18 @@ def remove(tx: Tx, template: Template) -> None:
     items.remove(tx, [template.item])
 
 
-def create_tasks(tx: Tx, template: Template, new: NewTask, now: datetime) -> list[Task]:
+def create_tasks(tx: Tx, template: Template, new: Task) -> list[Task]:
     """Create the tasks of a template: `new` says whose they are, and the first task's title and parent."""
-    first = tasks.add(tx, replace(new, notes=template.outline.notes, priority=template.outline.priority), now)
+    first = tasks.add(tx, replace(new, notes=template.outline.notes, priority=template.outline.priority))
     made = [first]
 
     def add(steps: Sequence[Outline], above: Task) -> None:
         for step in steps:
-            below = replace(new, title=step.title, notes=step.notes, priority=step.priority, parent=above.id)
-            made.append(task := tasks.add(tx, below, now))
+            below = Task(
+                step.title, new.person, new.audience, new.trust, new.created_at,
+                notes=step.notes, priority=step.priority, parent=above.id,
+            )  # fmt: skip
+            made.append(task := tasks.add(tx, below))
             add(step.steps, task)
 
     add(template.outline.steps, first)

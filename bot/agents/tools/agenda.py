@@ -18,7 +18,7 @@ from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import ListedReminder, Reminder
-from memory.agenda.tasks import NewTask, Priority, Status, Task
+from memory.agenda.tasks import Priority, Status, Task
 from memory.people import person_settings
 from memory.people.audience import may_write_down
 from memory.store.clock import to_text
@@ -106,8 +106,8 @@ class TasksTool(AgendaTool[TaskArguments]):
                 )
             case "add":
                 turn = context.turn
-                new = NewTask(arguments.title, people[0], scope.audience, turn.trust, turn.agent)
-                task = self._changed(tx, context, arguments, tasks.add(tx, new, context.now), found, zone)
+                new = Task(arguments.title, people[0], scope.audience, turn.trust, context.now, turn.agent)
+                task = self._changed(tx, context, arguments, tasks.add(tx, new), found, zone)
                 return Outcome(
                     say("task {id} is written down: {task}", id=task.id, task=task_line(task, zone)), _task_data(task)
                 )

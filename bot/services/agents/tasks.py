@@ -19,7 +19,7 @@ from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import ZonedService
 from memory import coordination
 from memory.agenda import tasks
-from memory.agenda.tasks import NewTask, Priority, Status, Task
+from memory.agenda.tasks import Priority, Status, Task
 from memory.knowledge import task_templates
 from memory.knowledge.items import By
 from memory.knowledge.task_templates import Template
@@ -161,7 +161,7 @@ class TaskLists(ZonedService, frozen=True):
             task = coordination.assign(tx, by, arguments.title, None)
         else:
             audience = caller.alone.scope.audience
-            task = tasks.add(tx, NewTask(arguments.title, caller.person, audience, caller.trust), now)
+            task = tasks.add(tx, Task(arguments.title, caller.person, audience, caller.trust, now))
         wanted = TaskChanges(
             priority=arguments.priority, due=arguments.due, under=arguments.under, after=arguments.after,
             fields=_fields(arguments.field),
@@ -211,11 +211,11 @@ class TaskLists(ZonedService, frozen=True):
         template = self._template(tx, caller, name)
         selves = self.people.selves(caller.person)
         above = find_task(tasks.listing(tx, caller.scope_of_own(selves), selves), under) if under else None
-        new = NewTask(
-            title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
+        new = Task(
+            title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust, self.clock(),
             parent=None if above is None else above.id,
         )  # fmt: skip
-        made = task_templates.create_tasks(tx, template, new, self.clock())
+        made = task_templates.create_tasks(tx, template, new)
         return Tasks.of(TaskRow.of(each, self.zone_of(tx, caller)) for each in made)
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)

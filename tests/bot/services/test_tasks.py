@@ -10,7 +10,7 @@ from bot.services.agents.tasks import TaskLists
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Plain, Result
 from memory.agenda import tasks
-from memory.agenda.tasks import NewTask
+from memory.agenda.tasks import Task
 from memory.erasure import stores
 from memory.people import person_settings
 from memory.people.audience import PUBLIC, Audience, Scope, Trust, person_audience
@@ -126,8 +126,8 @@ async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by
     guild = Audience("guild:home")
     scope = Scope(person_audience(ANN.person), frozenset({guild}))
     ann = replace(ANN, scope=scope, alone=replace(ANN.alone, scope=scope))
-    new = NewTask("see somebody", ANN.person, guild, Trust.STRANGER)
-    task = await database.write(SETUP, lambda tx: tasks.add(tx, new, NOW))
+    new = Task("see somebody", ANN.person, guild, Trust.STRANGER, NOW)
+    task = await database.write(SETUP, lambda tx: tasks.add(tx, new))
 
     async def seen_there() -> list[str]:
         return [
@@ -211,8 +211,8 @@ async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_char
     desk: Harness, database: Database
 ) -> None:
     def share(tx: Tx) -> None:
-        new = NewTask("open the garden", None, PUBLIC, Trust.OWNER, shared=True)
-        tasks.add(tx, new, NOW)
+        new = Task("open the garden", None, PUBLIC, Trust.OWNER, NOW, shared=True)
+        tasks.add(tx, new)
 
     await database.write(SETUP, share)
     added = await desk("tasks.add", title="mow", under="open the garden", priority="high", due="tomorrow at 9")

@@ -9,7 +9,7 @@ from memory import activity, blocks, budgets, coordination, folders, groups, job
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import Reminder
-from memory.agenda.tasks import NewTask
+from memory.agenda.tasks import Task
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.budgets import ModelCost
@@ -261,7 +261,7 @@ def lived(tx: Tx) -> None:
     trust, own = Trust.APPROVED, person_audience(ANN)
     reminders.add(tx, Reminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
     calendar.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
-    tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
+    tasks.add(tx, Task(SECRET, ANN, own, trust, NOON))
     states.put(tx, ANN, own, SECRET, NOON)
     person_settings.put(tx, (ANN,), person_settings.Times("UTC"), NOON)
     by = working_memory.By.in_turn(tx, running, None, NOON)

@@ -8,7 +8,7 @@ import pytest
 from msgspec import field
 
 from memory.agenda import tasks
-from memory.agenda.tasks import NewTask, Task
+from memory.agenda.tasks import Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.search.embedding.base import to_vector
 from memory.search.similarity import Baseline, Cosines, Meaning
@@ -43,7 +43,7 @@ class Liar(Meaning, frozen=True):
 
 
 def task(world: World, title: str, audience: Audience = HERE.audience) -> Task:
-    return tasks.add(world.tx, NewTask(title, ANN, audience, Trust.APPROVED, notes="at noon"), NOON)
+    return tasks.add(world.tx, Task(title, ANN, audience, Trust.APPROVED, NOON, notes="at noon"))
 
 
 def test_tasks_are_found_by_what_they_mean_where_they_may_be_known_and_only_by_name(world: World) -> None:

@@ -8,7 +8,7 @@ from bot.agents.tools.agenda import TaskArguments, TasksTool
 from bot.agents.tools.base import ToolContext
 from bot.errors import ToolError
 from memory.agenda import tasks
-from memory.agenda.tasks import NewTask
+from memory.agenda.tasks import Task
 from memory.people.audience import OWNER, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -31,7 +31,7 @@ def used(tx: Tx, turn: Any, **given: Any) -> str:
 )
 def test_a_turn_of_nobody_has_no_tasks_and_touches_nobodys(given: dict[str, str]) -> None:
     tx = store()
-    tasks.add(tx, NewTask("renew the passport", ANN.id, GUILD, Trust.APPROVED), NOON)
+    tasks.add(tx, Task("renew the passport", ANN.id, GUILD, Trust.APPROVED, NOON))
     with pytest.raises(ToolError, match="Nobody is talking to you"):
         used(tx, replace(TURN, person=None, scope=Scope(OWNER)), **given)
     assert [each.title for each in tasks.listing(tx, Scope(OWNER))] == ["renew the passport"]
@@ -39,7 +39,7 @@ def test_a_turn_of_nobody_has_no_tasks_and_touches_nobodys(given: dict[str, str]
 
 def test_words_of_a_direct_message_do_not_go_into_a_task_that_others_see() -> None:
     tx, turn = store(), replace(TURN, person=ANN.id, scope=Scope(ALONE, frozenset({GUILD})))
-    task = tasks.add(tx, NewTask("buy a present", ANN.id, GUILD, Trust.APPROVED), NOON)
+    task = tasks.add(tx, Task("buy a present", ANN.id, GUILD, Trust.APPROVED, NOON))
     for given in ({"notes": "the diamond"}, {"fields": {"what": "the diamond"}}):
         with pytest.raises(ToolError, match="where they hear it too"):
             used(tx, turn, operation="update", which="present", **given)
@@ -50,8 +50,8 @@ def test_words_of_a_direct_message_do_not_go_into_a_task_that_others_see() -> No
 
 def test_a_task_is_not_linked_with_one_that_not_all_who_see_it_can_see() -> None:
     tx = store()
-    party = tasks.add(tx, NewTask("plan the party", ANN.id, GUILD, Trust.APPROVED), NOON)
-    secret = tasks.add(tx, NewTask("buy the diamond", ANN.id, ALONE, Trust.APPROVED), NOON)
+    party = tasks.add(tx, Task("plan the party", ANN.id, GUILD, Trust.APPROVED, NOON))
+    secret = tasks.add(tx, Task("buy the diamond", ANN.id, ALONE, Trust.APPROVED, NOON))
     with pytest.raises(Refused, match="cannot be linked"):
         tasks.needing(tx, party, secret)
     with pytest.raises(Refused, match="cannot be linked"):
