@@ -15,14 +15,7 @@ from msgspec import Struct
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.components import (
-    Entry,
-    OpenForm,
-    hear,
-    modal,
-    open_form,
-    select,
-)
+from bot.interfaces.discord.components import Entry, OpenForm, hear, modal, open_form, select
 from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell
 from bot.interfaces.discord.row_actions import menu
 from bot.services.agents.agenda import Clocks
