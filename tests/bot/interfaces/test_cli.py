@@ -219,7 +219,7 @@ def test_without_a_service_status_and_doctor_speak_the_chosen_language(tmp_path:
     assert elsewhere.startswith("Carina läuft nicht."), "it is chosen for an account, not for a constellation"
     for command in ("status", "agent list"):
         refused = carina(tmp_path, "--constellation", "nowhere", *command.split())
-        assert "Es gibt keine Konstellation 'nowhere'" in refused.stderr
+        assert "Es gibt keine Konstellation „nowhere“" in refused.stderr
 
 
 # ------------------------------------------------------------------------------------------------ a chat, piped
