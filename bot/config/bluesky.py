@@ -32,7 +32,7 @@ ListAddress: TypeAlias = Annotated[
 Keyword: TypeAlias = Annotated[str, pattern(r"\S.{1,98}\S", gettext_noop("a word or phrase of 3 to 100 characters"))]
 
 
-class BlueskySettings(Section):
+class BlueskySection(Section):
     """Whom and what Carina hears on Bluesky, and how it answers; people by DID."""
 
     owner: OptionalDid = ""
@@ -61,7 +61,7 @@ class BlueskySettings(Section):
     read_back_days: float = Field(default=7, gt=0, le=90)
 
     @model_validator(mode="after")
-    def _subscribed(self) -> "BlueskySettings":
+    def _subscribed(self) -> "BlueskySection":
         followed = bool(self.follow_dids or self.follow_lists or self.follow_keywords)
         if followed and not self.jetstream:
             raise ValueError(

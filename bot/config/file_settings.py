@@ -16,7 +16,7 @@ from bot.agents.groups import settings as patterns
 from bot.agents.permissions.who_may import Asks
 from bot.agents.rules import ToolRule
 from bot.config.blocks import Block, CommonBlock
-from bot.config.bluesky import BlueskySettings
+from bot.config.bluesky import BlueskySection
 from bot.config.mcp import McpServer, ServerName, is_foreign
 from bot.config.problems import located
 from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
@@ -288,7 +288,7 @@ class Admins(Section):
     roles: Mapping[DiscordId, frozenset[DiscordId]] = {}
 
 
-class DiscordSettings(Section):
+class DiscordSection(Section):
     default_mode: Mode = "mention"
     modes: Mapping[DiscordId, Mode] = {}
     allow: People = People()
@@ -415,8 +415,8 @@ class FileSettings(Section):
     model: ModelSettings = ModelSettings()
     agents: tuple[Agent, ...] = (Agent(),)
     groups: tuple[Group, ...] = ()
-    discord: DiscordSettings = DiscordSettings()
-    bluesky: BlueskySettings = BlueskySettings()
+    discord: DiscordSection = DiscordSection()
+    bluesky: BlueskySection = BlueskySection()
     approvals: Approvals = Approvals()
     memory: Memory = Memory()
     schedule: ScheduleSettings = ScheduleSettings()

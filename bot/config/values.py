@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from msgspec import Struct, convert
+from msgspec.structs import fields
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
@@ -23,6 +25,14 @@ class Section(BaseModel):
     """One table of the file: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
+
+    def as_fields_of(self, kind: type[Struct]) -> dict[str, Any]:
+        """The values whose names are those of fields of a source's settings, as these take them."""
+        there = [each for each in fields(kind) if each.name in type(self).model_fields]
+        return {
+            each.name: convert(getattr(self, each.name), each.type, strict=False, from_attributes=True)
+            for each in there
+        }
 
 
 def pattern(regex: str, expected: str) -> AfterValidator:

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from msgspec import Struct
-from pydantic import BaseModel
 
 from bot import logs
 from bot.agents.notices import owner_notices
@@ -277,14 +276,9 @@ def settings_of(config: Config) -> BlueskySettings:
         session_file=DataFolder(config.home).bluesky_session,
         service=config.bluesky_service,
         poll_seconds=config.bluesky_poll_seconds,
-        filters=Filters(**_same(config.bluesky, Filters)),
-        **_same(config.bluesky, BlueskySettings),
+        filters=Filters(**config.bluesky.as_fields_of(Filters)),
+        **config.bluesky.as_fields_of(BlueskySettings),
     )
-
-
-def _same(section: BaseModel, kind: type) -> dict[str, Any]:
-    """What the table of the file has of the fields of a type, by the same names."""
-    return {name: getattr(section, name) for name in type(section).model_fields if name in kind.__annotations__}
 
 
 def _words(source: BlueskySource) -> str:

@@ -62,7 +62,7 @@ def is_admitted(author: Author, info: ChannelInfo, settings: DiscordSettings, *,
     allow = settings.allow
     if info.direct:
         let_in = author.id in allow.persons or settings.decided.says(Rule.ALLOW, author.id)
-        match settings.direct:
+        match settings.dm:
             case Direct.OFF:
                 return False
             case Direct.EVERYONE:
@@ -81,7 +81,7 @@ def is_shut_out(author: Author, info: ChannelInfo, settings: DiscordSettings) ->
 
 def may_ask_in(author: Author, info: ChannelInfo, settings: DiscordSettings) -> bool:
     """Whether a person who is not admitted here is told how to be let in."""
-    return info.direct and settings.direct is Direct.PAIR and not is_shut_out(author, info, settings)
+    return info.direct and settings.dm is Direct.PAIR and not is_shut_out(author, info, settings)
 
 
 def _approved(author: Author, settings: DiscordSettings) -> bool:

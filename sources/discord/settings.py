@@ -88,7 +88,7 @@ class DiscordSettings(Struct, frozen=True):
     modes: Mapping[int, Mode] = field(default_factory=dict)
     allow: People = People()
     deny: People = People()
-    direct: Direct = Direct.SHARED
+    dm: Direct = Direct.SHARED
     owner_places: frozenset[int] = frozenset()
     auto_thread: bool = False
     show_names: bool = False

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec.structs import asdict
 from pydantic import BaseModel
 
 from bot.config.file_settings import FileSettings
 from bot.config.loader import Config, Environment, load_config
 from bot.config.mcp import missing_programs
+from bot.config.values import Section
 from bot.errors import ConfigError
+from bot.interfaces import bluesky
 from bot.interfaces.cli.home import data_folder
+from bot.interfaces.discord import frontend
 from texts import speaking
 
 ROOT = Path(__file__).parents[2]
@@ -391,6 +395,47 @@ def once(keys: Iterable[str]) -> set[str]:
 
 def variables() -> set[str]:
     return {str(field.alias) for field in Environment.model_fields.values()} - {"CARINA_FAULT"}  # ours alone
+
+
+READ_ELSEWHERE = {
+    "discord": {"admins", "merge_seconds"},  # who may approve, and the inbox
+    "bluesky": {"person_per_hour", "thread_per_hour", "withdraw_answers"},  # the inbox, and what follows an edit
+}
+
+
+def other(value: object) -> object:
+    """Another value than a setting has by default."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return "off" if value else "x"
+        case tuple() | frozenset():
+            return type(value)("1")
+        case dict():
+            return {"1": "off"}
+        case Section():
+            return value.model_copy(update={name: other(held) for name, held in value})
+    raise TypeError(value)
+
+
+def arrived(source: str, config: Config) -> dict[str, object]:
+    if source == "discord":
+        return asdict(frontend.settings_of(config))
+    settings = bluesky.settings_of(config)
+    return {**asdict(settings), **asdict(settings.filters)}
+
+
+@pytest.mark.parametrize("name", READ_ELSEWHERE)
+def test_every_setting_of_a_source_arrives_there(tmp_path: Path, name: str) -> None:
+    secrets = {"DISCORD_TOKEN": SECRET, "BLUESKY_HANDLE": "me.test", "BLUESKY_APP_PASSWORD": SECRET}
+    config = load_config(secrets, tmp_path)
+    section: Section = getattr(config, name)
+    before, after = (arrived(name, each) for each in (config, config.model_copy(update={name: other(section)})))
+    same = {key for key in type(section).model_fields if before.get(key) == after.get(key)}
+    assert same == READ_ELSEWHERE[name], "give the source's settings this field, or name here who reads it instead"
 
 
 def uncommented(name: str) -> str:

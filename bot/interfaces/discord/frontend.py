@@ -30,7 +30,7 @@ from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace
 from sources.base import Front
 from sources.discord.command_tree import Commands as Offered
-from sources.discord.settings import Direct, DiscordSettings, Mode, People, StoredDecisions
+from sources.discord.settings import Direct, DiscordSettings, StoredDecisions
 from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource
 from texts import _
@@ -64,7 +64,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         rules = access.rules
         allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
-        others = sorted(map(str, allowed)) if settings.direct is not Direct.OFF else []
+        others = sorted(map(str, allowed)) if settings.dm is not Direct.OFF else []
         named = [PersonId(f"discord:{each}") for each in (*sorted(in_charge), *others)]
         return await services.gaps.never_wrote([each for each in named if not ignored(each)])
 
@@ -144,21 +144,8 @@ def settings_of(config: Config) -> DiscordSettings:
     """The configuration's words as the source takes them. Raises ValueError without a token."""
     if config.discord_token is None:
         raise ValueError("DISCORD_TOKEN is not set")
-    given = config.discord
-    return DiscordSettings(
-        token=config.discord_token,
-        owner_id=int(config.discord_owner) if config.discord_owner else None,
-        default_mode=Mode(given.default_mode),
-        modes={int(place): Mode(mode) for place, mode in given.modes.items()},
-        allow=_people(given.allow.persons, given.allow.roles, given.allow.guilds),
-        deny=_people(given.deny.persons, given.deny.roles, given.deny.guilds),
-        direct=Direct(given.dm),
-        owner_places=frozenset(map(int, given.owner_places)),
-        auto_thread=given.auto_thread,
-        # Where several speak, each does so under its name, which takes room in every message.
-        show_names=given.show_names or any(len(group.members) > 1 for group in config.groups),
-    )
-
-
-def _people(persons: frozenset[str], roles: frozenset[str], guilds: frozenset[str]) -> People:
-    return People(frozenset(map(int, persons)), frozenset(map(int, roles)), frozenset(map(int, guilds)))
+    same = config.discord.as_fields_of(DiscordSettings)
+    # Where several speak, each does so under its name, which takes room in every message.
+    same["show_names"] = config.discord.show_names or any(len(group.members) > 1 for group in config.groups)
+    owner = int(config.discord_owner) if config.discord_owner else None
+    return DiscordSettings(token=config.discord_token, owner_id=owner, **same)
