@@ -13,7 +13,9 @@ from bot.config import load_config
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.long_running import commands
 from bot.interfaces.cli.manifest import manifest
+from bot.services.system.jobs import built_in_jobs
 from docs import architecture_picture, settings_reference
+from scheduler import triggers
 from tests.processes import run
 
 ROOT = Path(__file__).parent.parent
@@ -131,6 +133,13 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
 def test_the_reference_of_settings_is_current_and_explains_each() -> None:
     written = settings_reference.REFERENCE.read_text("utf-8")
     assert written == settings_reference.reference_text(), "write it again: make generate"
+
+
+def test_the_documentation_of_jobs_says_when_each_runs() -> None:
+    table = (ROOT / "docs" / "scheduling.md").read_text("utf-8")
+    told = dict(re.findall(r"(?m)^\| `([\w.]+)` \| (every [^,|]*[^,| ])", table))
+    planned = {job.kind: triggers.words(job.trigger).removesuffix(" (UTC)") for job in built_in_jobs("UTC")}
+    assert told == planned, "say so in the column `when`"
 
 
 def test_the_picture_of_the_packages_is_what_the_code_imports() -> None:

@@ -44,7 +44,7 @@ from texts import gettext_lazy, gettext_noop, join_lazy, many
 
 F = TypeVar("F", AgentDigest, DayDigest)
 
-_BEGINS = time(4)  # people who are up late belong to the day before
+DAY_BEGINS = time(4)  # people who are up late belong to the day before
 
 
 class Period(Struct, frozen=True):
@@ -63,7 +63,7 @@ def _periods(now: datetime, zone: str, count: int, span: timedelta) -> list[Peri
         day -= timedelta(days=day.weekday())
     found: list[Period] = []
     while len(found) < count:
-        start, end = (instant(datetime.combine(each, _BEGINS), where) for each in (day, day + span))
+        start, end = (instant(datetime.combine(each, DAY_BEGINS), where) for each in (day, day + span))
         if end <= now:
             found.append(Period(start, end, f"{day:%Y-%m-%d}"))
         day -= span

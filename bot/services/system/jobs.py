@@ -18,7 +18,7 @@ from bot.services.transactions import Service
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
 from bot.upkeep.runs import DREAM
-from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
+from bot.upkeep.summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
 from memory import jobs
 from memory.agenda import reminders
 from memory.jobs import Job, NewJob, Status
@@ -253,14 +253,15 @@ def _next(job: Job) -> datetime | None:
 
 def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[BuiltInJob, ...]:
     """The built-in jobs; those at night use the zone; `summaries` and `backups` add the jobs for these."""
-    told = (BuiltInJob(OF_AGENTS, CronTrigger("5 * * * *", zone)), BuiltInJob(OF_DAYS, CronTrigger("0 4 * * *", zone)))
-    return (
-        *(told if summaries else ()),
-        *((BuiltInJob(BACKUP, CronTrigger("20 4 * * *", zone)),) if backups else ()),
-        BuiltInJob(OPTIMIZE, CronTrigger("20 3 * * *", zone)),
-        BuiltInJob(TIDY, CronTrigger("40 3 * * 0", zone)),
-        BuiltInJob(SWEEP, CronTrigger("50 * * * *", zone)),  # expired entries are not read before that either
-        BuiltInJob(SLEEPTIME, CronTrigger("*/5 * * * *", zone)),  # each group has its own `check_minutes`
-        BuiltInJob(EVALUATE, CronTrigger("25,55 * * * *", zone)),  # finished talks
-        BuiltInJob(DREAM, CronTrigger("10,40 * * * *", zone)),  # it checks whether it is time
-    )
+    hour = DAY_BEGINS.hour  # when a day is over, it is summarized, and then all is copied
+    crontab = {
+        OPTIMIZE: "20 3 * * *",
+        TIDY: "40 3 * * 0",
+        **({OF_DAYS: f"0 {hour} * * *", OF_AGENTS: "5 * * * *"} if summaries else {}),
+        **({BACKUP: f"20 {hour} * * *"} if backups else {}),
+        SWEEP: "50 * * * *",  # expired entries are not read before that either
+        SLEEPTIME: "*/5 * * * *",  # each group has its own `check_minutes`
+        EVALUATE: "25,55 * * * *",  # finished talks
+        DREAM: "10,40 * * * *",  # it checks whether it is time
+    }
+    return tuple(BuiltInJob(kind, CronTrigger(line, zone)) for kind, line in crontab.items())
