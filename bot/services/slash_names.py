@@ -16,7 +16,7 @@ from texts import gettext_noop, slash_names
 HIDDEN = {"admin": gettext_noop("For my owner and admins"), "owner": gettext_noop("For my owner")}
 TITLES = {**HIDDEN, "my": gettext_noop("Your language, quiet hours, state, linked accounts and unanswered messages")}
 """Descriptions of groups that exist only on Discord."""
-HEADINGS = {
+CARD_TITLES = {
     "activity": gettext_noop("Recent activity"),
     "agent.list": gettext_noop("Agents"),
     "archival.list": gettext_noop("Long-term memory"),

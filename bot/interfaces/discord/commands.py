@@ -30,7 +30,7 @@ from bot.interfaces.discord.row_actions import PAGE, PICK, menu, page_buttons, s
 from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
-from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
+from bot.services.slash_names import CARD_TITLES, HIDDEN, TITLES, names_of, operation_words
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.discord.cards import CALL, EARLIER, NO, PLAIN, CardStyle, Tone, paged
@@ -240,7 +240,7 @@ class Commands(Struct, frozen=True):
                 words, items = pages[number - 1], [*turning, *items]
                 footer = _("Page {number} of {count}", number=number, count=len(pages))
             if found[-1].rows:
-                title = _(heading) if (heading := HEADINGS.get(declared.name)) else ""
+                title = _(heading) if (heading := CARD_TITLES.get(declared.name)) else ""
                 there = {line.lstrip(" -") for line in words.split("\n")}
                 listed = [row for row in found[-1].rows if row.line(_INK).partition("\n")[0] in there]
                 items += await menu(self.registry, caller, declared, listed)

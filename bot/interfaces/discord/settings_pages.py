@@ -22,7 +22,7 @@ from bot.services.agents.agenda import Clocks
 from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
-from bot.services.slash_names import HEADINGS
+from bot.services.slash_names import CARD_TITLES
 from memory.store.records import replace
 from sources.discord.cards import DONE, NO, PLAIN, CardStyle, call_id
 from texts import _, error_sentence, gettext_noop
@@ -110,7 +110,7 @@ class SettingsPages(Struct, frozen=True):
         found = list(zip(told.choices, told.choice_labels, strict=True))
         if told.suggests:
             found = list(await self.commands.registry.suggest(declared.name, argument, caller, {}))
-        title = _(HEADINGS.get(declared.name, told.help))
+        title = _(CARD_TITLES.get(declared.name, told.help))
         return select(f"carina:set:{declared.name}:{argument}", ((value, _(label)) for value, label in found), title)
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:

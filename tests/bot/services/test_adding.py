@@ -191,6 +191,7 @@ def test_a_command_has_its_name_of_discord_as_well(
 def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     names = [name for each in HEADINGS.values() for name in each]
     offered = {entry.name.partition(".")[0] for entry in manifest().operations} | set(manifest().by_hand)
+    assert (missing := offered - {*names}) == set(), f"add {missing} to HEADINGS in bot/interfaces/cli/commands.py"
     assert sorted(names) == sorted(offered)
     assert main.run(["--help"]) == 0
     said = capsys.readouterr().out

@@ -19,7 +19,7 @@ from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Arguments, Options, Param, _suggesting, operation, operations_of
 from bot.services.results import Listing, Markdown, Plain, Row, Sentence, relative, report
-from bot.services.slash_names import BUTTONS, HEADINGS, names_of
+from bot.services.slash_names import BUTTONS, CARD_TITLES, names_of
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
 from memory.store.records import replace
@@ -40,9 +40,9 @@ def ann() -> Caller:
 
 def test_headings_and_buttons_are_of_operations_on_discord_and_a_button_needs_nothing_else() -> None:
     offered = {name: each for name, each in OPERATIONS.items() if Via.DISCORD in each.via}
-    assert not (HEADINGS.keys() | BUTTONS.keys()) - offered.keys()
+    assert not (CARD_TITLES.keys() | BUTTONS.keys()) - offered.keys()
     assert [name for name in BUTTONS if one_taken(offered[name]) is None] == []
-    assert [name for name in offered if name.endswith(".list") and name not in HEADINGS] == ["permits.list"]
+    assert [name for name in offered if name.endswith(".list") and name not in CARD_TITLES] == ["permits.list"]
     lists = (each for each in offered.values() if each.offered)
     reached = {step.name for each in lists for step in steps_of(OPERATIONS, each)}
     assert reached == BUTTONS.keys(), "what a list offers"
