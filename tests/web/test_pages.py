@@ -615,11 +615,27 @@ async def test_only_assets_are_served(tmp_path: Path) -> None:
             assert (await s.get(path)).status_code in (303, 404)
 
 
-def test_a_day_is_listed_by_its_time_whatever_is_due() -> None:
+def test_a_day_is_listed_by_its_time_and_names_what_repeats_on_it_once() -> None:
     now = utc_now().replace(hour=6)
-    dated = [(now.replace(hour=9), "event", "nine"), (now.replace(hour=7), "job", "seven")]
+    hours = ((9, "event", "nine"), (7, "job", "seven"), (8, "job", "seven"))
+    dated = [pages.Due(now.replace(hour=hour), kind, text, text) for hour, kind, text in hours]
     [day] = [each for each in pages._calendar(now, dated) if each["due"]]
-    assert [text for _at, _kind, text in day["due"]] == ["seven", "nine"]
+    assert [(each.at.hour, each.text) for each in day["due"]] == [(7, "seven"), (9, "nine")]
+
+
+async def test_the_schedule_shows_each_time_of_what_repeats(s: Site) -> None:
+    await s.call("remind.me", text="take a walk", when="every day at 8:00")
+    await s.call("remind.me", text="drink water", when="every 6 hours")
+    await s.call("events.add", title="yoga", when="every day at 18:00")
+    page = (await s.get("/schedule")).text
+    calendar, week = page.split('<table class="waterfall">')
+    days, ticks = ([part.count(f"{text}</") for text in ("take a walk", "drink water", "yoga")] for part in (
+        calendar, week.partition("</table>")[0],
+    ))  # fmt: skip
+    assert all(28 <= count <= 35 for count in days), days
+    assert all(at_least <= count <= most for count, at_least, most in zip(ticks, (6, 24, 6), (7, 28, 7), strict=True))
+    assert calendar.count("Check on groups while nobody is talking") <= 2, "its title and text, of the next run alone"
+    assert 'aria-label="Reminder: drink water, take a walk"' in page or 'Reminder: take a walk, drink water"' in page
 
 
 async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:

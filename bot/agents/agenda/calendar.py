@@ -120,6 +120,11 @@ def upcoming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[da
     )
 
 
+def occurrences(found: list[Event], now: datetime, until: datetime) -> list[tuple[datetime, Event]]:
+    """When these events begin up to then, each as often as it repeats."""
+    return [(at, each) for each in found for at in triggers.due_between(triggers.load(each.trigger), now, until)]
+
+
 def lines(found: list[tuple[datetime, Event]], zone: str) -> list[str]:
     """Events as lines for a person, in their time zone."""
     return [

@@ -25,6 +25,11 @@ def quiet_of(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str) -> Q
     return Quiet(begin, end, times.zone or default_zone)
 
 
+def after_quiet(quiet: Quiet | None, at: datetime) -> datetime:
+    """The time itself or, if it is quiet then, the end of the quiet hours."""
+    return (None if quiet is None else quiet.until(at)) or at
+
+
 def quiet_until(rows: Rows, accounts: tuple[PersonId, ...], default_zone: str, at: datetime) -> datetime | None:
     """The end of their quiet hours; None if it is not quiet then."""
     quiet = quiet_of(rows, accounts, default_zone)

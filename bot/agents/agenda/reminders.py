@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from bot.agents.agenda.quiet_hours import quiet_of, quiet_until
+from bot.agents.agenda.quiet_hours import after_quiet, quiet_of, quiet_until
 from bot.agents.agenda.tasks import find_one
 from bot.agents.notices import Notices, own_place
 from bot.agents.permissions.who_may import Selves
@@ -39,7 +39,7 @@ from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words
 from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
-from scheduler.zones import instant, zone_of
+from scheduler.zones import Quiet, instant, zone_of
 from sources.api import SOURCE as API
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
@@ -103,15 +103,26 @@ def plan(
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone: str) -> list[ListedReminder]:
     """The open reminders of these people that may be used here, the next one first; quiet hours are counted in."""
     found, quiet = reminders.listing(rows, scope, people), quiet_of(rows, people, default_zone)
-    if quiet is None:
-        return found
-    held = [
-        replace(each, next_at=quiet.until(each.next_at) or each.next_at)
-        if each.next_at and not each.reminder.urgent
-        else each
-        for each in found
-    ]
+    held = [replace(each, next_at=each.next_at and _arrival(each.reminder, each.next_at, quiet)) for each in found]
     return sorted(held, key=lambda each: each.next_at or _NEVER)
+
+
+def occurrences(
+    rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone: str, until: datetime
+) -> list[tuple[datetime, Reminder]]:
+    """When the listed reminders come up to then, each as often as it repeats."""
+    quiet, found = quiet_of(rows, people, default_zone), []
+    for each in reminders.listing(rows, scope, people):
+        trigger = triggers.load(each.reminder.trigger)
+        times = [] if each.next_at is None else [each.next_at]
+        if times and isinstance(trigger, RecurrenceTrigger):
+            times += triggers.due_between(trigger, times[0], until)
+        found += [(_arrival(each.reminder, at, quiet), each.reminder) for at in times]
+    return found
+
+
+def _arrival(reminder: Reminder, planned: datetime, quiet: Quiet | None) -> datetime:
+    return planned if reminder.urgent else after_quiet(quiet, planned)
 
 
 def require_speaking_later(place: PlaceId, audience: Audience) -> None:

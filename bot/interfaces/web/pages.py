@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from typing import Any
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from bot.interfaces.web.context import Context, arguments, offered, outcome, told
@@ -38,6 +39,15 @@ _LINES = 300
 _TOLD_ELSEWHERE = ("reminder:", "event:")
 """Jobs of reminders and events, which are shown as such."""
 _KINDS = ("reminder", "event", "task", "job")
+
+
+class Due(Struct, frozen=True, order=True):
+    """Something in the calendar; what repeats is in it several times, by the same id."""
+
+    at: datetime
+    kind: str
+    text: str
+    id: str
 
 
 async def overview(ctx: Context) -> Response:
@@ -182,28 +192,29 @@ async def nights(ctx: Context) -> Response:
 
 async def schedule(ctx: Context) -> Response:
     done = await outcome(ctx)
-    jobs, reminders, events, tasks, shared = [
+    jobs, reminders, events, times, tasks, shared = [
         await ctx.call(name, **given)
         for name, given in (
             ("jobs.list", {}),
             ("remind.list", {}),
             ("events.list", {"days": _CALENDAR_DAYS}),
+            ("events.calendar", {"days": _CALENDAR_DAYS}),
             ("tasks.list", {}),
             ("coord.status", {}),
         )
     ]
     lists = [(_("Tasks"), as_tree(tasks.rows)), (_("Tasks that agents share"), as_tree(shared.tasks))]
     own = _own(jobs.rows)
-    dated = [(each.next, "job", each.title) for each in own if each.next and each.state != "paused"]
-    dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
-    dated += [(each.at, "event", each.text) for each in events.rows]
-    dated += [(each.due, "task", each.text) for each in (*tasks.rows, *shared.tasks) if each.due]
+    dated = [(each.next, "job", each.title, each.id) for each in own if each.next and each.state != "paused"]
+    dated += [(each.at, each.kind, each.text, each.id) for each in times.rows]
+    dated += [(each.due, "task", each.text, each.id) for each in (*tasks.rows, *shared.tasks) if each.due]
     zone = (await ctx.web.services.registry.plain(ctx.caller())).zone
-    local = [(at.astimezone(zone_of(zone)), kind, text) for at, kind, text in dated]
+    local = [Due(at.astimezone(zone_of(zone)), *rest) for at, *rest in dated]
     now = ctx.web.clock().astimezone(zone_of(zone))
+    shares = [(_week_share(now, each.at), each) for each in local]
     return ctx.page(
         "schedule.html", title=_("Schedule"), days=_calendar(now, local), now_at=_week_share(now, now), jobs=own,
-        week={kind: [(_week_share(now, at), at, text) for at, of, text in local if of == kind] for kind in _KINDS},
+        week={kind: [(at, each) for at, each in shares if 0 <= at < 1 and each.kind == kind] for kind in _KINDS},
         reminders=reminders.rows, events=events.rows, tasks=lists, zone=zone, **done,
     )  # fmt: skip
 
@@ -217,13 +228,18 @@ def _week_share(now: datetime, at: datetime) -> float:
     return ((at.date() - now.date()).days + (at.hour + at.minute / 60) / 24) / _WEEK
 
 
-def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list[dict[str, Any]]:
-    """Five weeks from the Monday of this one, each day with what is due by its time."""
+def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
+    """Five weeks from the Monday of this one, each day with what is due by its time, and what repeats on it once."""
     first = (now - timedelta(days=now.weekday())).date()
-    by_day = {day: list(found) for day, found in groupby(sorted(dated), key=lambda each: each[0].date())}
+    by_day: dict[date, dict[str, Due]] = {}
+    for each in sorted(dated):
+        by_day.setdefault(each.at.date(), {}).setdefault(each.id, each)
     days = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)]
     today = now.date()
-    return [{"date": day, "today": day == today, "past": day < today, "due": by_day.get(day, [])} for day in days]
+    return [
+        {"date": day, "today": day == today, "past": day < today, "due": [*by_day.get(day, {}).values()]}
+        for day in days
+    ]
 
 
 async def context(ctx: Context) -> Response:

@@ -12,7 +12,7 @@ from bot.agents.agenda.calendar import EventTimes
 from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.who_may import Action
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.registry import KEEPS, LISTS, Arguments, Param, operation, suggestions
+from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
 from memory.agenda import calendar as appointments
@@ -154,6 +154,17 @@ class EventRow(Row):
         return f"{markup.time(self.at)}{until}: {markup.text(self.text)}{again}"
 
 
+class CalendarRow(Row):
+    """One time at which a reminder comes or an event begins."""
+
+    id: str
+    at: datetime
+    kind: Literal["reminder", "event"]
+    text: str
+
+    phrase = "{at}: {text}"
+
+
 class Agenda(ZonedService, frozen=True):
     """The agendas of one constellation.
 
@@ -244,6 +255,16 @@ class Agenda(ZonedService, frozen=True):
         coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)
         found = (_event(at, each, self.zone_of(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events here."))
+
+    @operation("events.calendar", "Show each time of reminders and events", Action.AGENDA, Options(offered=False))
+    def calendar(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[CalendarRow]:
+        selves, now = self.people.selves(caller.person), self.clock()
+        scope, until = caller.scope_of_own(selves), now + timedelta(days=days)
+        comes = reminding.occurrences(rows, scope, selves, self.zone, until)
+        begins = calendar.occurrences(appointments.listing(rows, scope, selves), now, until)
+        found = [CalendarRow.from_record(each, at=at, kind="reminder") for at, each in comes]
+        found += [CalendarRow.from_record(each, at=at, kind="event", text=each.title) for at, each in begins]
+        return Listing.of(found)
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:

@@ -175,6 +175,16 @@ def test_what_quiet_hours_will_hold_back_is_listed_when_they_end(tx: Tx) -> None
     assert clocks == [("tea", "Mon 20:00"), ("oven", "Mon 22:30"), ("pills", "Tue 06:00")]
 
 
+def test_each_time_of_one_that_repeats_is_known_also_after_it_was_moved_once(tx: Tx) -> None:
+    person_settings.put(tx, (ANN,), Times("UTC", "18:30", "21:00"), NOW)
+    kept = planned(tx, "every day at 18:00")
+    planned(tx, "every Tuesday at 19:00", replace(wanted(), text="yoga"))
+    reminding.put_off(tx, kept.reminder, NOW + timedelta(days=1, hours=8), NOW)
+    found = reminding.occurrences(tx, ALONE, (ANN,), "UTC", NOW + timedelta(days=3))
+    clocks = [(each.text, f"{at:%a %H:%M}") for at, each in sorted(found, key=lambda each: each[0])]
+    assert clocks == [("yoga", "Tue 21:00"), ("call mum", "Tue 21:00"), ("call mum", "Wed 18:00")]
+
+
 def without_a_model() -> Setting:
     setting = Setting()
     setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here
