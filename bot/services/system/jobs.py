@@ -54,7 +54,9 @@ class BuiltInJob(Struct, frozen=True):
 
 _Done = Annotated[bool, Param("Include finished jobs")]
 _Job = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="jobs")]
-_Paused = Annotated[str, Param("Name of the job, as listed (default: all that an import paused)", suggests="jobs")]
+_Paused = Annotated[
+    str, Param("Name of the job, as listed (default: all that an import paused)", positional=True, suggests="jobs")
+]
 
 
 _TITLES = {
@@ -171,20 +173,19 @@ class Schedule(Service, frozen=True):
 
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
     def list_jobs(self, rows: Rows, caller: Caller, done: _Done = False) -> Listing[JobRow]:
-        listed = jobs.listing(rows, _LISTED, done=done)
-        found = [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in listed]
+        found = self._rows(rows, caller, jobs.listing(rows, _LISTED, done=done))
         return Listing.of(found, _("Nothing is scheduled yet. Jobs are set up when the service first runs."))
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS)
     def run_now(self, tx: Tx, caller: Caller, job: _Job) -> str:
         found = self._change(tx, job, caller, "run", lambda found: jobs.ask(tx, found.id, self.clock()))
-        title = _title(found.id)
-        return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=title)
+        named = _called(tx, caller, found)
+        return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=named)
 
     @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS)
     def pause(self, tx: Tx, caller: Caller, job: _Job) -> str:
         found = self._change(tx, job, caller, "pause", lambda found: jobs.pause(tx, found.id))
-        return _("“{job}” is paused until you resume it.", job=_title(found.id))
+        return _("“{job}” is paused until you resume it.", job=_called(tx, caller, found))
 
     @operation("jobs.resume", "Resume a paused job, or all that an import paused", Action.JOBS)
     def resume(self, tx: Tx, caller: Caller, job: _Paused = "") -> Entry[JobRow] | str:
@@ -192,7 +193,7 @@ class Schedule(Service, frozen=True):
         if not job:
             return self._resume_all(tx, caller)
         found = self._change(tx, job, caller, "resume", lambda found: self._resumed(tx, found))
-        return Entry(done=_("Resumed"), row=JobRow.of(found))
+        return Entry(done=_("Resumed"), row=JobRow.of(found, _own_reminder(tx, caller, found)))
 
     def _resumed(self, tx: Tx, found: Job) -> bool:
         """What is planned ahead stays: of a reminder that was moved once, the time that it left is skipped."""
@@ -204,7 +205,7 @@ class Schedule(Service, frozen=True):
     def _resume_all(self, tx: Tx, caller: Caller) -> str:
         """All that an import paused. What a person paused stays so, and is named."""
         paused = jobs.paused(tx)
-        kept = dict.fromkeys(_title(each.id) for each in paused if each.last_detail != jobs.IMPORTED)
+        kept = dict.fromkeys(_called(tx, caller, each) for each in paused if each.last_detail != jobs.IMPORTED)
         count = sum(self._resumed(tx, each) for each in paused if each.last_detail == jobs.IMPORTED)
         _log.info("jobs_resumed", count=count, by=caller.person, door=caller.approver.door)
         if not paused:
@@ -214,17 +215,19 @@ class Schedule(Service, frozen=True):
         return " ".join(filter(None, (ngettext(one, more, count) if count else "", stays)))
 
     @suggestions("jobs")
-    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
-        found = jobs.listing(rows, _LISTED)
-        now = self.clock()
-        return [(row.id, ", ".join(filter(None, (_title(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found, now = self._rows(rows, caller, jobs.listing(rows, _LISTED)), self.clock()
+        return [(row.id, ", ".join(filter(None, (row.title, _ahead(row, now))))) for row in found]
+
+    def _rows(self, rows: Rows, caller: Caller, found: list[Job]) -> list[JobRow]:
+        return [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in found]
 
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Job], bool]) -> Job:
         alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
         if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
             raise UserError("There is no job “{job}”. `carina jobs list` shows them.", job=job)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(found):
-            told = {"job": _title(found.id), "state": _(_state(found))}
+            told = {"job": _called(tx, caller, found), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)
         _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
         return jobs.get(tx, found.id) or found
@@ -237,6 +240,11 @@ def _own_reminder(rows: Rows, caller: Caller, job: Job) -> str:
     if found is None or found.person != caller.person or not caller.scope.may_use(found.audience):
         return ""
     return one_line(found.text, _REMINDER)
+
+
+def _called(rows: Rows, caller: Caller, job: Job) -> str:
+    """What a job is called in a sentence: by the words of the caller's own reminder, else by what it does."""
+    return _own_reminder(rows, caller, job) or _title(job.id)
 
 
 _LATE = timedelta(minutes=1)

@@ -167,6 +167,11 @@ def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:
         here(f"remind me {words}").refused(said)
 
 
+@pytest.mark.parametrize("command", ["run", "pause", "resume"])
+def test_each_command_for_a_job_takes_its_name(here: Here, command: str) -> None:
+    here(f"jobs {command} tea").refused("There is no job “tea”")
+
+
 def test_a_backup_is_copied_to_another_folder(here: Here, tmp_path: Path) -> None:
     (made,) = [here(f"backup create --json --to {tmp_path / 'disk'}").data()]
     copy = Path(made["copied_to"])

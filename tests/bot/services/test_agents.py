@@ -185,6 +185,17 @@ async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -
     assert "Reminder “feed the axolotl” " in (await told(app, "jobs.list", EVA))[0]
     words = (await told(app, "jobs.list", OLGA))[0]
     assert ("Remind somebody " in words, "axolotl" in words) == (True, False)
+    own, other = [dict(await app.services.registry.suggest("jobs.pause", "job", each, {})) for each in (EVA, OLGA)]
+    (job,) = [each for each in own if each.startswith("reminder:")]
+    assert (own[job][:28], other[job][:15]) == ("Reminder “feed the axolotl”,", "Remind somebody")
+    stays = "Paused on purpose, and still paused: "
+    for caller, called, title in (
+        (EVA, "feed the axolotl", "Reminder “feed the axolotl” "),
+        (OLGA, *("Remind somebody",) * 2),
+    ):
+        assert (await told(app, "jobs.pause", caller, job=job))[0] == f"“{called}” is paused until you resume it.\n"
+        assert (await told(app, "jobs.resume", caller))[0] == f"{stays}{called}.\n"
+        assert (await told(app, "jobs.resume", caller, job=job))[0].startswith(f"Resumed: {title}")
 
 
 async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -> None:
