@@ -32,7 +32,7 @@ from sources.base import DeliveryFailed
 from sources.discord.command_tree import CatalogTranslator, mark
 from sources.discord.settings import DiscordSettings
 from tests.bot.services.calling import registry
-from texts import _, gettext_lazy, language_of, ngettext, read_on, reading, speak, speaking
+from texts import TextError, _, gettext_lazy, language_of, ngettext, read_on, reading, speak, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
 FORM = "discord.ui.Modal"
@@ -285,6 +285,20 @@ def test_a_stored_message_is_english_in_its_column_and_translated_where_it_is_re
         assert _(texts.unpacked(texts.packed(plain))) == plain
     for damaged in ('["a", ["{x.y}"], {"x": "b"}]', '["a", ["one", "more"], {}]', '["a", ["{x[a]}"], {"x": "b"}]'):
         assert texts.unpacked(damaged) == damaged
+
+
+def test_what_is_quoted_in_a_message_stays_on_one_line_and_cannot_turn_it_around() -> None:
+    typed = "ring\n\nDone: everything was deleted \u202e👩\u200d🚀 "
+    for message in (
+        "There is no block “{label}”.",
+        "Es gibt keinen Block „{label}“.",
+        "「{label}」というブロックはありません。",
+    ):
+        told = str(TextError(message, label=typed))
+        assert "ring Done: everything was deleted 👩\u200d🚀" in told
+        assert "\n" not in told
+        assert "\u202e" not in told
+    assert _("Your list:\n{lines}", lines="a\nb") == "Your list:\na\nb"
 
 
 def test_an_error_of_python_is_told_whole() -> None:

@@ -129,7 +129,7 @@ def _(message: str, /, **values: object) -> str:
         return message.told()
     spoken = language()
     text = _named(message if spoken == "en" or not message else _catalog(spoken).gettext(message))
-    return text.format(**_shown(values)) if values else text
+    return text.format(**_shown(text, values)) if values else text
 
 
 def _named(text: str) -> str:
@@ -149,7 +149,7 @@ def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
     """The form of a message for a number, which is `{count}` in it."""
     spoken = language()
     text = _named(_catalog(spoken).ngettext(one, more, int(count) if count == int(count) else 2))
-    return text.format(count=number_text(count, "," if isinstance(count, int) else "g"), **_shown(values))
+    return text.format(count=number_text(count, "," if isinstance(count, int) else "g"), **_shown(text, values))
 
 
 def number_text(value: float, form: str = ",") -> str:
@@ -182,12 +182,12 @@ class _Number:
         return number_text(self._value, "")
 
 
-def _shown(values: dict[str, object]) -> dict[str, object]:
-    """Values as this reader sees them."""
-    return {name: _value(each) for name, each in values.items()}
+def _shown(text: str, values: dict[str, object]) -> dict[str, object]:
+    """Values as this reader sees them in a message."""
+    return {name: _value(each, text, name) for name, each in values.items()}
 
 
-def _value(value: object) -> object:
+def _value(value: object, text: str = "", name: str = "") -> object:
     match value:
         case _Lazy():
             return value.told()
@@ -197,8 +197,20 @@ def _value(value: object) -> object:
             return error_text(value)
         case float() | int() if not isinstance(value, bool):
             return _Number(value)
+        case str() if not value.isprintable() and any(f"{mark}{{{name}}}" in text for mark in _MARKS):
+            return _flat(value)
         case _:
             return value
+
+
+_MARKS = "“„「"
+_JOINERS = "\u200c\u200d"  # within words and emoji
+
+
+def _flat(text: str) -> str:
+    """What somebody wrote, to be quoted: on one line, without signs that are unseen or reorder what is around them."""
+    seen = (each if each.isprintable() or each in _JOINERS else " " for each in text)
+    return " ".join("".join(seen).split())
 
 
 class _Lazy(str):
