@@ -237,7 +237,7 @@ class Caller:
         turns.add_step(tx, turn, done, about.now)
         use = turn_log.Use(call, outcome.ok, (self._deps.clock() - about.now).total_seconds())
         if not (outcome.ok and (outcome.noted or outcome.folders)):  # else the activity log has a better entry
-            turn_log.note_tool(tx, turn, self._deps.names(about.agent), use, about.now)
+            turn_log.note_tool(tx, turn, self._deps.tools(about.agent).tools, use, about.now)
         turn_log.note_folders(tx, turn, outcome.folders, use, about.now)
 
     async def _fail(self, call: Call, material: PromptInputs, begun: datetime, text: str, rule: str = "") -> None:
@@ -251,7 +251,7 @@ class Caller:
                 return True
             turns.add_step(tx, turn, failed, now)
             use = turn_log.Use(call, worked=False, seconds=(now - begun).total_seconds())
-            turn_log.note_tool(tx, turn, self._deps.names(material.agent), use, now)
+            turn_log.note_tool(tx, turn, self._deps.tools(material.agent).tools, use, now)
             return False
 
         ok = await self._db.write(_TOOL_END, work)

@@ -1,7 +1,7 @@
 """`TurnDeps`: what every turn needs, created once by composition."""
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TypeAlias
@@ -118,7 +118,3 @@ class TurnDeps(Struct, frozen=True):
     def speaking_to(self, person: PersonId | None) -> AbstractContextManager[None]:
         """Within the context, texts are in the person's chosen language; else in the owner's."""
         return speaking(self.broker.spoken(person or PERSON))
-
-    def names(self, agent: Agent) -> Collection[str]:
-        """The names of all current tools of an agent, including those of MCP servers."""
-        return self.tools(agent).tools.keys()

@@ -43,7 +43,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     """Send the answer, or pass on a member's result, in the transaction that checked and closed the turn."""
     turn, patrol = material.turn, is_patrol(material.turn.place)
     if not patrol:  # a patrol every half hour would fill everybody's logs
-        turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.names)
+        turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.tools)
     if material.part is not None:
         end_part(tx, material, material.part, text, now)
         return

@@ -3,7 +3,7 @@
 Only names and outcomes: arguments and results are people's words, which the transcript keeps and erases.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from msgspec import Struct
 from bot.agents import learning
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.rules import MORE_TOOLS
+from bot.agents.tools.base import Tool, Toolset
 from bot.models.base import Call, parsed
 from memory import activity
 from memory.activity import AttachmentsRead, FolderUsed, MessagesReceived, ToolUsed
@@ -26,9 +27,9 @@ from texts import gettext_lazy, gettext_noop, ngettext_lazy
 
 
 def write(
-    tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Callable[[Agent], Collection[str]]
+    tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Callable[[Agent], Toolset]
 ) -> None:
-    """Add the turn to its logs, inside the transaction that ends it. `tools` gives the names of those it has."""
+    """Add the turn to its logs, inside the transaction that ends it. `tools` gives those that an agent has."""
     turn = material.turn
     logged = log_author(material.agent.id, turn.scope.audience, now, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material, tools))
@@ -59,63 +60,29 @@ _IN_FOLDER = {
 }
 
 
-_NAMES = {
-    "bluesky": gettext_noop("Bluesky"),
-    "bluesky_read": gettext_noop("Bluesky"),
-    "calculate": gettext_noop("the calculator"),
-    "cast_ballot": gettext_noop("voting"),
-    "choose_members": gettext_noop("agent selection"),
-    "context": gettext_noop("the memory blocks"),
-    "coord": gettext_noop("the coordination tools"),
-    "delegate": gettext_noop("help from other agents"),
-    "emergency_halt": gettext_noop("the emergency stop"),
-    "events": gettext_noop("the calendar"),
-    "facts": gettext_noop("the facts list"),
-    "file": gettext_noop("files"),
-    "file_write": gettext_noop("files"),
-    "projects": gettext_noop("project lessons"),
-    "recall": gettext_noop("long-term memory"),
-    "reminders": gettext_noop("reminders"),
-    "search": gettext_noop("search"),
-    "send_message": gettext_noop("messaging"),
-    "source_subscribe": gettext_noop("source subscriptions"),
-    "sources": gettext_noop("the list of sources"),
-    "tasks": gettext_noop("the task list"),
-    "web_fetch": gettext_noop("a web page"),
-    "web_search": gettext_noop("web search"),
-    "working_memory": gettext_noop("short-term memory"),
-}
-"""What people read in place of the names that models call."""
-
-
 class Use(Struct, frozen=True):
     call: Call
     worked: bool
     seconds: float
 
 
-def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetime) -> None:
+def note_tool(tx: Tx, turn: Turn, tools: Mapping[str, Tool], use: Use, now: datetime) -> None:
     """Record in the activity log that a tool was used and how long that took; names only."""
     call, worked = use.call, use.worked
     if call.name == MORE_TOOLS:
         return
     name, operation = _shown(call.name, call.arguments, tools, worked=worked)
-    words = use_in_words(name)
-    if not worked:
-        words = gettext_lazy("used {tool}, which failed", tool=_called(name))
+    called = gettext_lazy(tools[name].shown) if name in tools and tools[name].shown else name
+    words = use_in_words(called) if worked else gettext_lazy("used {tool}, which failed", tool=called)
     used = ToolUsed(name, operation, worked, call.id, round(use.seconds, 2))
     activity.note_of_turn(tx, turn, used, words, now)
     if not worked:
         learning.note_failure(tx, turn, name, now)
 
 
-def use_in_words(tool: str) -> str:
+def use_in_words(called: str) -> str:
     """That an agent used a tool, as the activity log says it."""
-    return gettext_lazy("used {tool}", tool=_called(tool))
-
-
-def _called(tool: str) -> str:
-    return gettext_lazy(_NAMES[tool]) if tool in _NAMES else tool
+    return gettext_lazy("used {tool}", tool=called)
 
 
 def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: datetime) -> None:
@@ -129,13 +96,13 @@ def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: da
         activity.note_of_turn(tx, turn, used, words, now)
 
 
-def _used(material: PromptInputs, tools: Callable[[Agent], Collection[str]]) -> Iterator[dict[str, object]]:
+def _used(material: PromptInputs, tools: Callable[[Agent], Toolset]) -> Iterator[dict[str, object]]:
     bodies = [step.body for step in material.steps]
     operations = {call.id: call.arguments for body in bodies if isinstance(body, ModelAnswer) for call in body.calls}
     for body in bodies:
         if isinstance(body, CallDone | CallFailed) and body.name != MORE_TOOLS:
             given = operations.get(body.call, "")
-            name, operation = _shown(body.name, given, tools(material.agent), worked=body.ok)
+            name, operation = _shown(body.name, given, tools(material.agent).tools, worked=body.ok)
             yield {"tool": name, "operation": operation, "worked": body.ok}
 
 

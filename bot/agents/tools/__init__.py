@@ -16,7 +16,7 @@ from bot.agents.tools.coord import CoordTool
 from bot.agents.tools.facts import FactsTool, ProjectsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
 from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
-from bot.agents.tools.more import ALIASES, NAMED_TOOLS, MoreToolsTool
+from bot.agents.tools.more import ALIASES, MoreToolsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.search import SearchTool
 from bot.agents.tools.send_message import SendMessageTool
@@ -79,7 +79,7 @@ def make_tools(
         there = (*others, *usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)  # ours win
         wanted = {*named, *(tool.name for tool in others)}
         found = {tool.name: tool for tool in there if tool.name in wanted}
-        if found.keys() & NAMED_TOOLS:
+        if any(tool.rarely for tool in found.values()):
             found[MORE_TOOLS] = MoreToolsTool(frozenset(found))
         return Toolset(found, dict(operations))
 

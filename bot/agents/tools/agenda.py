@@ -12,7 +12,7 @@ from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
 from bot.agents.permissions.who_may import Caution, Selves
-from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
@@ -26,6 +26,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId
 from scheduler.dates import read_when
 from scheduler.triggers import require, rule_of
+from texts import gettext_noop
 
 Fields = Annotated[
     dict[str, str],
@@ -73,6 +74,8 @@ _MOVES = {"start": Status.IN_PROGRESS, "done": Status.DONE, "cancel": Status.CAN
 
 class TasksTool(AgendaTool[TaskArguments]):
     name = "tasks"
+    shown = gettext_noop("the task list")
+    rarely = Rarely("to-do lists of people", "in public")
     description = (
         "Keep the person's to-do list: add saves a task, list shows the open ones, start, done, cancel and reopen "
         'change its status, update changes the rest. Break big tasks into steps with under. In update, "none" removes '
@@ -166,6 +169,8 @@ class EventArguments(Arguments):
 
 class EventsTool(AgendaTool[EventArguments]):
     name = "events"
+    shown = gettext_noop("the calendar")
+    rarely = Rarely("the calendar: appointments and birthdays", "in public")
     description = (
         "The person's calendar: appointments, birthdays, whatever has a time. add enters one (once or repeating) and "
         "tells them beforehand, list shows what is coming, cancel removes one. Repeat back the day and time you are "
@@ -226,6 +231,8 @@ class ReminderArguments(Arguments):
 
 class RemindersTool(AgendaTool[ReminderArguments]):
     name = "reminders"
+    shown = gettext_noop("reminders")
+    rarely = Rarely("remind people at a time", "in public")
     description = (
         "Remind the person you are talking to of something at a time: set saves a reminder (once or repeating), list "
         "shows theirs, done, snooze and cancel change one. It is sent where you talk now, or privately. Repeat back "

@@ -152,11 +152,21 @@ class Brief(Struct, frozen=True):
     operations: tuple[str, ...] = ()
 
 
+class Rarely(Struct, frozen=True):
+    """That a tool is not needed every day: a prompt only names it, with what it is for, until a model asks for it."""
+
+    what_for: str
+    where: Literal["anywhere", "in public", "off Bluesky"] = "anywhere"
+
+
 class _Tool(ABC, Generic[A_contra]):
     """What all kinds have; a tool is of one kind."""
 
     name: str
+    shown: str = ""
+    """What people read in place of the name; empty: the name."""
     description: str
+    rarely: Rarely | None = None
     brief: Brief | None = None
     arguments: type[Arguments]
     caution: Caution
@@ -212,6 +222,11 @@ class Toolset(Struct, frozen=True, eq=False, dict=True):
         found = (self.tools[name] for name in sorted(self.tools))
         left = self.operations
         return tuple(spec_of(tool.name, tool.description, tool.arguments, left.get(tool.name, ())) for tool in found)
+
+    @cached_property
+    def rarely(self) -> Mapping[str, Rarely]:
+        """The tools that are not needed every day, by name."""
+        return {name: tool.rarely for name, tool in self.tools.items() if tool.rarely}
 
     @cached_property
     def in_brief(self) -> Mapping[str, Brief]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from bot.agents.context.quotes import joined, line, quotation, say
 from bot.agents.folder_access import FolderAccess, require_file
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Outcome, OutsideTool, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.folders import disk
 from memory.people.audience import PUBLIC, Audience, Trust
@@ -30,7 +30,7 @@ from memory.store.ids import PlaceId, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.bluesky import failures
-from texts import gettext_lazy, many
+from texts import gettext_lazy, gettext_noop, many
 
 MOST_BYTES = 1_000_000
 """Of one picture: what every server takes."""
@@ -142,6 +142,8 @@ class BlueskyArguments(Arguments):
 
 class BlueskyTool(StoreTool[BlueskyArguments]):
     name = "bluesky"
+    shown = gettext_noop("Bluesky")
+    rarely = Rarely("post, follow, like and repost on Bluesky")
     description = (
         "Post on Bluesky; like, repost, quote or answer posts, follow somebody, or undo any of it; everybody can see "
         "it. Not needed to answer who speaks to you: your final text is the reply. All but liking what you answer "
@@ -298,6 +300,8 @@ class ReadArguments(Arguments):
 
 class BlueskyReadTool(OutsideTool[ReadArguments]):
     name = "bluesky_read"
+    shown = gettext_noop("Bluesky")
+    rarely = Rarely("read posts, threads and profiles on Bluesky", "off Bluesky")
     description = (
         "Look things up on Bluesky: search finds posts by words, profile tells about a person, thread shows a post "
         "with what leads to it and its replies, feed the newest posts of a feed, a list or a person. What people wrote "

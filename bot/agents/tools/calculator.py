@@ -11,9 +11,10 @@ from pydantic import Field
 
 from bot.agents.context.quotes import line
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, Rarely, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.store.database import Rows
+from texts import gettext_noop
 
 Number: TypeAlias = int | float
 
@@ -131,6 +132,8 @@ class CalculateArguments(Arguments):
 
 class CalculateTool(ReadTool[CalculateArguments]):
     name = "calculate"
+    shown = gettext_noop("the calculator")
+    rarely = Rarely("arithmetic, percentages", "in public")
     caution = Caution()
     description = (
         "Calculate with numbers: sums, percentages, any arithmetic. Your own arithmetic is not reliable: use this for "

@@ -23,7 +23,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
 from memory.store.records import replace
-from texts import many
+from texts import gettext_noop, many
 
 
 def size_of(block: Block) -> str:
@@ -168,6 +168,7 @@ class ContextArguments(Arguments):
 
 class ContextTool(StoreTool[ContextArguments]):
     name = "context"
+    shown = gettext_noop("the memory blocks")
     description = (
         "Edit your memory blocks: short texts that you see at every turn. Keep them current: what you learn about "
         "people, what you are working on, how you should behave. Write in full sentences that still make sense in "

@@ -9,7 +9,7 @@ from bot.agents.context.quotes import joined, line, say
 from bot.agents.context.situation import ago, handoff_line, task_line
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, state_words
-from bot.agents.tools.base import Arguments, Outcome, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, Rarely, ToolContext
 from bot.errors import ToolError
 from memory import activity, agents, coordination
 from memory.agenda import tasks
@@ -17,6 +17,7 @@ from memory.agenda.tasks import Status, Task
 from memory.agents import Agent, plain_name
 from memory.knowledge.items import By
 from memory.store.database import Rows, Tx, Value
+from texts import gettext_noop
 
 _LISTED = 20  # tasks, and as many notes, of a status
 _SHOWN = 300  # characters of a note in it
@@ -51,6 +52,8 @@ class CoordArguments(Arguments):
 
 class CoordTool(AgendaTool[CoordArguments]):
     name = "coord"
+    shown = gettext_noop("the coordination tools")
+    rarely = Rarely("what other agents do, tasks and handoffs among agents")
     description = (
         "Arrange work with the other agents of your constellation: give tasks, change and complete them, hand over to "
         "one agent or to anyone, note decisions for all. The others learn of it in their next turn, as far as those "

@@ -7,7 +7,7 @@ from pydantic import Field
 from bot.agents.context.known_facts import numbered_line, project_line
 from bot.agents.context.quotes import PromptText, joined, say
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
 from memory.knowledge import facts, projects, sessions
 from memory.knowledge.fact_extraction import LONGEST, Category, Statement
@@ -16,7 +16,7 @@ from memory.knowledge.items import By, Item
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
 from memory.store.ids import FactId
-from texts import many
+from texts import gettext_noop, many
 
 _LISTED = 20
 _DIGITS = 18  # of the largest number that SQLite keeps, less one
@@ -31,6 +31,8 @@ class FactArguments(Arguments):
 
 class FactsTool(StoreTool[FactArguments]):
     name = "facts"
+    shown = gettext_noop("the facts list")
+    rarely = Rarely("what was learned about people: list, correct, forget")
     description = (
         "Short facts, shown in every turn. What people say plainly is learned by itself: add what follows from "
         "it. confirm: you found the same as another agent. list shows numbers."
@@ -104,6 +106,8 @@ class ProjectArguments(Arguments):
 
 class ProjectsTool(StoreTool[ProjectArguments]):
     name = "projects"
+    shown = gettext_noop("project lessons")
+    rarely = Rarely("lessons from projects: findings, preferences, ratings")
     description = (
         "Learn from projects: review keeps the issues that a review found, prefer what the person wants for projects, "
         "done a finished project, rate how they rate it. What comes up again is shown to you in later turns."

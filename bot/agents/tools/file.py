@@ -20,7 +20,7 @@ from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
 from memory.store.errors import Refused
 from memory.store.records import replace
-from texts import many
+from texts import gettext_noop, many
 
 _LISTED = 100
 _LINE = 300  # characters of a line that a pattern found
@@ -47,6 +47,7 @@ class FileArguments(Arguments):
 
 class FileTool(OutsideTool[FileArguments]):
     name = "file"
+    shown = gettext_noop("files")
     caution = Caution()
     description = (
         "Look into the folders of files you were given. list names folders or files, open shows what a file is and its "
@@ -103,6 +104,7 @@ class WriteArguments(Arguments):
 
 class FileWriteTool(OutsideTool[WriteArguments]):
     name = "file_write"
+    shown = gettext_noop("files")
     description = (
         "Write a text file in a folder you may write in, or add to one. Write only what everybody who can read that "
         "folder may know; keep your own memories with `context` and `recall` instead."

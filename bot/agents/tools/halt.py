@@ -7,8 +7,9 @@ from pydantic import Field
 
 from bot.agents.context.quotes import say
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Rarely, ToolContext
 from bot.errors import ToolError
+from texts import gettext_noop
 
 
 class HaltArguments(Arguments):
@@ -17,6 +18,8 @@ class HaltArguments(Arguments):
 
 class EmergencyHaltTool(OutsideTool[HaltArguments]):
     name = "emergency_halt"
+    shown = gettext_noop("the emergency stop")
+    rarely = Rarely("stop every agent when harm is happening")
     description = (
         "Ask the people in charge to stop every agent at once, yourself included, until they release it. Only for "
         "harm that is happening: agents going in circles, messages that must not go on, somebody abusing you. Not "

@@ -22,6 +22,7 @@ from memory.queue.payloads import TaskEvent
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, TurnId
+from texts import gettext_noop
 
 
 class DelegateArguments(Arguments):
@@ -97,6 +98,7 @@ def _fall_back(
 
 class DelegateTool(MemberTool[DelegateArguments]):
     name = "delegate"
+    shown = gettext_noop("help from other agents")
     caution = Caution()
     description = (
         "Give part of the work to another member of your group and get the result back. The member sees the message "
@@ -149,6 +151,7 @@ class BallotArguments(Arguments):
 
 class BallotTool(StoreTool[BallotArguments]):
     name = "cast_ballot"
+    shown = gettext_noop("voting")
     caution = Caution()
     description = "Cast your ballot in the vote you are asked for. The last one you cast counts."
 
@@ -171,6 +174,7 @@ class ChooseArguments(Arguments):
 
 class ChooseTool(StoreTool[ChooseArguments]):
     name = "choose_members"
+    shown = gettext_noop("agent selection")
     caution = Caution()
     description = "Say who in the group answers the message. Choose as few as the message needs; you may name yourself."
 

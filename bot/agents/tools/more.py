@@ -77,28 +77,8 @@ def unaliased(call: Call, tools: Collection[str]) -> Call:
     return Call(call.id, alias.tool, json.dumps({**named, **alias.meant(named)}, ensure_ascii=False))
 
 
-_RARELY = {
-    "bluesky": "post, follow, like and repost on Bluesky",
-    "coord": "what other agents do, tasks and handoffs among agents",
-    "emergency_halt": "stop every agent when harm is happening",
-    "facts": "what was learned about people: list, correct, forget",
-    "projects": "lessons from projects: findings, preferences, ratings",
-    "send_message": "write to another place, person or agent",
-    "working_memory": "notes for yourself that expire",
-}
-"""Tools that are not needed every day, and what they are for."""
-_RARELY_IN_PUBLIC = {
-    "calculate": "arithmetic, percentages",
-    "events": "the calendar: appointments and birthdays",
-    "reminders": "remind people at a time",
-    "tasks": "to-do lists of people",
-}
-"""Tools that are rarely needed in public either."""
-_RARELY_OFF_BLUESKY = {"bluesky_read": "read posts, threads and profiles on Bluesky"}
-"""Tools that are needed only on Bluesky."""
 _LAST = {"calculate"}
 """Tools that stand after the others: small models that are unsure take the first."""
-NAMED_TOOLS = (_RARELY | _RARELY_IN_PUBLIC | _RARELY_OFF_BLUESKY).keys()
 
 
 class MoreToolsArguments(Arguments):
@@ -138,15 +118,15 @@ def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
     whole = {force, *_got(material.steps)}
     if material.away or any(block.schema != TEXT for block in material.placed.blocks):
         whole.add(ContextTool.name)  # there is more to do than with plain texts that are shown
-    return _offer(
-        tools, frozenset(needed & NAMED_TOOLS), frozenset(whole & tools.in_brief.keys()), public=public, bluesky=bluesky
-    )
+    needed, whole = needed & tools.rarely.keys(), whole & tools.in_brief.keys()
+    return _offer(tools, frozenset(needed), frozenset(whole), public=public, bluesky=bluesky)
 
 
 @functools.lru_cache(maxsize=100)
 def _offer(tools: Toolset, needed: Set[str], whole: Set[str], *, public: bool, bluesky: bool) -> Offer:
     """The same objects for the same tools: what is written of them is kept."""
-    rarely = _RARELY | (_RARELY_IN_PUBLIC if public else {}) | ({} if bluesky else _RARELY_OFF_BLUESKY)
+    there = {"anywhere", *(["in public"] if public else []), *([] if bluesky else ["off Bluesky"])}
+    rarely = {name: rare.what_for for name, rare in tools.rarely.items() if rare.where in there}
     every = sorted((spec for spec in tools.specs if spec.name != MORE_TOOLS), key=lambda spec: spec.name in _LAST)
     named = tuple(spec for spec in every if spec.name in rarely and spec.name not in needed)
     if len(named) < 2:  # asking would take more words

@@ -25,7 +25,7 @@ from memory.search.all_domains import search
 from memory.search.query import Domain, Query
 from memory.store.database import Rows, Tx
 from memory.store.records import replace
-from texts import gettext_lazy, many
+from texts import gettext_lazy, gettext_noop, many
 
 _LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many
 OBSERVATIONS = "observations"
@@ -90,6 +90,7 @@ class RecallTool(StoreTool[RecallArguments]):
     """`expand` has an entry written out by a model when nobody waits; False where nothing will be."""
 
     name = "recall"
+    shown = gettext_noop("long-term memory")
     description = (
         "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
         "insert stores an entry about one matter, save one about several, which become an entry each later; append "

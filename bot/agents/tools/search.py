@@ -363,6 +363,7 @@ class SearchArguments(Arguments):
 
 class SearchTool(ReadTool[SearchArguments]):
     name = "search"
+    shown = gettext_noop("search")
     caution = Caution()
     description = (
         "Find what was said, told or done before: search your long-term entries, past conversations and blocks by "

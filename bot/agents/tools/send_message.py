@@ -12,7 +12,7 @@ from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rest
 from bot.agents.notices import own_place
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, Rarely, StoreTool, ToolContext
 from bot.agents.tools.search import place_meant
 from bot.errors import ToolError
 from memory import activity, agents
@@ -27,7 +27,7 @@ from memory.store.ids import PlaceId, place_source, snowflakes
 from memory.store.records import replace
 from sources.base import Endpoint
 from sources.text import flatten
-from texts import gettext_lazy
+from texts import gettext_lazy, gettext_noop
 
 
 class SendArguments(Arguments):
@@ -48,6 +48,8 @@ _Target: TypeAlias = tuple[PlaceId, Scope, str]
 
 class SendMessageTool(StoreTool[SendArguments]):
     name = "send_message"
+    shown = gettext_noop("messaging")
+    rarely = Rarely("write to another place, person or agent")
     description = (
         "Send a message to another place, privately to the person you are talking to, or to other agents, who answer "
         "here by themselves and do not report to you. Not needed to answer: your "

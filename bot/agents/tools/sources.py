@@ -11,6 +11,7 @@ from bot.errors import ToolError
 from memory import data_sources
 from memory.data_sources import DataSource, Subscription
 from memory.store.database import Rows, Tx
+from texts import gettext_noop
 
 
 class NoSourceArguments(Arguments):
@@ -24,6 +25,7 @@ class SubscribeArguments(Arguments):
 
 class SourcesTool(ReadTool[NoSourceArguments]):
     name = "sources"
+    shown = gettext_noop("the list of sources")
     caution = Caution()
     description = (
         "List the feeds, calendars, folders and webhooks the owner has set up, when each was last read, and which ones "
@@ -48,6 +50,7 @@ class SourcesTool(ReadTool[NoSourceArguments]):
 
 class SourceSubscribeTool(StoreTool[SubscribeArguments]):
     name = "source_subscribe"
+    shown = gettext_noop("source subscriptions")
     description = "Be told what is new in a source from now on (subscribe), or no longer (unsubscribe)."
     caution = Caution(asks="always", bound=("operation", "source"))
 

@@ -9,12 +9,12 @@ from bot.agents.context.quotes import PromptText, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Needs, Outcome, StoreTool, ToolContext
+from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
 from memory.store.database import Tx
-from texts import many
+from texts import gettext_noop, many
 
 _FOUND, _PREVIEW = 20, 120  # entries that one search shows, and characters of each
 
@@ -32,6 +32,8 @@ class WorkingMemoryArguments(Arguments):
 
 class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
     name = TOOL
+    shown = gettext_noop("short-term memory")
+    rarely = Rarely("notes for yourself that expire")
     caution = Caution()
     description = (
         "Scratch space that expires: partial results, parts of long results, handoffs. Keys are in your own namespace; "

@@ -7,8 +7,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from bot.agents.tools import make_tools, web_tools
 from bot.agents.turn_end import words_of
 from bot.agents.turn_log import use_in_words
+from bot.config.file_settings import Web
 from memory import activity, agents, budgets, requests
 from memory.agents import Agent, Group
 from memory.blocks import NewBlock, edits
@@ -125,6 +127,9 @@ class _Demo(Struct, frozen=True):
     asked: list[_Asked]
     night: list[_Night]
     agenda: list[dict[str, str]]
+
+
+_TOOLS = make_tools({}, *web_tools(Web(fetch=True, search="http://127.0.0.1")))
 
 
 def write_demo(tx: Tx, now: datetime) -> None:
@@ -244,7 +249,7 @@ class _DemoWriter(Struct):
 
     def _answer(self, turn: Turn, agent: Agent, told: _Noted, text: str, source: str, tools: list[str]) -> None:
         """Work, say what came of it, and write down what is told, if anything."""
-        tx, at = self.tx, self._work(turn, tools)
+        tx, at = self.tx, self._work(turn, agent, tools)
         sent = at + timedelta(milliseconds=self.dice.randint(15, 420))
         message = messages.add(tx, replace(words_of(turn, agent.name, text, at), source=source))
         new = NewRow(
@@ -262,9 +267,9 @@ class _DemoWriter(Struct):
             author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, block)
             edits.write_block(tx, author, told.label, told.block)
 
-    def _work(self, turn: Turn, tools: list[str]) -> datetime:
+    def _work(self, turn: Turn, agent: Agent, tools: list[str]) -> datetime:
         """Model calls with tool calls in between; returns the end of the last one."""
-        dice, at = self.dice, turn.started_at
+        dice, at, shown = self.dice, turn.started_at, _TOOLS(agent).tools
         size = dice.randint(2_600, 4_800)
         for tool in (*tools, ""):
             at += timedelta(milliseconds=dice.randint(600, 2_400))
@@ -275,7 +280,7 @@ class _DemoWriter(Struct):
             if tool:
                 at += timedelta(milliseconds=dice.randint(8, 1_900))
                 used = activity.ToolUsed(tool, None, worked=True)
-                activity.note_of_turn(self.tx, turn, used, use_in_words(tool), at)
+                activity.note_of_turn(self.tx, turn, used, use_in_words(gettext_lazy(shown[tool].shown)), at)
         return at
 
 

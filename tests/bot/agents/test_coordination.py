@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
-from bot.agents.turn_log import use_in_words
-from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from bot.services.agents.coordination import Coordination
 from bot.services.results import Markdown, Plain
 from bot.upkeep.monitors import IdleMonitor
@@ -95,12 +93,6 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         (Kind.TOOL, "Flux used the coordination tools, which failed"),
         (Kind.SENT, "Flux replied"),
     ]
-
-
-@pytest.mark.parametrize("tool", sorted({*TOOLS, *CHOSEN_TOOLS, *FOLDER_TOOLS}))
-def test_people_read_of_each_tool_in_their_words(tool: str) -> None:
-    with speaking("de"):
-        assert _(use_in_words(tool)) not in (f"hat {tool} benutzt", use_in_words(tool))
 
 
 async def test_nobody_is_in_a_list_of_activity_under_two_names(tmp_path: Path) -> None:

@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
-from bot.agents.tools import make_tools
+from bot.agents.rules import MORE_TOOLS
+from bot.agents.tools import RESERVED, make_tools, web_tools
 from bot.agents.tools.base import Toolset
+from bot.agents.tools.halt import EmergencyHaltTool
+from bot.agents.tools.more import ALIASES
+from bot.config.file_settings import Web
 from bot.config.tool_names import TOOLS
 from bot.models.base import Call
 from memory.agents import Agent
@@ -143,7 +147,14 @@ async def test_nothing_is_carried_to_people_who_did_not_hear_it(
 
 def toolset(*enabled: str) -> Toolset:
     agent = Agent(AgentId("a"), "A", "", "", "", enabled)
-    return make_tools({SOURCE: Platform(MovableClock())})(agent)
+    platform, web = Platform(MovableClock()), web_tools(Web(fetch=True, search="http://127.0.0.1"))
+    return make_tools({SOURCE: platform, "bluesky": platform}, EmergencyHaltTool(None), *web)(agent)
+
+
+def test_each_tool_has_a_name_for_people() -> None:
+    every = toolset(*RESERVED).tools
+    assert every.keys() == RESERVED - {*ALIASES}
+    assert [name for name in every if not every[name].shown] == [MORE_TOOLS], "give its class `shown`"
 
 
 def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() -> None:
