@@ -73,7 +73,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime, turn: Tur
         else:
             opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
         require_fits(new.label, new.limit, len(opened.document.text()))
-        save_change(tx, opened, Change(writer, None, opened.next_seq, now))
+        save_change(tx, opened, Change(writer, turn, opened.next_seq, now))
     return block_by_id(tx, new.owner, block)
 
 

@@ -49,7 +49,7 @@ def remove_derived(
     turns = caused(tx, answering(tx, old.id))
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
     changed = sum(_take_back(tx, block, at, frozenset(turns), gone) for block in blocks)
-    for block in _worded(tx, "described", turns):
+    for block in _worded(tx, "described", turns, None):
         if (but is None or _audience(tx, block) != but) and _names(tx, block, gone):
             _undescribe(tx, block)
     for block in _written(tx, turns, deleted=True):
@@ -74,7 +74,6 @@ def remove_of_person(tx: Tx, person: PersonId, at: datetime) -> None:
             changes = _changes(past, turns, frozenset()) + past.by(writer, past.start)
             alone = whole and len(changes) == len(past.steps)
             if changes:
-                changes.sort(key=lambda change: change.seq)
                 _taken_back(_by_system(tx, block, at), past, changes)
             if changes or (block in written and not whole):
                 forget_past(tx, block, at, {change.seq for change in changes})
@@ -112,10 +111,10 @@ def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[Blo
 
 
 def _worded(
-    rows: Rows, what: Literal["named", "described"], turns: Sequence[TurnId], by: str = "", *, deleted: bool = False
+    rows: Rows, what: Literal["named", "described"], turns: Sequence[TurnId], by: str | None, *, deleted: bool = False
 ) -> list[BlockId]:
     """The blocks that got their name or their description in these turns, or from this writer."""
-    sql = f"""SELECT id FROM memory_blocks WHERE (deleted_at IS NOT NULL) = :deleted AND ({what}_by = nullif(:by, '')
+    sql = f"""SELECT id FROM memory_blocks WHERE (deleted_at IS NOT NULL) = :deleted AND ({what}_by = :by
               OR {what}_turn IN (SELECT value FROM json_each(:turns))) ORDER BY n"""
     found = rows.all(sql, {"deleted": deleted, "by": by, "turns": json.dumps(turns)})
     return [BlockId(row["id"]) for row in found]
@@ -131,8 +130,8 @@ def _undescribe(tx: Tx, block: BlockId) -> None:
     """Remove a block's description. Its name stays, since others address it by that."""
     row = tx.all("SELECT label, content FROM memory_blocks WHERE id = ?", (block,))[0]
     search = index_text(f"{row['label']} {NO_DESCRIPTION} {row['content']}")
-    sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = '',
-             described_turn = NULL WHERE id = ?"""
+    sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = ''
+             WHERE id = ?"""
     tx.run(sql, (NO_DESCRIPTION, search, block))
 
 
@@ -216,11 +215,13 @@ def _taken_back(edit: Edit, past: ChangeLog, changes: Sequence[Change]) -> bool:
     if isinstance(past.held.schema, LogSchema):
         return _entries_gone(edit, past.held.schema, changes)
     try:
-        take_back(edit, past, changes)
+        result = take_back(edit, past, changes)
     except BlockRefused:
         raise
     except Refused:  # nothing is left of it
         return False
+    if result.plan.kept:
+        _log.warning("block_words_not_removed", block=result.block.id, reason="; ".join(map(str, result.plan.kept)))
     return True
 
 
@@ -287,8 +288,6 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     """
     opened = open_block(tx, block, SYSTEM, at)
     past = opened.history()
-    if not past.version:
-        return
     fresh, text = _rebuilt(past, frozenset(gone), at), opened.document.text()
     data, base = fresh.snapshot(), WHOLE
     if fresh.text() == text:

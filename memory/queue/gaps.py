@@ -75,12 +75,12 @@ def fill(tx: Tx, span: Span) -> None:
 def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
     """Close a span that can never be read completely; False if it was closed already.
 
-    A gap that has grown beyond the tried span stays open.
+    A gap that has grown beyond the tried span stays as it is.
     """
     found = _get(tx, span)
-    if found is not None and found.next_try_at is None and found.reason == reason:
+    if found is not None and _reach(found.span) > _reach(span):
         return False
-    if found is not None and found.next_try_at is not None and _reach(found.span) > _reach(span):
+    if found is not None and found.next_try_at is None and found.reason == reason:
         return False
     sql = """INSERT INTO gaps (place_id, after, before, reason, tries, noticed_at, closed_at)
         VALUES (:place_id, :after, :before, :reason, 1, :now, :now)
@@ -147,7 +147,7 @@ def words(found: Sequence[Gap]) -> tuple[str, ...]:
     return (*lines[:SHOWN], *rest)
 
 
-_OF_SOURCE = "SELECT * FROM gaps WHERE next_try_at IS NOT NULL AND substr(place_id, 1, length(:prefix)) = :prefix"
+_OF_SOURCE = "SELECT * FROM gaps WHERE substr(place_id, 1, length(:prefix)) = :prefix"
 
 
 def _reach(span: Span) -> tuple[int, str]:

@@ -265,7 +265,7 @@ def claim(tx: Tx, place: PlaceId, now: datetime) -> tuple[OutRow, bool] | None:
 
     The commit of this must be durable.
     """
-    sql = f"""UPDATE outbox SET status = 'sending', attempts = attempts + 1, sending_at = coalesce(sending_at, :now)
+    sql = f"""UPDATE outbox SET status = 'sending', attempts = attempts + 1, sending_at = :now
         WHERE id = (SELECT id FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
           ORDER BY id LIMIT 1) AND status = 'pending' AND coalesce(next_attempt_at, '') <= :now
         RETURNING *, EXISTS (SELECT 1 FROM outbox o WHERE o.place_id = :place AND {_SHOWN}) AS previews"""
@@ -400,7 +400,7 @@ _TEXT = """kind = 'text' AND (content <> '' OR json_extract(detail, '$.files') I
     AND json_extract(detail, '$.card') IS NULL AND json_extract(detail, '$.edits') IS NULL"""
 _GIVEN_UP = f"status IN ('failed', 'unknown') AND {_TEXT}"
 _LISTED = f"({_GIVEN_UP} OR status = 'pending' AND last_error IS NOT NULL AND {_TEXT})"
-_HELD = "status = 'withdrawn' AND turn_id = :turn AND json_extract(detail, '$.behind') = :id"
+_HELD = "turn_id = :turn AND json_extract(detail, '$.behind') = :id"
 
 
 class Undelivered(Struct, frozen=True):
@@ -446,8 +446,7 @@ def retry(tx: Tx, found: Undelivered) -> None:
     else:
         sql = f"UPDATE outbox SET status = 'pending', sending_at = NULL, {again} WHERE id = ?"
     tx.run(sql, (row.id,))
-    sql = f"""UPDATE outbox SET status = 'pending', detail = json_remove(detail, '$.behind'), sending_at = NULL, {again}
-        WHERE {_HELD}"""
+    sql = f"UPDATE outbox SET status = 'pending', detail = json_remove(detail, '$.behind'), {again} WHERE {_HELD}"
     tx.run(sql, {"turn": row.turn, "id": row.id})
     if row.message is not None:
         messages.note_delivery(tx, row.message, "")

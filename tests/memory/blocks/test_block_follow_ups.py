@@ -11,17 +11,19 @@ from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, reve
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
 from memory.blocks.history import ChangeLog, blame
+from memory.blocks.lifecycle import tell_changed
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
 from memory.blocks.store import CheckpointPolicy, Limits, block_history, share_peer
-from memory.erasure.blocks import forget_past, remove_derived, remove_of_person
+from memory.erasure.blocks import NO_DESCRIPTION, forget_past, remove_derived, remove_of_person
 from memory.erasure.edits_and_deletions import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
 from memory.queue.inbox import InRow, Place
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
-from memory.store.database import Rows, Tx
+from memory.store.clock import to_text
+from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.store.records import replace
@@ -33,6 +35,7 @@ OWNER_ID = PersonId("terminal:owner")
 OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
 ANNS = revert.Hand(ANN, (ANN,), False, Scope(GUILD), Trust.OWNER, NOON)
 LATER = NOON + timedelta(minutes=1)
+COUNTER = FieldType.COUNTER
 
 
 @pytest.fixture
@@ -96,8 +99,13 @@ def test_what_was_written_from_a_deleted_message_is_taken_back(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
     blocks.replace_in_block(tx, author(turn.id), "plans", "Kept", "Look for work")
+    new = NewBlock(STAR, "jobs", "About her job.", GUILD, Trust.AGENT, content="Ann needs a job.\n")
+    made = blocks.create_block(tx, new, agent_writer(STAR), NOON, turn.id)
+    tell_changed(tx, author(turn.id), made, "create")
+    tx.run("UPDATE memory_blocks SET described_by = '' WHERE label = 'notes'")
     delete(tx, 1)
-    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
+    assert (stands(tx, "notes"), stands(tx, "plans"), stands(tx, "jobs")) == ("Kept.\n", "Kept.\n", "")
+    assert (row(tx, "notes").description, row(tx, "jobs").description) == ("Notes.", NO_DESCRIPTION)
 
 
 def test_what_the_owner_took_away_and_brought_back_goes_with_the_message_all_the_same(tx: Tx) -> None:
@@ -127,8 +135,12 @@ def test_what_a_turn_wrote_goes_whole_with_any_of_the_messages_that_it_answered(
     blocks.append_block(tx, author(turn.id), "notes", "The dentist: Elm Street.\n")
     blocks.append_block(tx, author(turn.id), "plans", "Feed Bolt.\n")
     blocks.append_block(tx, author(other.id), "notes", "Bob's dentist: Elm Street.\n")
+    blocks.append_block(tx, replace(author(turn.id), writer=SYSTEM), "plans", "Two turns.\n")
     delete(tx, 1)
-    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nBob's dentist: Elm Street.\n", "Kept.\n")
+    left = "Kept.\nTwo turns.\n"
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nBob's dentist: Elm Street.\n", left)
+    delete(tx, 3)
+    assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", left), "also after something was withdrawn"
 
 
 def test_an_edit_takes_what_holds_the_words_that_went(tx: Tx) -> None:
@@ -151,12 +163,15 @@ def test_a_word_of_which_only_a_part_was_written_counts(tx: Tx) -> None:
     assert stands(tx, "names") == "Marie\n"
 
 
-def test_what_members_wrote_for_a_turn_goes_too(tx: Tx) -> None:
+@pytest.mark.parametrize("erased", [False, True])
+def test_what_members_wrote_for_a_turn_goes_too(tx: Tx, erased: bool) -> None:
     root = begun(tx, taken(tx, 1, "they fired me"))
     part = a_turn(group=None, parent=root.id)
     turns.begin(tx, part)
+    messages.join_batch(tx, [row["message_id"] for row in tx.all("SELECT message_id FROM inbox")], root.id)
+    tx.run("DELETE FROM inbox")
     blocks.append_block(tx, author(part.id), "notes", "Ann lost her job.\n")
-    delete(tx, 1)
+    remove_of_person(tx, ANN, LATER) if erased else delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
 
 
@@ -179,15 +194,18 @@ def test_twice_takes_back_once(tx: Tx) -> None:
     assert stands(tx, "notes") == "Kept.\n"
 
 
+@pytest.mark.parametrize("erased", [False, True])
 @pytest.mark.parametrize("used", [False, True])
-def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool) -> None:
+def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool, erased: bool) -> None:
     turn = begun(tx, taken(tx, 1, "they fired me"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
     if used:
         say(tx, turn, "done", role="tool", tool_call_id="c")
     activity.forget_before(tx, NOON + timedelta(days=1))
-    delete(tx, 1)
+    with capture_logs() as logged:
+        remove_of_person(tx, ANN, LATER) if erased else delete(tx, 1)
     assert stands(tx, "notes") == ("Kept.\n" if used else "Kept.\nAnn lost her job.\n")
+    assert (block_history(tx, row(tx, "plans").id).start, logged) == (0, []), "another block keeps its history"
 
 
 def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx) -> None:
@@ -207,14 +225,19 @@ def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx)
 
 def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
     alone = person_audience(ANN)
-    block(tx, "alone", alone)
-    row = taken(tx, 1, "they fired me")
-    turn = begun(tx, row)
+    heard = taken(tx, 1, "they fired me")
+    turn = begun(tx, heard)
+    for label, audience in (("alone", alone), ("hers", GUILD)):
+        new = NewBlock(STAR, label, "About her job", audience, Trust.AGENT, content="Kept.\n")
+        blocks.create_block(tx, new, agent_writer(STAR), NOON, turn.id)
     blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
     blocks.append_block(tx, author(turn.id, alone), "alone", "Ann lost her job.\n")
-    narrow_message(tx, message_of(tx, row), alone, LATER)
+    narrow_message(tx, message_of(tx, heard), alone, LATER)
     assert stands(tx, "notes") == "Kept.\n"
     assert stands(tx, "alone", alone) == "Kept.\nAnn lost her job.\n"
+    assert [row(tx, *which).description for which in (("alone", alone), ("hers", GUILD))] == [
+        "About her job", NO_DESCRIPTION,
+    ]  # fmt: skip
 
 
 def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> None:
@@ -258,19 +281,19 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
     assert ("block_words_older_than_history", damaged) in [(each["event"], each.get("block")) for each in logged]
 
 
-def late(tx: Tx, day: int, old: str, new: str) -> None:
-    """A change in a turn of Bob's, after which no older ones are kept."""
+def late(tx: Tx, day: int, old: str, new: str, person: PersonId = BOB) -> None:
+    """A change in a turn of somebody's, after which no older ones are kept."""
     short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
-    turn = begun(tx, taken(tx, 2 + day, "hello", person=BOB), person=BOB)
+    turn = begun(tx, taken(tx, 2 + day, "hello", person=person), person=person)
     at = NOON + timedelta(days=day)
     blocks.replace_in_block(tx, replace(author(turn.id), policy=short, now=at), "notes", old, new)
 
 
-def older_than_history(tx: Tx) -> BlockId:
-    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
+def older_than_history(tx: Tx, first: PersonId = ANN, later: PersonId = BOB) -> BlockId:
+    turn = begun(tx, taken(tx, 1, "my locker code is 4711", person=first))
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
-        late(tx, day, old, new)
+        late(tx, day, old, new, later)
     assert block_history(tx, row(tx, "notes").id).start > 2, "the history was cut"
     return row(tx, "notes").id
 
@@ -294,6 +317,17 @@ def test_erasing_takes_the_past_of_a_block_whose_history_does_not_tell_who_wrote
     assert [each["event"] for each in logged] == ["block_words_older_than_history"]
 
 
+@pytest.mark.parametrize("later", [BOB, ANN])
+def test_erasing_leaves_what_others_wrote_before_the_history_that_is_kept(tx: Tx, later: PersonId) -> None:
+    kept, writer = older_than_history(tx, BOB, later), person_writer(ANN)
+    tx.run("UPDATE memory_blocks SET named_by = ?, described_by = ? WHERE id = ?", (writer, writer, kept))
+    before = block_history(tx, kept)
+    with capture_logs() as logged:
+        remove_of_person(tx, ANN, LATER)
+    assert stands(tx, "notes").endswith("Ann's locker code is 4711.\n")
+    assert (block_history(tx, kept) == before, logged == []) == (later is BOB, later is BOB)
+
+
 def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
@@ -311,6 +345,26 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
         delete(tx, 1)
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
     assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"
+    assert tx.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (broken,)) == 2, "it may hold them"
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_what_a_required_field_must_hold_stays_and_is_logged(tx: Tx, more: bool) -> None:
+    """What stood there before was erased with somebody else's words."""
+    schema = MapSchema(fields=(Field(name="pet", required=True), Field(name="mood"), Field(name="n", type=COUNTER)))
+    block(tx, "facts", content="", schema=schema, values={"pet": "Tom", "n": 2})
+    hers, his = begun(tx, taken(tx, 1)), begun(tx, taken(tx, 2, person=BOB))
+    blocks.set_field(tx, author(hers.id), "facts", "pet", "Minka")
+    made = blocks.set_field(tx, author(his.id), "facts", "pet", "Rex")
+    if more:
+        blocks.set_field(tx, author(his.id), "facts", "mood", "content")
+    remove_of_person(tx, ANN, LATER)
+    with capture_logs() as logged:
+        remove_of_person(tx, BOB, LATER)
+    assert [(each["event"], each["block"]) for each in logged] == [("block_words_not_removed", made.id)]
+    assert stands(tx, "facts") == "pet: Rex\nmood:\nn: 2\n"
+    known = {each.change.turn for each in blame(block_history(tx, made.id)) if each.change}
+    assert known == {None} if more else known == {None, his.id}
 
 
 _PAST = (
@@ -439,17 +493,57 @@ def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) 
     assert stands(tx, "notes") == "Kept.\n"
 
 
-@pytest.mark.parametrize("erased", [False, True])
-def test_a_block_that_was_deleted_is_emptied(tx: Tx, erased: bool) -> None:
+@pytest.mark.parametrize("way", ["deleted", "erased", "by hand"])
+def test_a_block_that_was_deleted_is_emptied(tx: Tx, way: str) -> None:
     turn = begun(tx, taken(tx, 1, "my code is 4711"))
-    blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
-    tx.run("UPDATE memory_blocks SET deleted_at = updated_at WHERE label = 'notes'")
-    if erased:
-        remove_of_person(tx, ANN, LATER)
+    if way == "by hand":
+        write_by_hand(tx, "notes", "Code 4711.\n", replace(OWNERS, person=ANN))
     else:
-        delete(tx, 1)
+        blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
+    blocks.append_block(tx, author(begun(tx, taken(tx, 2, person=BOB)).id), "plans", "Swim.\n")
+    tx.run("UPDATE memory_blocks SET deleted_at = updated_at, profile = content")
+    delete(tx, 1) if way == "deleted" else remove_of_person(tx, ANN, LATER)
     assert "4711" not in words_of_file(tx)
-    assert stands(tx, "plans") == "Kept.\n"
+    assert tx.value("SELECT content FROM memory_blocks WHERE label = 'plans'", (), str) == "Kept.\nSwim.\n"
+
+
+BEFORE, WITHIN, AFTER = (to_text(NOON + timedelta(minutes=minutes)) for minutes in (-10, 5, 20))
+PERHAPS: dict[str, tuple[list[tuple[int, str]], dict[str, str], bool]] = {
+    "changed meanwhile": ([(1, BEFORE), (2, WITHIN)], {}, True),
+    "changed before and after": ([(1, BEFORE), (2, AFTER)], {}, False),
+    "first changed after": ([(1, AFTER), (2, AFTER)], {}, False),
+    "older changes unknown": ([(5, AFTER)], {}, True),
+    "older changes unknown, from before": ([(5, BEFORE), (6, AFTER)], {}, False),
+    "changes unknown": ([], {}, True),
+    "changes unknown, created later": ([], {"created_at": AFTER}, False),
+    "changes unknown, as before": ([], {"updated_at": BEFORE}, False),
+    "changes unknown, a log": ([], {"block_type": "log"}, False),
+}
+
+
+@pytest.mark.parametrize("role", ["tool", "assistant", "tool of another"])
+@pytest.mark.parametrize("case", PERHAPS)
+def test_a_deleted_block_is_emptied_if_a_forgotten_turn_with_tools_may_have_changed_it(
+    tx: Tx, case: str, role: str
+) -> None:
+    changes, more, emptied = PERHAPS[case]
+    turn, other = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, person=BOB))
+    said = other if role == "tool of another" else turn
+    say(tx, said, "done", role="assistant" if role == "assistant" else "tool", tool_call_id="c")
+    turns.end(tx, turn.id, "done", NOON + timedelta(minutes=10))
+    notes = row(tx, "notes").id
+    values: dict[str, Value] = {"created_at": BEFORE, "updated_at": AFTER, "block_type": "working", **more, "id": notes}
+    sql = "UPDATE memory_blocks SET created_at = :created_at, updated_at = :updated_at, block_type = :block_type"
+    tx.run(f"{sql}, deleted_at = updated_at WHERE id = :id", values)
+    tx.run("UPDATE memory_block_updates SET created_at = ?", (WITHIN,))
+    stored = tx.all("SELECT * FROM memory_block_updates WHERE block_id = ?", (notes,))[0]
+    tx.run("DELETE FROM memory_block_updates WHERE block_id = ?", (notes,))
+    for seq, at in changes:
+        tx.insert("memory_block_updates", {**dict(stored), "seq": seq, "created_at": at})
+    activity.forget_before(tx, NOON + timedelta(days=1))
+    delete(tx, 1)
+    content = tx.value("SELECT content FROM memory_blocks WHERE id = ?", (notes,), str)
+    assert content == ("" if emptied and role == "tool" else "Kept.\n")
 
 
 # ---------------------------------------------------------------- erasing a person
@@ -458,6 +552,9 @@ def test_a_block_that_was_deleted_is_emptied(tx: Tx, erased: bool) -> None:
 def test_erasing_takes_what_agents_wrote_from_the_person_and_the_past_of_it(tx: Tx) -> None:
     both = taken(tx, 1, "they fired me"), taken(tx, 3, "feed my cat Minka", person=BOB)
     theirs, others = begun(tx, *both), begun(tx, taken(tx, 2, "nice weather", person=BOB))
+    decided = taken(tx, 4, "allowed", person=BOB)
+    tx.run("UPDATE inbox SET about_id = ? WHERE id = ?", (both[0].message, decided.id))
+    blocks.append_block(tx, author(begun(tx, decided).id), "plans", "Tell a jobless friend.\n")
     blocks.append_block(tx, author(theirs.id), "notes", "Ann is jobless.\n")
     blocks.append_block(tx, author(theirs.id), "plans", "Feed Minka.\n")
     blocks.append_block(tx, author(others.id), "notes", "Sun at Bob's.\n")
@@ -539,10 +636,14 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
         share_peer(tx, made.id)
     write_by_hand(tx, "notes", f"{made.content}My code: 4711.\n", replace(OWNERS, policy=CheckpointPolicy(updates=1)))
     kept = row(tx, "plans")
+    if long:
+        share_peer(tx, kept.id)
+    writers = {each["writer"] for each in tx.all("SELECT writer FROM memory_block_writers")}
     remove_of_person(tx, OWNER_ID, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
     assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
-    assert not [row for row in tx.all("SELECT writer FROM memory_block_writers") if OWNER_ID in row["writer"]]
+    left = {each["writer"] for each in tx.all("SELECT writer FROM memory_block_writers")}
+    assert left == writers - {person_writer(OWNER_ID)}
     assert block_history(tx, kept.id).start == 0, "others keep their history"
     assert verify_block(tx, made.id) == []
     assert blocks.append_block(tx, author(others.id), "notes", "More.\n").content.endswith("Bob's.\nMore.\n")

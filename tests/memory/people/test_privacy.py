@@ -360,15 +360,16 @@ def test_who_only_described_or_only_named_an_empty_block_of_others_takes_their_o
         "annshome": "What tortoisenamed is for",
         "quetzalboth": "About tortoisebob",
     }
+    assert tx.all("SELECT 1 FROM memory_blocks WHERE deleted_at IS NOT NULL AND search_text <> ''") == []
     by = [row[0] for row in tx.all("SELECT named_by || described_by FROM memory_blocks")]
     erase_here(tx, ErasureId(2), BOB, NOON)
     left = {row["label"]: row["description"] for row in tx.all("SELECT * FROM memory_blocks")}
     assert left == {"annshome": NO_DESCRIPTION, "quetzalboth": NO_DESCRIPTION}
     assert not [each for each in by if person_writer(ANN) in each]
-    assert tx.all("SELECT 1 FROM memory_blocks WHERE deleted_at IS NOT NULL AND search_text <> ''") == []
 
 
-def test_a_description_that_a_deleted_message_led_to_goes_with_it(tx: Tx) -> None:
+@pytest.mark.parametrize("gone", [(), ("llama",), ("quetzal",)])
+def test_a_description_that_a_deleted_message_led_to_goes_with_it(tx: Tx, gone: tuple[str, ...]) -> None:
     hers = begun(tx, first := taken(tx, 1, "my llama is called Quetzal"))
     new = NewBlock(STAR, "llama", "About Quetzal", GUILD, Trust.AGENT)
     create_block(tx, new, agent_writer(STAR), NOON, hers.id)
@@ -376,7 +377,7 @@ def test_a_description_that_a_deleted_message_led_to_goes_with_it(tx: Tx) -> Non
     assert old is not None
     remove_derived(tx, old, NOON, gone={"tortoise"})
     assert find_block(tx, STAR, "llama", Scope(GUILD)).description == "About Quetzal"
-    remove_derived(tx, old, NOON)
+    remove_derived(tx, old, NOON, gone=frozenset(gone))
     assert find_block(tx, STAR, "llama", Scope(GUILD)).description == NO_DESCRIPTION
 
 

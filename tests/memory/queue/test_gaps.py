@@ -1,16 +1,18 @@
 """Gaps as a store: noted, tried with growing pauses, read or closed, and gone with their person."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 
-from memory.people.audience import OWNER, PUBLIC, person_audience
+from memory.people.audience import OWNER, PUBLIC, Audience, person_audience
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Span
 from memory.queue.inbox import Place
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from tests.memory.parts import NOON, arrival, kept_of
+from memory.store.records import replace
+from tests.memory.parts import ANN, NOON, arrival, kept_of
 
 HALL = PlaceId("discord:10")
 SPAN = Span(HALL, "100", "999")
@@ -24,7 +26,7 @@ def noted(tx: Tx, span: Span = SPAN, reason: str = "503") -> None:
 def test_pauses_double_up_to_the_longest(tx: Tx) -> None:
     noted(tx)
     waits = []
-    for _ in range(30):
+    for _ in range(50):
         gaps.failed(tx, SPAN, "504", NOON)
         at = gaps.next_try(tx, "discord")
         assert at is not None
@@ -32,7 +34,7 @@ def test_pauses_double_up_to_the_longest(tx: Tx) -> None:
     assert waits[:3] == [gaps.FIRST_WAIT, 2 * gaps.FIRST_WAIT, 4 * gaps.FIRST_WAIT]
     assert waits[-1] == gaps.LONGEST_WAIT
     (gap,) = gaps.listing(tx)
-    assert (gap.reason, gap.tries) == ("504", 30)
+    assert (gap.reason, gap.tries) == ("504", 50)
 
 
 def test_noted_again_it_reaches_as_far_as_either_and_stays_one(tx: Tx) -> None:
@@ -40,6 +42,48 @@ def test_noted_again_it_reaches_as_far_as_either_and_stays_one(tx: Tx) -> None:
     noted(tx, Span(HALL, "100", "1000"))
     noted(tx, Span(HALL, "100", "998"))
     assert [gap.span for gap in gaps.listing(tx)] == [Span(HALL, "100", "1000")]
+    for before in ("1002", "1001"):
+        noted(tx, Span(HALL, "100", before))
+    assert [gap.span for gap in gaps.listing(tx)] == [Span(HALL, "100", "1002")]
+
+
+def test_noted_again_it_is_tried_at_the_earlier_time(tx: Tx) -> None:
+    for seconds in (20, 10, 15):
+        gaps.note(tx, [SPAN], "503", NOON, NOON + timedelta(seconds=seconds))
+    assert gaps.next_try(tx, "discord") == NOON + timedelta(seconds=10)
+
+
+DEEDS: dict[str, Callable[[Tx], object]] = {
+    "failed": lambda tx: gaps.failed(tx, SPAN, "504", NOON),
+    "read": lambda tx: gaps.fill(tx, SPAN),
+    "closed": lambda tx: gaps.close(tx, SPAN, "gone", NOON),
+}
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
+def test_what_is_done_to_a_gap_is_done_to_no_other(tx: Tx, deed: Callable[[Tx], object]) -> None:
+    others = replace(SPAN, after="200"), replace(SPAN, place=PlaceId("discord:11"))
+    for span in others:
+        noted(tx, span)
+    before = gaps.listing(tx)
+    deed(tx)
+    assert [gap for gap in gaps.listing(tx) if gap.span != SPAN] == before
+    noted(tx)
+    after = gaps.listing(tx)
+    deed(tx)
+    assert gaps.listing(tx) != after
+    assert [gap for gap in gaps.listing(tx) if gap.span != SPAN] == before
+
+
+def test_what_is_due_is_given_by_source_the_oldest_first(tx: Tx) -> None:
+    rows = [Span(PlaceId(f"discord:{number}"), "1", "2") for number in (3, 2, 1)]
+    for number, span in enumerate((*rows, Span(PlaceId("bluesky:1"), "1", "2"))):
+        at = NOON + timedelta(seconds=number)
+        gaps.note(tx, [span], "503", at, at + timedelta(seconds=10))
+    assert [gap.span for gap in gaps.due(tx, "discord", NOON + timedelta(seconds=11), 10)] == rows[:2]
+    assert [gap.span for gap in gaps.due(tx, "discord", NOON + timedelta(minutes=1), 2)] == rows[:2]
+    assert gaps.next_try(tx, "bluesky") == NOON + timedelta(seconds=13)
+    assert [gap.span for gap in gaps.listing(tx)][:3] == rows
 
 
 def test_what_was_read_in_part_is_shown_although_it_is_not_read_again(tx: Tx) -> None:
@@ -58,31 +102,46 @@ def test_what_reaches_further_by_now_than_what_was_tried_or_read_stays_open_unti
     assert [gap.span.before for gap in gaps.due(tx, "discord", NOON + gaps.FIRST_WAIT, 10)] == ["1000"]
     gaps.fill(tx, Span(HALL, "100", "1000"))
     assert gaps.listing(tx) == []
+    noted(tx)
+    assert gaps.close(tx, Span(HALL, "100", "1000"), "503", NOON), "the same reason, and further than the gap"
 
 
 def test_what_cannot_be_read_is_closed_once_and_forgotten_later(tx: Tx) -> None:
     noted(tx)
     assert gaps.close(tx, SPAN, "gone", NOON)
     assert not gaps.close(tx, SPAN, "gone", NOON)
+    assert gaps.close(tx, SPAN, "gone for good", NOON)
     assert gaps.next_try(tx, "discord") is None
     gaps.failed(tx, SPAN, "503", NOON)
     (gap,) = gaps.listing(tx)
-    assert (gap.reason, gap.next_try_at) == ("gone", None)
+    assert (gap.reason, gap.next_try_at) == ("gone for good", None)
     other = Span(PlaceId("discord:11"), "1", "2")
     later = NOON + gaps.KEPT + timedelta(seconds=1)
     gaps.note(tx, [other], "503", later, later)
     assert [gap.span for gap in gaps.listing(tx)] == [other]
 
 
-@pytest.mark.parametrize(("person", "audience"), [(EVE, person_audience(EVE)), (PersonId("discord:8"), OWNER)])
-def test_who_wrote_directly_before_needs_not_be_looked_for(tx: Tx, person: PersonId, audience: str) -> None:
-    assert gaps.never_wrote(tx, [person, person]) == [person]
-    elsewhere = Place(PlaceId("discord:10"), "guild", PUBLIC)
-    inbox.accept(tx, arrival(1, place=elsewhere, person=person, position="1"), NOON)
-    assert gaps.never_wrote(tx, [person]) == [person]
-    direct = Place(PlaceId("discord:20"), "direct", type(PUBLIC)(audience))
-    inbox.accept(tx, arrival(2, place=direct, person=person, position="2"), NOON)
-    assert gaps.never_wrote(tx, [person]) == []
+@pytest.mark.parametrize(
+    ("kind", "audience", "writer", "position", "known"),
+    [
+        ("direct", person_audience(EVE), EVE, "2", True),
+        ("direct", person_audience(EVE), ANN, "2", True),
+        ("direct", person_audience(EVE), EVE, "", False),
+        ("direct", person_audience(ANN), EVE, "2", False),
+        ("direct", OWNER, EVE, "2", True),
+        ("direct", OWNER, ANN, "2", False),
+        ("guild", OWNER, EVE, "2", False),
+    ],
+)
+def test_who_wrote_directly_before_needs_not_be_looked_for(
+    tx: Tx, kind: str, audience: Audience, writer: PersonId, position: str, known: bool
+) -> None:
+    elsewhere = Place(HALL, "guild", PUBLIC)
+    inbox.accept(tx, arrival(1, place=elsewhere, person=EVE, position="1"), NOON)
+    assert gaps.never_wrote(tx, [EVE, EVE]) == [EVE]
+    place = Place(PlaceId("discord:20"), kind, audience)
+    inbox.accept(tx, arrival(2, place=place, person=writer, position=position), NOON)
+    assert gaps.never_wrote(tx, [EVE]) == ([] if known else [EVE])
 
 
 def test_a_gap_of_direct_messages_goes_with_its_person(tx: Tx) -> None:

@@ -23,7 +23,6 @@ from memory.queue.outbox import (
     Status,
     TextDetail,
 )
-from memory.queue.turns import Turn
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
 from memory.store.row_mapper import UnreadableRow
@@ -45,13 +44,6 @@ def known(tx: Tx, identifier: OutboxId) -> OutRow:
     return row
 
 
-def preview_of(tx: Tx, turn: Turn) -> OutRow:
-    row = queued(tx, f"preview/{turn.id}", kind="preview", turn=turn.id)
-    outbox.mark_sending(tx, row.id, NOON)
-    outbox.mark_sent(tx, row.id, "900", NOON)
-    return known(tx, row.id)
-
-
 def test_the_same_key_is_queued_once(tx: Tx) -> None:
     first = queued(tx, "turn/1/0", detail=TextDetail(reply_to="7"))
     assert outbox.add(tx, NewRow("turn/1/0", HALL.id, "again", GUILD), NOON) is None
@@ -69,15 +61,89 @@ def test_what_waits_is_given_in_order_and_by_place(tx: Tx) -> None:
     assert outbox.count_open(tx) == 4
 
 
-def test_the_first_moment_of_sending_is_kept_however_often_it_is_tried(tx: Tx) -> None:
-    row = queued(tx, "a")
+def sent(tx: Tx, row: OutRow, external_id: str = "555") -> bool:
     outbox.mark_sending(tx, row.id, NOON)
+    return outbox.mark_sent(tx, row.id, external_id, NOON)
+
+
+def test_a_delivery_is_given_what_is_unsent_in_its_place_and_the_previews_that_are_shown(tx: Tx) -> None:
+    row = queued(tx, "text")
+    outbox.mark_sending(tx, row.id, NOON)
+    assert outbox.open_places(tx) == [("discord", HALL.id)], "also after the process ended while it was sent"
+    turn, elsewhere = begun(tx), PlaceId("discord:11")
+    shown, begins = queued(tx, "shown", kind="preview"), queued(tx, "begins", kind="preview", turn=turn.id)
+    outbox.mark_sending(tx, begins.id, NOON)
+    for each in (shown, queued(tx, "said"), queued(tx, "other", kind="preview", place=elsewhere)):
+        sent(tx, each, each.key)
+    unsent, previews = outbox.for_delivery(tx, HALL.id)
+    assert ([each.key for each in unsent], [each.key for each in previews]) == (["text", "begins"], ["shown"])
+
+
+@pytest.mark.parametrize(
+    ("other", "shown", "here", "more"),
+    [
+        ("", False, True, False),
+        ("pending", False, True, True),
+        ("sending", False, True, True),
+        ("sent", False, True, False),
+        ("pending", False, False, False),
+        ("", True, True, True),
+        ("", True, False, False),
+    ],
+)
+def test_what_was_sent_tells_whether_its_place_needs_another_look(
+    tx: Tx, other: str, shown: bool, here: bool, more: bool
+) -> None:
+    row, place = queued(tx, "a"), HALL.id if here else PlaceId("discord:11")
+    outbox.mark_sending(tx, row.id, NOON)
+    outbox.mark_retry(tx, row.id, "slow down", LATER)
+    if other:
+        tx.run("UPDATE outbox SET status = ? WHERE id = ?", (other, queued(tx, "b", place=place).id))
+    if shown:
+        sent(tx, queued(tx, "shown", kind="preview", place=place), "900")
+    assert outbox.claim(tx, HALL.id, LATER) == (known(tx, row.id), shown and here)
+    assert outbox.mark_sent(tx, row.id, "555", LATER) is more
+    assert known(tx, row.id).last_error == ""
+    assert outbox.mark_sent(tx, OutboxId(404), "556", LATER), "nobody can tell of a row that was erased"
+
+
+def test_what_was_certainly_sent_in_a_place_since_then_is_known(tx: Tx) -> None:
+    rows = [queued(tx, "a"), queued(tx, "b"), queued(tx, "c", place=PlaceId("discord:11")), queued(tx, "d")]
+    for at, row in zip((NOON, LATER, LATER, LATER), rows, strict=True):
+        outbox.mark_sent(tx, row.id, row.key, at)
+    outbox.replace_preview(tx, rows[3].id)
+    assert known(tx, rows[3].id).content == ""
+    assert outbox.sent_since(tx, HALL.id, LATER) == {"b"}
+
+
+def test_what_is_withdrawn_or_emptied_says_nothing_any_more(tx: Tx) -> None:
+    one, other = queued(tx, "a", detail=TextDetail(files=(File("a.md", "words"),))), queued(tx, "b")
+    assert outbox.withdraw(tx, one.id)
+    assert (known(tx, one.id).content, known(tx, one.id).detail) == ("", TextDetail())
+    held = {"act": "post", "files": [["a.md", "words"]], "images": [["image/png", "", ""]], "else": ["discord:2"]}
+    tx.run("UPDATE outbox SET detail = ? WHERE id = ?", (json.dumps(held), other.id))
+    outbox.empty(tx, other.id)
+    assert (known(tx, other.id).content, known(tx, other.id).detail) == ("", ActDetail("post"))
+
+
+@pytest.mark.parametrize("text", ["Done.", ""])
+def test_an_edit_to_nothing_deletes_the_message(tx: Tx, text: str) -> None:
+    row = queued(tx, "card/1")
+    outbox.add_edit(tx, row, "over", text, NOON)
+    found = outbox.of_key(tx, "card/1/over")
+    assert found is not None
+    assert (found.content, found.detail) == (text, EditDetail("card/1", away=not text))
+
+
+def test_the_first_moment_of_sending_is_kept_however_often_it_is_tried(tx: Tx) -> None:
+    row, first = queued(tx, "a"), NOON + timedelta(seconds=10)
+    outbox.mark_sending(tx, row.id, first)
     again = outbox.mark_sending(tx, row.id, LATER)
     assert again is not None
-    assert (again.status, again.attempts, again.sending_at) == (Status.SENDING, 2, NOON)
+    assert (again.status, again.attempts, again.sending_at) == (Status.SENDING, 2, first)
     assert outbox.claim(tx, HALL.id, LATER) is None
     assert not outbox.withdraw(tx, row.id)
-    assert outbox.stuck_since(again, LATER) == timedelta(seconds=30)
+    assert outbox.stuck_since(again, LATER) == timedelta(seconds=20)
 
 
 @pytest.mark.parametrize("end", [Status.FAILED, Status.UNKNOWN, Status.WITHDRAWN])
@@ -134,42 +200,52 @@ def test_the_rest_of_an_answer_goes_with_a_piece_that_failed_and_nothing_else_of
         f"tool/{turn.id}/5/1",
         f"tool/{turn.id}/55/0",
     ]
-    first, _second, tool, _more, _other = [queued(tx, key, turn=turn.id) for key in keys]
-    sent = queued(tx, f"turn/{turn.id}/2", turn=turn.id)
-    outbox.mark_sending(tx, sent.id, NOON)
-    outbox.mark_sent(tx, sent.id, "900", NOON)
+    first, second, tool, more, _other = [queued(tx, key, turn=turn.id) for key in keys]
+    sent(tx, queued(tx, f"turn/{turn.id}/2", turn=turn.id), "900")
     for row, left in ((tool, [keys[0], keys[1], keys[4]]), (first, [keys[4]])):
         outbox.mark_closed(tx, row.id, Status.FAILED, "forbidden")
         assert outbox.withdraw_rest(tx, row) == 1
         assert [found.key for found in outbox.for_delivery(tx, HALL.id)[0]] == left
+    assert [found(tx, row.id).held for row in (first, tool)] == [(second.id,), (more.id,)]
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("kind", "status", "said"),
     [
-        (Status.SENDING, True),
-        (Status.SENT, True),
-        (Status.UNKNOWN, True),
-        (Status.FAILED, False),
-        (Status.PENDING, False),
+        ("text", Status.SENDING, True),
+        ("text", Status.SENT, True),
+        ("text", Status.UNKNOWN, True),
+        ("text", Status.FAILED, False),
+        ("text", Status.PENDING, False),
+        ("preview", Status.SENT, False),
     ],
 )
-def test_a_turn_has_spoken_when_an_answer_left_or_may_have_left(tx: Tx, status: Status, said: bool) -> None:
+def test_a_turn_has_spoken_when_an_answer_left_or_may_have_left(tx: Tx, kind: str, status: Status, said: bool) -> None:
     turn = begun(tx)
-    row = queued(tx, "a", turn=turn.id)
+    row = queued(tx, "a", turn=turn.id, kind=kind)
     tx.run("UPDATE outbox SET status = ? WHERE id = ?", (status, row.id))
     assert outbox.anything_said(tx, turn.id) is said
 
 
-def test_a_preview_is_left_over_once_its_turn_is_done_and_no_answer_waits(tx: Tx) -> None:
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_preview_is_left_over_once_its_turn_is_done_and_no_answer_waits(tx: Tx, shown: bool) -> None:
     turn = begun(tx)
-    preview = preview_of(tx, turn)
+    queued(tx, "another's", turn=begun(tx).id)
+    preview = queued(tx, f"preview/{turn.id}", kind="preview", turn=turn.id)
+    outbox.mark_sending(tx, preview.id, NOON)
+    if shown:
+        outbox.mark_sent(tx, preview.id, "900", NOON)
     assert outbox.orphan_previews(tx, HALL.id) == []  # still running
+    tx.run("UPDATE turns SET status = 'suspended' WHERE id = ?", (turn.id,))
+    assert outbox.orphan_previews(tx, HALL.id) == []  # it waits for approval
     answer = queued(tx, "answer", turn=turn.id)
     turns.end(tx, turn.id, "done", NOON)
     assert outbox.orphan_previews(tx, HALL.id) == []  # the answer will replace it
+    outbox.mark_sending(tx, answer.id, NOON)
+    assert outbox.orphan_previews(tx, HALL.id) == []
     outbox.mark_closed(tx, answer.id, Status.FAILED, "x")
-    assert outbox.orphan_previews(tx, HALL.id) == [preview]
+    assert outbox.orphan_previews(tx, HALL.id) == [known(tx, preview.id)]
+    assert outbox.orphan_previews(tx, PlaceId("discord:11")) == []
     assert outbox.open_places(tx) == [("discord", HALL.id)]
     outbox.replace_preview(tx, preview.id)
     assert outbox.orphan_previews(tx, HALL.id) == []
@@ -247,26 +323,27 @@ def test_what_was_sent_is_forgotten_without_looking_through_everything(tx: Tx) -
 def test_with_a_message_of_ours_goes_what_was_sent_of_it_and_what_tools_of_its_turn_said(tx: Tx) -> None:
     turn = begun(tx)
     message, other = [messages.add(tx, spoken(turn)) for _ in range(2)]
-    sent, tool = f"turn/{turn.id}", f"tool/{turn.id}"
+    answer, tool = f"turn/{turn.id}", f"tool/{turn.id}"
     rows: tuple[tuple[str, dict[str, Any]], ...] = (
-        (f"{sent}/0", {"message": message}),
+        (f"{answer}/0", {"message": message}),
         (f"{tool}/1", {}),
-        (f"{sent}/stays", {}),
+        (f"{answer}/stays", {}),
         (f"{tool}/stays/1", {"message": other}),
         (f"{tool}/stays/2", {"kind": "preview"}),
+        ("tool/like/stays", {}),
     )
     for key, change in rows:
-        row = queued(tx, key, turn=turn.id, **change)
-        outbox.mark_sending(tx, row.id, NOON)
-        outbox.mark_sent(tx, row.id, key, NOON)
-    queued(tx, f"{sent}/stays/unsent", turn=turn.id, message=message)
+        sent(tx, queued(tx, key, turn=turn.id, **change), key)
+    queued(tx, f"{answer}/stays/unsent", turn=turn.id, message=message)
+    being_sent = queued(tx, f"{answer}/stays/sending", turn=turn.id, message=message)
+    outbox.mark_sending(tx, being_sent.id, NOON)
     asked = taken(tx, 1).message
     assert asked is not None
     tx.run("UPDATE messages SET batch_id = ? WHERE id = ?", (turn.id, asked))
     assert outbox.forget(tx, [asked]) == 0, "a person's message is none of ours"
     assert outbox.forget(tx, [message]) == 2
     assert [row["key"] for row in tx.all("SELECT key FROM outbox WHERE content = '' ORDER BY id")] == [
-        f"{sent}/0",
+        f"{answer}/0",
         f"{tool}/1",
     ]
 
@@ -279,13 +356,6 @@ def test_a_row_that_was_looked_for_in_vain_begins_anew(tx: Tx) -> None:
     pending = queued(tx, "b")
     outbox.restart_sending(tx, pending.id, LATER)
     assert known(tx, pending.id).sending_at is None
-
-
-def test_a_preview_is_no_answer(tx: Tx) -> None:
-    turn = begun(tx)
-    preview_of(tx, turn)
-    assert outbox.anything_said(tx, turn.id) is False
-    assert [row.kind for row in outbox.of_turn(tx, turn.id)] == ["preview"]
 
 
 # ------------------------------------------------------------------------------------------- what was given up
@@ -390,21 +460,34 @@ def test_what_was_forgotten_or_erased_is_none_of_them_and_nothing_of_it_comes_ba
     assert tx.all("SELECT 1 FROM outbox WHERE content <> ''") == []
 
 
-@pytest.mark.parametrize("detail", [CardDetail(CardButtons(RequestId(1), ())), EditDetail("card/1")])
-def test_cards_and_their_edits_are_the_brokers(tx: Tx, detail: Detail) -> None:
-    given_up(tx, queued(tx, "card/1/x", detail=detail))
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("detail", [CardDetail(CardButtons(RequestId(1), ())), EditDetail("card/1"), TextDetail()])
+def test_cards_and_their_edits_are_the_brokers_and_previews_nobodys(tx: Tx, detail: Detail, again: bool) -> None:
+    row = queued(tx, "card/1/x", kind="preview" if isinstance(detail, TextDetail) else "text", detail=detail)
+    given_up(tx, row)
+    if again:
+        outbox.mark_retry(tx, row.id, "slow down", LATER)
     assert outbox.list_undelivered(tx, 10) == []
 
 
-def test_the_agent_is_no_longer_told_that_it_failed(tx: Tx) -> None:
+def test_a_text_of_files_alone_is_undelivered_and_one_that_was_withdrawn_is_not(tx: Tx) -> None:
+    row = queued(tx, "a", "", detail=TextDetail(files=(File("a.md", "words"),)))
+    given_up(tx, row)
+    given_up(tx, queued(tx, "b"), Status.WITHDRAWN)
+    assert [each.row.id for each in outbox.list_undelivered(tx, 10)] == [row.id]
+
+
+@pytest.mark.parametrize(("deed", "told"), [(outbox.retry, ""), (outbox.drop, "unknown: nobody knows")])
+def test_the_agent_is_told_that_it_may_have_failed_until_it_is_sent_again(
+    tx: Tx, deed: Callable[[Tx, outbox.Undelivered], None], told: str
+) -> None:
     turn = begun(tx)
     message = messages.add(tx, spoken(turn))
     row = queued(tx, f"turn/{turn.id}/0", turn=turn.id, message=message)
-    given_up(tx, row)
-    before = messages.by_ids(tx, [message], Scope(GUILD))[0].delivery
-    messages.note_delivery(tx, message, "failed: forbidden")
-    outbox.retry(tx, found(tx, row.id))
-    assert messages.by_ids(tx, [message], Scope(GUILD))[0].delivery == before
+    given_up(tx, row, Status.UNKNOWN)
+    messages.note_delivery(tx, message, "unknown: nobody knows")
+    deed(tx, found(tx, row.id))
+    assert messages.by_ids(tx, [message], Scope(GUILD))[0].delivery == told
 
 
 def test_pieces_behind_one_that_failed_come_back_with_it_as_they_were(tx: Tx) -> None:
