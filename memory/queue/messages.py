@@ -158,8 +158,7 @@ def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
     """
     sql = """UPDATE messages SET audience = :audience WHERE audience <> :audience AND (
                id IN (SELECT value FROM json_each(:named)) OR (batch_id, tool_call_id) IN (
-                 SELECT batch_id, tool_call_id FROM messages WHERE tool_call_id IS NOT NULL
-                 AND id IN (SELECT value FROM json_each(:named))))"""
+                 SELECT batch_id, tool_call_id FROM messages WHERE id IN (SELECT value FROM json_each(:named))))"""
     return tx.run(sql, {"audience": audience, "named": list(messages)})
 
 

@@ -169,7 +169,7 @@ def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> 
     """Record that the turn answers these messages in their current revision, and lower its trust to theirs."""
     heard, lowest = as_worded(tx, messages)
     add_step(tx, turn, MessagesJoined(heard), now)
-    lower_trust(tx, turn, min(lowest, turn.trust))
+    lower_trust(tx, turn, lowest)
 
 
 def as_worded(rows: Rows, messages: list[MessageId]) -> tuple[Wordings, Trust]:
@@ -345,7 +345,7 @@ def uncount_start(tx: Tx, row: InboxId) -> None:
 
 
 def _after(tries: int, now: datetime) -> str | None:
-    seconds = PAUSES[min(max(tries, 1), len(PAUSES)) - 1]
+    seconds = PAUSES[min(tries, len(PAUSES)) - 1]
     return to_text(now + timedelta(seconds=seconds)) if seconds else None
 
 

@@ -1,6 +1,5 @@
 """Gaps as a store: noted, tried with growing pauses, read or closed, and gone with their person."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,6 @@ from memory.queue.gaps import Span
 from memory.queue.inbox import Place
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from memory.store.records import replace
 from tests.memory.parts import ANN, NOON, arrival, kept_of
 
 HALL = PlaceId("discord:10")
@@ -53,39 +51,6 @@ def test_noted_again_it_is_tried_at_the_earlier_time(tx: Tx) -> None:
     assert gaps.next_try(tx, "discord") == NOON + timedelta(seconds=10)
 
 
-DEEDS: dict[str, Callable[[Tx], object]] = {
-    "failed": lambda tx: gaps.failed(tx, SPAN, "504", NOON),
-    "read": lambda tx: gaps.fill(tx, SPAN),
-    "closed": lambda tx: gaps.close(tx, SPAN, "gone", NOON),
-}
-
-
-@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
-def test_what_is_done_to_a_gap_is_done_to_no_other(tx: Tx, deed: Callable[[Tx], object]) -> None:
-    others = replace(SPAN, after="200"), replace(SPAN, place=PlaceId("discord:11"))
-    for span in others:
-        noted(tx, span)
-    before = gaps.listing(tx)
-    deed(tx)
-    assert [gap for gap in gaps.listing(tx) if gap.span != SPAN] == before
-    noted(tx)
-    after = gaps.listing(tx)
-    deed(tx)
-    assert gaps.listing(tx) != after
-    assert [gap for gap in gaps.listing(tx) if gap.span != SPAN] == before
-
-
-def test_what_is_due_is_given_by_source_the_oldest_first(tx: Tx) -> None:
-    rows = [Span(PlaceId(f"discord:{number}"), "1", "2") for number in (3, 2, 1)]
-    for number, span in enumerate((*rows, Span(PlaceId("bluesky:1"), "1", "2"))):
-        at = NOON + timedelta(seconds=number)
-        gaps.note(tx, [span], "503", at, at + timedelta(seconds=10))
-    assert [gap.span for gap in gaps.due(tx, "discord", NOON + timedelta(seconds=11), 10)] == rows[:2]
-    assert [gap.span for gap in gaps.due(tx, "discord", NOON + timedelta(minutes=1), 2)] == rows[:2]
-    assert gaps.next_try(tx, "bluesky") == NOON + timedelta(seconds=13)
-    assert [gap.span for gap in gaps.listing(tx)][:3] == rows
-
-
 def test_what_was_read_in_part_is_shown_although_it_is_not_read_again(tx: Tx) -> None:
     noted(tx)
     gaps.close(tx, SPAN, "only the newest were read", NOON)
@@ -124,15 +89,11 @@ def test_what_cannot_be_read_is_closed_once_and_forgotten_later(tx: Tx) -> None:
 @pytest.mark.parametrize(
     ("kind", "audience", "writer", "position", "known"),
     [
-        ("direct", person_audience(EVE), EVE, "2", True),
-        ("direct", person_audience(EVE), ANN, "2", True),
-        ("direct", person_audience(EVE), EVE, "", False),
-        ("direct", person_audience(ANN), EVE, "2", False),
-        ("direct", OWNER, EVE, "2", True),
-        ("direct", OWNER, ANN, "2", False),
-        ("guild", OWNER, EVE, "2", False),
+        ("direct", person_audience(EVE), EVE, "2", True), ("direct", person_audience(EVE), ANN, "2", True),
+        ("direct", person_audience(EVE), EVE, "", False), ("direct", person_audience(ANN), EVE, "2", False),
+        ("direct", OWNER, EVE, "2", True), ("direct", OWNER, ANN, "2", False), ("guild", OWNER, EVE, "2", False),
     ],
-)
+)  # fmt: skip
 def test_who_wrote_directly_before_needs_not_be_looked_for(
     tx: Tx, kind: str, audience: Audience, writer: PersonId, position: str, known: bool
 ) -> None:

@@ -242,6 +242,7 @@ def test_a_row_of_which_no_turn_could_be_made_waits_and_is_given_up_in_the_end(t
     turns.not_begun(tx, row.id, "no group", LATER, dead=False, now=NOON)
     found = row_of(tx, row.id)
     assert (found.status, found.attempts, found.next_attempt_at) == (Status.RECEIVED, 1, LATER)
+    assert [tuple(each) for each in tx.all("SELECT alone, done_at FROM inbox")] == [(1, None)]
     turns.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
     assert (status(tx, row), row_of(tx, row.id).last_error) == (Status.DEAD, "no group")
 

@@ -2,8 +2,6 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import messages
@@ -22,10 +20,12 @@ from tests.memory.parts import (
     SCOPES,
     STAR,
     a_turn,
+    begun,
     delete_message,
     edit_message,
     kept_of,
     spoken,
+    taken,
 )
 
 PLACE = HALL.id
@@ -76,10 +76,13 @@ def test_a_heard_message_is_read_back_as_it_was(tx: Tx) -> None:
 def test_a_message_that_arrives_twice_is_stored_once(tx: Tx) -> None:
     first = messages.add(tx, HEARD)
     assert messages.add(tx, replace(HEARD, text="again")) == first
-    assert messages.add(tx, replace(HEARD, source="bluesky")) != first
+    second = messages.add(tx, replace(HEARD, source="bluesky"))
+    assert messages.add(tx, replace(HEARD, source="bluesky")) == second != first
     assert messages.add(tx, replace(HEARD, external_id=None)) != first
     assert messages.add(tx, replace(HEARD, external_id=None)) != first
     assert by_id(tx, first).text == HEARD.text
+    with pytest.raises(ValueError, match="could not be stored"):
+        messages.add(tx, replace(HEARD, external_id=None), first)
 
 
 def test_a_message_is_found_by_its_words_its_speaker_and_its_day(tx: Tx) -> None:
@@ -143,46 +146,36 @@ def test_redacting_our_rows_takes_the_words_and_leaves_the_pairing(tx: Tx) -> No
     check_index(tx)
 
 
-steps = st.lists(
-    st.tuples(
-        st.sampled_from(["add", "edit", "delete"]),
-        st.sampled_from(["1", "2"]),
-        st.sampled_from(["hamster", "tortoise", "天気です", "", "fish fish"]),
-        st.integers(0, 4),
-    ),
-    max_size=25,
-)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=steps)
-def test_any_order_of_arrivals_edits_and_deletions_equals_the_model(
-    tx: Tx, steps: list[tuple[str, str, str, int]]
-) -> None:
-    tx.run("DELETE FROM messages")
-    model: dict[str, tuple[str, int, bool]] = {}  # text, second of the last edit, deleted
-    for what, name, text, second in steps:
-        at = NOON + timedelta(seconds=second)
-        known = model.get(name)
-        if what == "add":
-            messages.add(tx, replace(HEARD, external_id=name, text=text))
-            model.setdefault(name, (text, -1, False))
-        elif what == "edit":
-            edit_message(tx, name, text, at)
-            if known and not known[2] and second >= known[1]:
-                model[name] = (text, second, False)
-        else:
-            delete_message(tx, name, at)
-            if known:
-                model[name] = ("", known[1], True)
-    stored = messages.conversation(tx, PLACE, Scope(GUILD), 10)
-    assert {row.external_id: (row.text, row.deleted_at is not None) for row in stored} == {
-        name: (text, deleted) for name, (text, _, deleted) in model.items()
-    }
-    for word in ("hamster", "tortoise", "天気", "fish"):
-        hits = {row.external_id for row in stored if row.id in found(tx, word)}
-        assert hits == {name for name, (text, _, _) in model.items() if word in text}
+def test_an_edit_that_comes_late_or_again_changes_nothing(tx: Tx) -> None:
+    message = messages.add(tx, HEARD)
+    for seconds, text, applied in (
+        (5, "b", True), (4, "c", False), (5, "b", False), (5, "c", True), (6, "c", True), (6.0004, "c", False),
+        (7, "d\x00", True),
+    ):  # fmt: skip
+        at = NOON + timedelta(seconds=seconds)
+        assert messages.edit(tx, by_id(tx, message), text, at) is applied, (seconds, text)
+    assert (by_id(tx, message).text, found(tx, "hamster")) == ("d", [])
+    delete_message(tx, "900", NOON)
+    assert not messages.edit(tx, by_id(tx, message), "e", NOON + timedelta(hours=1))
     check_index(tx)
+
+
+def test_a_call_is_narrowed_with_its_result_and_with_no_other(tx: Tx) -> None:
+    call, _result, other, _plain = (
+        messages.add(tx, replace(SAID, sequence=number, batch=batch, tool_call_id=call))
+        for number, (batch, call) in enumerate(((TURN, "c"), (TURN, "c"), (TurnId(78), "c"), (TURN, None)))
+    )
+    assert [messages.narrow(tx, [call], OWNER) for _ in range(2)] == [2, 0]
+    assert by_id(tx, other).audience == GUILD
+
+
+def test_a_finished_conversation_has_nothing_that_a_turn_is_to_answer(tx: Tx) -> None:
+    _waits, runs, over, event = (taken(tx, number) for number in range(1, 5))
+    begun(tx, runs)
+    tx.run("UPDATE inbox SET status = 'done' WHERE id = ?", (over.id,))
+    tx.run("UPDATE inbox SET message_id = NULL WHERE id = ?", (event.id,))
+    rows = messages.conversation(tx, PLACE, Scope(GUILD), 10, finished=True)
+    assert [row.id for row in rows] == [over.message, event.message]
 
 
 Reading = Callable[[Rows, list[MessageId], Scope], Sequence[Message]]
@@ -258,6 +251,9 @@ def test_people_are_counted_by_what_a_scope_may_know_of_them(tx: Tx) -> None:
         messages.add(tx, heard)
     messages.add(tx, replace(HEARD, person=BOB, speaker="Bob", external_id="bob", at=NOON + timedelta(hours=1)))
     messages.add(tx, SAID)
+    messages.add(tx, replace(HEARD, person=None, external_id="nobody"))
+    messages.add(tx, replace(HEARD, external_id="gone"))
+    delete_message(tx, "gone", NOON)
 
     def known(scope: Scope) -> list[tuple[str, str, int]]:
         return [(row["person_id"], row["speaker"], row["n"]) for row in messages.speakers(tx, scope, 10)]

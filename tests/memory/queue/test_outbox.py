@@ -82,15 +82,11 @@ def test_a_delivery_is_given_what_is_unsent_in_its_place_and_the_previews_that_a
 @pytest.mark.parametrize(
     ("other", "shown", "here", "more"),
     [
-        ("", False, True, False),
-        ("pending", False, True, True),
-        ("sending", False, True, True),
-        ("sent", False, True, False),
-        ("pending", False, False, False),
-        ("", True, True, True),
+        ("", False, True, False), ("pending", False, True, True), ("sending", False, True, True),
+        ("sent", False, True, False), ("pending", False, False, False), ("", True, True, True),
         ("", True, False, False),
     ],
-)
+)  # fmt: skip
 def test_what_was_sent_tells_whether_its_place_needs_another_look(
     tx: Tx, other: str, shown: bool, here: bool, more: bool
 ) -> None:
@@ -124,15 +120,6 @@ def test_what_is_withdrawn_or_emptied_says_nothing_any_more(tx: Tx) -> None:
     tx.run("UPDATE outbox SET detail = ? WHERE id = ?", (json.dumps(held), other.id))
     outbox.empty(tx, other.id)
     assert (known(tx, other.id).content, known(tx, other.id).detail) == ("", ActDetail("post"))
-
-
-@pytest.mark.parametrize("text", ["Done.", ""])
-def test_an_edit_to_nothing_deletes_the_message(tx: Tx, text: str) -> None:
-    row = queued(tx, "card/1")
-    outbox.add_edit(tx, row, "over", text, NOON)
-    found = outbox.of_key(tx, "card/1/over")
-    assert found is not None
-    assert (found.content, found.detail) == (text, EditDetail("card/1", away=not text))
 
 
 def test_the_first_moment_of_sending_is_kept_however_often_it_is_tried(tx: Tx) -> None:
@@ -212,14 +199,10 @@ def test_the_rest_of_an_answer_goes_with_a_piece_that_failed_and_nothing_else_of
 @pytest.mark.parametrize(
     ("kind", "status", "said"),
     [
-        ("text", Status.SENDING, True),
-        ("text", Status.SENT, True),
-        ("text", Status.UNKNOWN, True),
-        ("text", Status.FAILED, False),
-        ("text", Status.PENDING, False),
-        ("preview", Status.SENT, False),
+        ("text", Status.SENDING, True), ("text", Status.SENT, True), ("text", Status.UNKNOWN, True),
+        ("text", Status.FAILED, False), ("text", Status.PENDING, False), ("preview", Status.SENT, False),
     ],
-)
+)  # fmt: skip
 def test_a_turn_has_spoken_when_an_answer_left_or_may_have_left(tx: Tx, kind: str, status: Status, said: bool) -> None:
     turn = begun(tx)
     row = queued(tx, "a", turn=turn.id, kind=kind)
@@ -268,34 +251,22 @@ CARD = {"request": 3, "offers": ["once", "no"]}
 BUTTONS = CardButtons(RequestId(3), ("once", "no"))
 AS_BEFORE: list[tuple[dict[str, Any], Detail]] = [
     ({}, TextDetail()),
-    (
-        {"reply_to": "7", "mentions": ["discord:ann"], "speaker": "", "avatar": "a", "preview": "preview/1"},
-        TextDetail("7", (PersonId("discord:ann"),), avatar="a", preview="preview/1"),
-    ),
-    (
-        {"after": "turn/1/0", "files": [["a.md", "words"]], "behind": 5, "twice": 1},
-        TextDetail(after="turn/1/0", files=(File("a.md", "words"),), behind=OutboxId(5), twice=True),
-    ),
-    (
-        {"press": {"kind": "reminder", "id": 4, "offers": ["done"]}, "mentions": []},
-        TextDetail(press=PressButtons("reminder", ReminderId(4), ("done",))),
-    ),
-    (
-        {"press": {"kind": "preference", "id": "ent_1", "offers": ["allow"]}},
-        TextDetail(press=PressButtons("preference", EntryId("ent_1"), ("allow",))),
-    ),
-    (
-        {"card": CARD, "else": ["discord:2"], "files": [["r.json", "{}"]]},
-        CardDetail(BUTTONS, (PlaceId("discord:2"),), (File("r.json", "{}"),)),
-    ),
+    ({"reply_to": "7", "mentions": ["discord:ann"], "speaker": "", "avatar": "a", "preview": "preview/1"},
+     TextDetail("7", (PersonId("discord:ann"),), avatar="a", preview="preview/1")),
+    ({"after": "turn/1/0", "files": [["a.md", "words"]], "behind": 5, "twice": 1},
+     TextDetail(after="turn/1/0", files=(File("a.md", "words"),), behind=OutboxId(5), twice=True)),
+    ({"press": {"kind": "reminder", "id": 4, "offers": ["done"]}, "mentions": []},
+     TextDetail(press=PressButtons("reminder", ReminderId(4), ("done",)))),
+    ({"press": {"kind": "preference", "id": "ent_1", "offers": ["allow"]}},
+     TextDetail(press=PressButtons("preference", EntryId("ent_1"), ("allow",)))),
+    ({"card": CARD, "else": ["discord:2"], "files": [["r.json", "{}"]]},
+     CardDetail(BUTTONS, (PlaceId("discord:2"),), (File("r.json", "{}"),))),
     ({"card": CARD}, CardDetail(BUTTONS)),
     ({"edits": "card/1", "buttons": CARD}, EditDetail("card/1", BUTTONS)),
     ({"edits": "card/1", "buttons": None, "away": True}, EditDetail("card/1", away=True)),
-    (
-        {"act": "post", "target": "", "images": [["image/png", "a cat", "aGk="]], "earlier": [8]},
-        ActDetail("post", images=(Image("image/png", "a cat", "aGk="),), earlier=(OutboxId(8),)),
-    ),
-]
+    ({"act": "post", "target": "", "images": [["image/png", "a cat", "aGk="]], "earlier": [8]},
+     ActDetail("post", images=(Image("image/png", "a cat", "aGk="),), earlier=(OutboxId(8),))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("stored", "detail"), AS_BEFORE)
@@ -419,16 +390,6 @@ def test_a_row_that_is_being_sent_is_not_taken_by_a_caller_who_waits(tx: Tx) -> 
     assert known(tx, row.id).status is Status.SENDING
 
 
-def test_failing_again_holds_them_back_again(tx: Tx) -> None:
-    rows = pieces(tx)
-    for _ in range(2):
-        given_up(tx, rows[0])
-        one = found(tx, rows[0].id)
-        assert len(one.held) == 2
-        outbox.retry(tx, one)
-    assert states(tx, rows) == ["pending"] * 3
-
-
 def test_what_may_have_been_said_is_looked_for_before_it_is_sent_again(tx: Tx) -> None:
     row, behind = pieces(tx, 2)
     given_up(tx, row, Status.UNKNOWN)
@@ -471,10 +432,11 @@ def test_cards_and_their_edits_are_the_brokers_and_previews_nobodys(tx: Tx, deta
 
 
 def test_a_text_of_files_alone_is_undelivered_and_one_that_was_withdrawn_is_not(tx: Tx) -> None:
-    row = queued(tx, "a", "", detail=TextDetail(files=(File("a.md", "words"),)))
-    given_up(tx, row)
+    rows = [queued(tx, str(number), "", detail=TextDetail(files=(File("a.md", "words"),))) for number in range(3)]
+    for row in rows:
+        given_up(tx, row)
     given_up(tx, queued(tx, "b"), Status.WITHDRAWN)
-    assert [each.row.id for each in outbox.list_undelivered(tx, 10)] == [row.id]
+    assert [each.row.id for each in outbox.list_undelivered(tx, 2)] == [rows[2].id, rows[1].id], "the newest first"
 
 
 @pytest.mark.parametrize(("deed", "told"), [(outbox.retry, ""), (outbox.drop, "unknown: nobody knows")])
@@ -490,21 +452,13 @@ def test_the_agent_is_told_that_it_may_have_failed_until_it_is_sent_again(
     assert messages.by_ids(tx, [message], Scope(GUILD))[0].delivery == told
 
 
-def test_pieces_behind_one_that_failed_come_back_with_it_as_they_were(tx: Tx) -> None:
+def test_pieces_behind_one_that_failed_come_back_with_it_as_they_were_however_often(tx: Tx) -> None:
     rows = pieces(tx)
-    given_up(tx, rows[1])
-    assert states(tx, rows) == ["pending", "failed", "withdrawn"]
-    one = found(tx, rows[1].id)
-    assert one.held == (rows[2].id,)
-    outbox.retry(tx, one)
-    assert states(tx, rows) == ["pending"] * 3
-    assert [known(tx, row.id) for row in rows] == rows
-    assert outbox.list_undelivered(tx, 10) == []
-    assert outbox.undelivered(tx, rows[1].id) is None
-
-
-def test_the_newest_come_first(tx: Tx) -> None:
-    rows = [queued(tx, str(number)) for number in range(3)]
-    for row in rows:
-        given_up(tx, row)
-    assert [each.row.id for each in outbox.list_undelivered(tx, 2)] == [rows[2].id, rows[1].id]
+    for _ in range(2):
+        given_up(tx, rows[1])
+        assert states(tx, rows) == ["pending", "failed", "withdrawn"]
+        one = found(tx, rows[1].id)
+        assert one.held == (rows[2].id,)
+        outbox.retry(tx, one)
+        assert [known(tx, row.id) for row in rows] == rows
+        assert outbox.list_undelivered(tx, 10) == []

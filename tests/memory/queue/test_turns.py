@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from memory import budgets
 from memory.budgets import ModelCost
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.queue import steps, turns
+from memory.queue import agent_messages, steps, turns
+from memory.queue.agent_messages import SentMessage
 from memory.queue.steps import (
     CallApproval,
     CallDone,
@@ -22,6 +24,7 @@ from memory.queue.steps import (
     MissingCalls,
     ModelAnswer,
     Note,
+    Step,
     StepBody,
     TakenUp,
     ToolCall,
@@ -29,11 +32,33 @@ from memory.queue.steps import (
 )
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
-from memory.store.database import Tx
+from memory.store.database import Tx, Value
 from memory.store.errors import RowUnreadable
-from memory.store.ids import BlockId, GroupId, MessageId, PlaceId, RequestId, TurnId
+from memory.store.ids import AgentId, BlockId, GroupId, MessageId, PlaceId, RequestId, TurnId
 from memory.store.records import asdict, replace
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, edit_message, kept_of, row_of, taken
+from tests.memory.parts import (
+    ANN,
+    BOB,
+    GUILD,
+    HALL,
+    MAIN,
+    NOON,
+    STAR,
+    begun,
+    edit_message,
+    kept_of,
+    row_of,
+    store,
+    taken,
+)
+
+
+def after(seconds: int) -> str:
+    return to_text(NOON + timedelta(seconds=seconds))
+
+
+SOON = after(1)
+APART: dict[str, Any] = {"status": "received", "turn_id": None, "alone": 1}
 
 
 def stored(tx: Tx, turn: Turn) -> Turn:
@@ -133,15 +158,19 @@ def test_a_joined_step_remembers_the_wording_that_was_read(tx: Tx) -> None:
     edit_message(tx, "1", "better", NOON)
     turn = begun(tx, row)
     assert row.message is not None
-    assert turns.steps(tx, turn.id)[0].body == MessagesJoined(((row.message, 1),))
+    for each in (turn, begun(tx, row)):
+        assert turns.steps(tx, each.id)[0] == Step(2, MessagesJoined(((row.message, 1),)), NOON)
 
 
 @pytest.mark.parametrize("ending", ["done", "failed", "cancelled"])
 def test_an_ended_turn_keeps_no_steps(tx: Tx, ending: turns.Ended) -> None:
     turn = begun(tx)
+    parts = begun(tx, parent=turn.id), begun(tx, parent=turn.id)
+    turns.end(tx, parts[1].id, "failed", NOON)
     turns.end(tx, turn.id, ending, NOON, "why" if ending == "failed" else "")
     assert turns.steps(tx, turn.id) == []
-    row = tx.one("SELECT status, error FROM turns")
+    assert [stored(tx, part).status for part in parts] == ["running" if ending == "done" else "cancelled", "failed"]
+    row = tx.one("SELECT status, error FROM turns WHERE id = ?", (turn.id,))
     assert row is not None
     assert (row["status"], row["error"]) == (ending, "why" if ending == "failed" else None)
 
@@ -151,6 +180,9 @@ MEANWHILE: dict[str, tuple[Callable[[Tx], object], bool]] = {
     "said elsewhere": (lambda tx: taken(tx, 2, place=replace(HALL, id=PlaceId("discord:11"))), True),
     "said to others": (lambda tx: taken(tx, 2, place=replace(HALL, audience=person_audience(ANN))), True),
     "said to another group": (lambda tx: taken(tx, 2, group=GroupId("grp_other")), True),
+    "said alone": (lambda tx: tx.run("UPDATE inbox SET alone = 1 WHERE id = ?", (taken(tx, 2).id,)), True),
+    "said before": (lambda tx: tx.run("UPDATE inbox SET id = 0 WHERE id = ?", (taken(tx, 2).id,)), True),
+    "said and taken up": (lambda tx: begun(tx, taken(tx, 2)), True),
     "said": (lambda tx: taken(tx, 2), False),
     "edited": (lambda tx: edit_message(tx, "1", "better", NOON), False),
     "narrowed": (lambda tx: tx.run("UPDATE messages SET audience = ?", (person_audience(ANN),)), False),
@@ -212,14 +244,76 @@ def test_neither_a_message_that_was_deleted_nor_one_of_another_turn_is_tried_aga
     assert after[2] != before[2]
 
 
+ATTEMPTS: list[tuple[dict[str, Any], Callable[[Tx, TurnId], object], dict[str, Any]]] = [
+    ({"next_attempt_at": SOON}, partial(turns.note_ran, now=NOON), {"ran": 1, "starts": 0, "next_attempt_at": None}),
+    ({"attempts": 2}, partial(turns.note_ran, now=NOON), {"ran": 1, "starts": 0, "next_attempt_at": after(5)}),
+    ({"ran": 1}, partial(turns.count_again, now=NOON, ran=True), {"attempts": 2, "ran": 0}),
+    ({"starts": 0}, partial(turns.count_again, now=NOON, ran=False), {"starts": 1, "next_attempt_at": None}),
+    ({}, partial(turns.count_again, now=NOON, ran=False), {"starts": 2, "next_attempt_at": after(5)}),
+    ({"starts": 4}, partial(turns.count_again, now=NOON, ran=False), {"starts": 5, "next_attempt_at": after(60)}),
+    ({"next_attempt_at": SOON}, turns.uncount_attempt, {"attempts": 0, "ran": 1, "next_attempt_at": None}),
+    ({"attempts": 0}, turns.uncount_attempt, {"ran": 1}),
+    ({}, partial(turns.postpone, error="e", again=NOON), {"last_error": "e", "ran": 1, "next_attempt_at": after(0)}),
+    ({"ran": 1, "next_attempt_at": SOON}, turns.separate, APART),
+    ({"ran": 1}, partial(turns.separate, again=NOON), {**APART, "ran": 0, "next_attempt_at": after(0)}),
+    ({}, partial(turns.separate, tried=1), {}),
+    ({"attempts": 0}, partial(turns.separate, tried=1), APART),
+    ({"attempts": 0, "starts": turns.MOST_STARTS - 1}, partial(turns.separate, tried=1), {}),
+    ({}, partial(turns.give_up, error="e", now=NOON), {"status": "dead", "last_error": "e", "done_at": after(0)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "deed", "changed"), ATTEMPTS)
+def test_attempts_and_starts_are_counted_and_the_pauses_grow(
+    tx: Tx, before: dict[str, Any], deed: Callable[[Tx, TurnId], object], changed: dict[str, Any]
+) -> None:
+    turn = begun(tx, row := taken(tx, 1))
+    tx.run("UPDATE inbox SET attempts = 1, starts = 1")
+    for column, value in before.items():
+        tx.run(" ".join(["UPDATE inbox SET", column, "= ?"]), (value,))
+    was = dict(tx.all("SELECT * FROM inbox")[0])
+    deed(tx, turn.id)
+    assert dict(tx.all("SELECT * FROM inbox WHERE id = ?", (row.id,))[0]) == {**was, **changed}
+
+
+def test_a_call_has_its_result_once_that_is_stored_for_its_turn(tx: Tx) -> None:
+    turn, other = begun(tx), begun(tx)
+    turns.add_step(tx, turn, CallStarted("c", "bell", effect=True), NOON)
+    assert not turns.has_result(tx, turn, "c")
+    turns.add_step(tx, turn, CallFailed("c", "bell", "x", "cooldown"), NOON)
+    assert [turns.has_result(tx, *of) for of in ((turn, "c"), (turn, "d"), (other, "c"))] == [True, False, False]
+
+
+def test_what_a_message_led_to_is_found_once_a_turn_took_it_up(tx: Tx) -> None:
+    """Also what agents wrote to each other because of it, which counts for the turn that answers it."""
+    heard, decided, passed = (taken(tx, number) for number in (1, 2, 3))
+    assert heard.message is not None
+    tx.run("UPDATE inbox SET about_id = ? WHERE id = ?", (heard.message, decided.id))
+    assert turns.answering(tx, heard.message) == []
+    root = begun(tx, heard)
+    sent = SentMessage(passed.id, root.id, root.id, STAR, AgentId("agt_bee"), MAIN)
+    agent_messages.add(tx, sent, NOON)
+    assert turns.caused(tx, turns.answering(tx, heard.message)) == [root.id]
+    about, other, part = begun(tx, decided), begun(tx, passed), begun(tx, parent=root.id)
+    assert set(turns.answering(tx, heard.message)) == {root.id, about.id}
+    assert set(turns.caused(tx, [root.id])) == {root.id, other.id, part.id}
+    assert [agent_messages.root_of(tx, each.id) for each in (root, about, other)] == [root.id, about.id, root.id]
+    assert [agent_messages.wrote(tx, each.id) for each in (root, other)] == [[], [root.id]]
+
+
 def test_a_restart_forgets_what_this_turn_did_and_nothing_of_another(tx: Tx) -> None:
     heard, stranger = taken(tx, 1, trust=Trust.OWNER), taken(tx, 2, trust=Trust.STRANGER)
     turn, other = begun(tx, heard), begun(tx, heard)
     for each in (turn, other):
         turns.note_use(tx, each, "block", "blk_1")
+    for item, kind, whose in ((1, "working", turn), (2, "task", turn), (3, "working", other)):
+        values: dict[str, Value] = {"id": item, "kind": kind, "turn_id": whose.id, "audience": GUILD}
+        tx.insert("items", {**values, "trust": 0, "created_at": "", "updated_at": ""})
     assert stranger.message is not None
     turns.restart(tx, turn, [stranger.message])
+    turns.restart(tx, turn, [heard.message or MessageId(0)])
     assert [step.seq for step in turns.steps(tx, turn.id)] == [1]
+    assert [each["id"] for each in tx.all("SELECT id FROM items ORDER BY id")] == [2, 3]
     assert len(turns.steps(tx, other.id)) == 1
     assert (stored(tx, turn).trust, stored(tx, other).trust) == (Trust.STRANGER, Trust.OWNER)
     assert [TurnId(int(row["turn_id"])) for row in tx.all("SELECT turn_id FROM turn_uses")] == [other.id]
@@ -251,3 +345,30 @@ def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> N
     assert len(turns.steps(tx, other.id)) == 1
     assert [row["person_id"] for row in tx.all("SELECT person_id FROM model_usage ORDER BY id")] == [None, BOB]
     assert row_of(tx, row.id).turn == mine.id
+
+
+def test_what_agents_wrote_is_counted_by_its_cause_and_between_two_of_them() -> None:
+    bee, cat, back = AgentId("agt_bee"), AgentId("agt_cat"), GroupId("grp_back")
+    tx = store(**{bee: "Bee", cat: "Cat"})
+    root, other = begun(tx), begun(tx)
+    ways = [
+        (STAR, bee, MAIN), (bee, STAR, MAIN), (STAR, cat, back), (cat, bee, MAIN), (bee, cat, MAIN), (cat, STAR, MAIN),
+        (STAR, None, back), (cat, None, back),
+    ]  # fmt: skip
+    rows = [taken(tx, number) for number in range(len(ways) + 1)]
+    for row, way in zip(rows, ways, strict=False):
+        agent_messages.add(tx, SentMessage(row.id, root.id, root.id, *way), NOON)
+    agent_messages.add(tx, SentMessage(rows[-1].id, other.id, other.id, STAR, bee, MAIN), NOON - timedelta(hours=1))
+    since = NOON - timedelta(minutes=1)
+    assert [agent_messages.between(tx, STAR, each, since) for each in (bee, back)] == [2, 1]
+    answer, part, deeper, others = (begun(tx, *of) for of in (rows[:1], [], [], []))
+    for each, run in ((part, root), (deeper, answer), (others, other)):
+        values: dict[str, Value] = {"turn_id": each.id, "run_id": run.id, "asked_by": run.id, "agent_id": STAR}
+        tx.insert("group_parts", {**values, "kind": "answer", "status": "done", "audience": GUILD, "started_at": ""})
+    assert [agent_messages.caused(tx, each.id) for each in (root, other)] == [len(ways) + 2, 2]
+    assert agent_messages.wrote(tx, answer.id) == [root.id]
+    for row, turn in ((rows[1], part), (rows[2], others)):
+        tx.run("UPDATE agent_messages SET turn_id = ? WHERE inbox_id = ?", (turn.id, row.id))
+    assert agent_messages.withdraw(tx, root.id, NOON) == len(ways) - 2, "one was taken up, and one is another's"
+    gone = "SELECT id FROM inbox WHERE (status, payload, last_error, done_at) = ('done', '{}', 'taken back', ?)"
+    assert {row["id"] for row in tx.all(gone, (NOON,))} == {row.id for row in (rows[1], *rows[3:-1])}
