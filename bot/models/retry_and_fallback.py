@@ -50,10 +50,8 @@ from texts import gettext_lazy
 
 _log = Log("bot.models")
 
-
 _OPENERS = ("<tool_call>", "```json", "```")
 _WRITTEN = Pattern(r"(?:<tool_call>|```(?:json)?)?\s*(\{.*\})\s*(?:</tool_call>|```)?", re.DOTALL)
-_DOUBLED = Pattern(r"\A\{(\{.*\})\}\Z", re.DOTALL)  # as the example in some models' chat templates has it
 
 
 class LenientModel(ModelWrapper):
@@ -104,11 +102,13 @@ def _may_be_call(text: str) -> bool:
 def _read_call(answer: Answer, offered: set[str]) -> Answer:
     """The answer with its text read as a call of an offered tool, where the whole text is one; else as it was."""
     found = None if answer.calls else _WRITTEN.fullmatch(answer.text.strip())
+    text = found[1] if found else ""
+    doubled = text.startswith("{{")  # as the example in some models' chat templates has it; they miscount the ends
     try:
-        written = None if found is None else json.loads(_DOUBLED.sub(r"\1", found[1]))
+        written, end = json.JSONDecoder().raw_decode(text, int(doubled)) if text else (None, 0)
     except ValueError:
         return answer
-    match written:
+    match None if text[end:].strip("}" if doubled else "") else written:
         case {"name": str() as name, "arguments": dict() as values, **others} | {
             "name": str() as name,
             "parameters": dict() as values,

@@ -29,7 +29,7 @@ def streamed(text: str) -> list[Step]:
         f"<tool_call>{WRITTEN}",
         f"```json\n{WRITTEN}\n```",
         f"```\n{WRITTEN}\n```",
-        f"{{{WRITTEN}}}",
+        *(f"{{{WRITTEN}{ends}" for ends in ("", "}", "}}")),
         f"<tool_call>\n{{{WRITTEN}}}\n</tool_call>",
     ],
 )
@@ -52,7 +52,7 @@ async def test_a_written_call_is_a_call(text: str) -> None:
         "```json\n[1]\n```",
         WRITTEN.replace("recall", "unknown"),
         '{"name": "recall"}',
-        f"{{{WRITTEN}",
+        *(f"{text}}}" for text in (WRITTEN, f"{{{WRITTEN}]")),
         f"{{{{{WRITTEN}}}}}",
         '{"name": ["recall"], "arguments": {}}',
         '{"name": "recall", "arguments": "q"}',
