@@ -75,13 +75,30 @@ class ToolMessage(NamedTuple):
     text: str
     ok: bool = True
     data: Any = None
-    """The same result as plain JSON data, for the offline model; never sent to a provider."""
+    """The same result as plain JSON data, for the offline model; never sent to a provider. What the tool says of it
+    itself, as a remark or in place of a time, may be a packed text."""
 
     def told_in(self, language: str) -> str:
         """The text; why a call failed is in that language where the catalog has it."""
         reason = self.data.get("reason", "") if isinstance(self.data, dict) else ""
         with speaking(language):
             return _(unpacked(reason)) if reason else self.text
+
+    def data_in(self, language: str) -> Any:
+        """The data, with what the tool says of it in that language."""
+        with speaking(language):
+            return _shown(self.data)
+
+
+def _shown(data: Any) -> Any:
+    match data:
+        case dict():
+            said = {name: _(unpacked(data[name])) for name in ("note", "when") if isinstance(data.get(name), str)}
+            return {name: _shown(each) for name, each in data.items()} | said
+        case list():
+            return [_shown(each) for each in data]
+        case _:
+            return data
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage

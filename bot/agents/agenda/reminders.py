@@ -44,7 +44,7 @@ from sources.api import SOURCE as API
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
-from texts import _, gettext_noop, language, source, speaking, timestamp
+from texts import _, gettext_lazy, gettext_noop, join_lazy, language, source, speaking, timestamp
 
 REMIND = "reminder"
 """The key prefix of outbox rows for reminders."""
@@ -68,7 +68,7 @@ class DayPart(StrEnum):
 
 
 class PlannedReminder(Struct, frozen=True):
-    """A stored reminder: its time in words in its person's zone, and remarks."""
+    """A stored reminder: its time in words in its person's zone, and a remark, which `_` shows in their language."""
 
     reminder: Reminder
     at: datetime
@@ -94,10 +94,10 @@ def plan(
     first = triggers.require(trigger, now)
     kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)
-    notes = ["" if new.urgent else _quiet_note(quiet_until(tx, people, default_zone, first), zone)]
+    note = "" if new.urgent else _quiet_note(quiet_until(tx, people, default_zone, first), zone)
     if place_source(new.place) == API:
-        notes.append(_("It arrives where you get my notices, not here."))
-    return PlannedReminder(kept, first, shown(trigger, now, zone), " ".join(filter(None, notes)))
+        note = join_lazy(" ", filter(None, (note, gettext_lazy("It arrives where you get my notices, not here."))))
+    return PlannedReminder(kept, first, shown(trigger, now, zone), note)
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...], default_zone: str) -> list[ListedReminder]:
@@ -242,12 +242,12 @@ def lines(found: list[ListedReminder], zone: str) -> list[str]:
 
 
 def status_words(listed: ListedReminder) -> str:
-    """The status of a reminder, in words; empty if it just waits for its time."""
+    """The status of a reminder, for `_` to show in words; empty if it just waits for its time."""
     if listed.paused:
-        return _("paused")
+        return gettext_lazy("paused")
     if listed.undelivered:
-        return _("due, not delivered yet")
-    return "" if listed.reminder.status is Status.WAITING else _("sent, not done yet")
+        return gettext_lazy("due, not delivered yet")
+    return "" if listed.reminder.status is Status.WAITING else gettext_lazy("went off, not done yet")
 
 
 class ReminderJob(Struct, frozen=True):
@@ -370,8 +370,8 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
 def _quiet_note(until: datetime | None, zone: str) -> str:
     if until is None:
         return ""
-    clock = clock_text(until, zone, source())
-    return _("That is during your quiet hours, so I will remind you on {clock}.", clock=clock)
+    clock = timestamp(until) if source() == "discord" else f"{until.astimezone(zone_of(zone)):%H:%M}"
+    return gettext_lazy("That is during your quiet hours, so I will remind you when they end, at {clock}.", clock=clock)
 
 
 def repetition(trigger: str) -> str:

@@ -26,7 +26,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId
 from scheduler.dates import read_when
 from scheduler.triggers import require, rule_of
-from texts import gettext_noop
+from texts import gettext_noop, packed
 
 Fields = Annotated[
     dict[str, str],
@@ -278,7 +278,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
         planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {planned.note}")
-        data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": planned.note}
+        data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(planned.note)}
         return Outcome(text, data)
 
 
@@ -288,7 +288,8 @@ def _reminder_data(reminder: Reminder) -> dict[str, Any]:
 
 def _listed(each: ListedReminder, zone: str) -> dict[str, Any]:
     how = reminding.status_words(each)
-    when = ", ".join(filter(None, (on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how)))
+    words = on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how
+    when = ", ".join(filter(None, words)) if each.next_at else packed(how)
     return _timed(each.reminder, each.next_at) | {"when": when}
 
 

@@ -145,7 +145,7 @@ class Context(Struct, frozen=True):
         """The data of a call, which is made first. Raises FailedError where there is none."""
         if failure := self.failure(call):
             raise FailedError(failure)
-        return self.turn.results[call.id].data
+        return self.turn.results[call.id].data_in(self.language.code)
 
     def result(self, step: str, tool: str, **arguments: Any) -> Record:
         """What one call did, which is made first."""

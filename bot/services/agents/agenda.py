@@ -191,7 +191,7 @@ class Agenda(ZonedService, frozen=True):
         new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
-        said = {"when": planned.when, "note": planned.note, "at": planned.at}
+        said = {"when": planned.when, "note": _(planned.note), "at": planned.at}
         return ReminderSet.from_record(kept, **said, repeats=reminding.repetition(kept.trigger))
 
     @operation("remind.list", "List your open reminders", Action.AGENDA, LISTS)
@@ -203,7 +203,7 @@ class Agenda(ZonedService, frozen=True):
                 each,
                 next=_local(each.next_at, zone),
                 repeats=reminding.repetition(each.reminder.trigger),
-                words=reminding.status_words(each),
+                words=_(reminding.status_words(each)),
                 ahead=relative(each.next_at, self.clock()) if each.next_at else "",
             )
             for each in self._reminders(rows, caller)

@@ -33,7 +33,7 @@ from memory.store.sqlite import connect
 from scheduler import triggers
 from scheduler.jobs import DueJob
 from sources.terminal import PERSON, PLACE
-from tests.bot.parts import ScriptedModel, said, thread_in_public
+from tests.bot.parts import BOB, ScriptedModel, said, thread_in_public
 from tests.bot.stage import Setting, running, talked
 from tests.memory.parts import kept_of
 
@@ -157,7 +157,7 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
     person_settings.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
     kept = planned(tx, "today at 23:30")
-    assert kept.note == "That is during your quiet hours, so I will remind you on Tue, Mar 3, 2026, 07:00."
+    assert kept.note == "That is during your quiet hours, so I will remind you when they end, at 07:00."
     done = says().remind(tx, firing(tx, kept))
     assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
     assert out(tx) == []
@@ -215,6 +215,31 @@ async def test_a_time_that_cannot_be_is_refused_in_the_language_of_who_asks(tmp_
     assert "Februar" in german
     assert "There is no" not in german
     assert "There is no 31 February in 2026." in english
+
+
+async def test_without_a_model_the_state_of_a_reminder_is_told_in_the_language_of_who_asks(tmp_path: Path) -> None:
+    wish = said("erinnere mich in 20 Minuten an die Pizza", 1, speaker=BOB)
+    async with running(tmp_path, without_a_model()) as service:
+        times = Times("UTC", f"{service.clock():%H:%M}", f"{service.clock() + timedelta(hours=1):%H:%M}")
+        await service.write(lambda tx: person_settings.put(tx, (BOB.id,), times, NOW))
+        await service.heard(wish)
+        assert "Das liegt in deiner Ruhezeit, deshalb erinnere ich dich" in service.platform.texts()[-1]
+
+        def ring(tx: Tx) -> None:
+            tx.run("UPDATE reminders SET status = 'told'")
+            tx.run("DELETE FROM jobs WHERE kind = 'reminder'")
+
+        await service.write(ring)
+        for number, (asked, told) in enumerate(
+            (
+                ("welche Timer habe ich?", "hat sich gemeldet, noch nicht erledigt"),
+                ("リマインダーを見せて", "通知済み、未完了"),
+                ("list my reminders", "went off, not done yet"),
+            ),
+            2,
+        ):
+            await service.heard(said(asked, number, speaker=BOB))
+            assert told in service.platform.texts()[-1]
 
 
 async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_at_once(tmp_path: Path) -> None:
@@ -299,7 +324,7 @@ def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     assert listed() == ["due, not delivered yet"]
     tx.run("UPDATE outbox SET status = 'sent'")
-    assert listed() == ["sent, not done yet"]
+    assert listed() == ["went off, not done yet"]
     again = firing(tx, kept, suffix="again")
     assert again.due == NOW + timedelta(minutes=50)
     says().remind(tx, again)
