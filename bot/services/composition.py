@@ -468,6 +468,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
             selves=people.selves,
             foreign=shared.mcp.tools,
             recall=RecallTool(functools.partial(expansion.plan, config.dreams, budgets)),
+            notices=owner_notices(config),
         ),
         ready=shared.mcp.ready,
         endpoints=endpoints,

@@ -44,7 +44,7 @@ from sources.api import SOURCE as API
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
-from texts import _, gettext_lazy, gettext_noop, join_lazy, language, source, speaking, timestamp
+from texts import _, gettext_lazy, gettext_noop, language, source, speaking, timestamp
 
 REMIND = "reminder"
 """The key prefix of outbox rows for reminders."""
@@ -95,8 +95,6 @@ def plan(
     kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)
     note = "" if new.urgent else _quiet_note(quiet_until(tx, people, default_zone, first), zone)
-    if place_source(new.place) == API:
-        note = join_lazy(" ", filter(None, (note, gettext_lazy("It arrives where you get my notices, not here."))))
     return PlannedReminder(kept, first, shown(trigger, now, zone), note)
 
 
@@ -134,6 +132,15 @@ def require_speaking_later(place: PlaceId, audience: Audience) -> None:
             "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
             "Discord or in a direct message."
         )
+
+
+def elsewhere(place: PlaceId, notices: Notices) -> str:
+    """Where a reminder comes that was set in a place that gets only answers, for `_` to show; empty in other places."""
+    if place_source(place) != API:
+        return ""
+    if place_source(notices.place) == "discord":
+        return gettext_lazy("I will tell you in a direct message on Discord, not here.")
+    return gettext_lazy("I will tell you at the terminal, in `carina chat`, not here.")
 
 
 def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:

@@ -4,6 +4,7 @@ import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 
+from bot.agents.notices import Notices
 from bot.agents.permissions.who_may import Selves
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
@@ -26,6 +27,7 @@ from bot.config.file_settings import Web
 from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from memory.agents import Agent
 from sources.base import Endpoint
+from sources.terminal import PLACE
 
 _BY_FOLDERS = {"": (), "read": ("file",), "read_write": ("file", "file_write")}
 """The tools that come with the folders of an agent, and go with them."""
@@ -45,6 +47,7 @@ RESERVED = frozenset(
 
 
 _RECALL = RecallTool()
+_NOTICES = Notices(PLACE.id)
 
 
 def make_tools(
@@ -54,14 +57,15 @@ def make_tools(
     selves: Selves = lambda person: (person,),
     foreign: Callable[[Agent], Iterable[Tool]] = lambda _agent: (),
     recall: Tool = _RECALL,
+    notices: Notices = _NOTICES,
 ) -> Callable[[Agent], Toolset]:
     """The tools there are, as a function that gives an agent those it has.
 
     `zone` is that of people who named none, `selves` gives every account of somebody, `foreign` what somebody else
-    offers to an agent now, `recall` is the tool over entries.
+    offers to an agent now, `recall` is the tool over entries, `notices` tells where the owner gets them.
     """
     memory = ContextTool(), recall, SearchTool(), WorkingMemoryTool()
-    agenda = EventsTool(zone, selves), RemindersTool(zone, selves), TasksTool(zone, selves)
+    agenda = EventsTool(zone, selves), RemindersTool(zone, selves, notices), TasksTool(zone, selves)
     usual: tuple[Tool, ...] = (
         *(CalculateTool(), CoordTool(zone, selves), FactsTool(), ProjectsTool()),
         *(*memory, SendMessageTool(endpoints), *agenda),

@@ -11,6 +11,7 @@ from bot.agents.agenda.reminders import on_clocks
 from bot.agents.agenda.tasks import TaskChanges, find_task, tree
 from bot.agents.context.quotes import PromptText, joined, line, say
 from bot.agents.context.situation import task_line
+from bot.agents.notices import Notices
 from bot.agents.permissions.who_may import Caution, Selves
 from bot.agents.tools.base import A_contra, Arguments, Brief, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError
@@ -26,7 +27,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId
 from scheduler.dates import read_when
 from scheduler.triggers import require, rule_of
-from texts import gettext_noop, packed
+from texts import gettext_noop, join_lazy, packed
 
 Fields = Annotated[
     dict[str, str],
@@ -239,6 +240,10 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         "the day and time you are given, so that a misunderstanding shows. If the time is unclear, ask."
     )
 
+    def __init__(self, zone: str, selves: Selves, notices: Notices) -> None:
+        super().__init__(zone, selves)
+        self._notices = notices
+
     def work(self, tx: Tx, context: ToolContext, arguments: ReminderArguments) -> Outcome:
         people = self._people(context)
         if arguments.operation == "set":
@@ -277,8 +282,9 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         by = people[0], place, turn.scope.audience, turn.trust
         new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
         planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
-        text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {planned.note}")
-        data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(planned.note)}
+        note = join_lazy(" ", filter(None, (planned.note, reminding.elsewhere(place, self._notices))))
+        text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {note}")
+        data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(note)}
         return Outcome(text, data)
 
 

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from bot.agents.notices import Notices
 from bot.agents.tools.agenda import EventArguments, EventsTool, ReminderArguments, RemindersTool
 from bot.agents.tools.base import Outcome, ToolContext
 from memory.people import person_settings
-from memory.people.audience import Scope, person_audience
+from memory.people.audience import OWNER, Scope, person_audience
 from memory.people.person_settings import Times
 from memory.store.database import Tx
 from memory.store.errors import Refused
@@ -17,6 +18,7 @@ from memory.store.records import replace
 from tests.bot.agents.test_steps import AGENT, TURN
 from tests.bot.parts import ANN, NOON
 from tests.memory.parts import store
+from texts import _, speaking, unpacked
 
 NO_DATABASE: Any = None
 CONTEXT = ToolContext(
@@ -32,8 +34,11 @@ def selves(person: PersonId) -> tuple[PersonId, ...]:
     return (person,)
 
 
+REMINDERS = RemindersTool("Asia/Tokyo", selves, Notices(PlaceId("discord:user:1")))
+
+
 def reminders(tx: Tx, **given: Any) -> Outcome:
-    return RemindersTool("Asia/Tokyo", selves).work(tx, CONTEXT, ReminderArguments.model_validate(given))
+    return REMINDERS.work(tx, CONTEXT, ReminderArguments.model_validate(given))
 
 
 def events(tx: Tx, **given: Any) -> Outcome:
@@ -91,6 +96,15 @@ def test_a_time_that_is_none_puts_nothing_off(tx: Tx, given: dict[str, str], wor
 def test_a_span_that_is_too_short_or_too_long_is_refused(tx: Tx, given: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         reminders(tx, operation="snooze", which="mum", **given)
+
+
+def test_a_reminder_set_in_the_dashboard_says_where_it_comes(tx: Tx) -> None:
+    turn = replace(TURN, place=PlaceId("api:chat/grp_1"), scope=Scope(OWNER))
+    given = ReminderArguments(operation="set", text="tea", when="in 5 minutes")
+    made = REMINDERS.work(tx, replace(CONTEXT, turn=turn), given)
+    assert made.text.endswith("I will tell you in a direct message on Discord, not here.")
+    with speaking("de"):
+        assert _(unpacked(made.data["note"])) == "Ich melde mich in einer Direktnachricht auf Discord, nicht hier."
 
 
 def test_what_is_done_is_not_put_off(tx: Tx) -> None:
