@@ -17,10 +17,10 @@ from memory.queue import messages, outbox, turns
 from memory.queue.outbox import NewRow
 from memory.queue.turns import Turn
 from memory.store.database import Tx
-from memory.store.ids import MessageId, PlaceId
+from memory.store.ids import AgentId, MessageId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, keep, spoken, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, keep, spoken, store, taken
 
 HERE, ANNS = Scope(GUILD), person_audience(ANN)
 ELSEWHERE = Audience("guild:discord:2")
@@ -115,7 +115,9 @@ def test_what_is_not_there_is_not_found(tx: Tx, identifier: str) -> None:
     assert [why.find(tx, kind, identifier, HERE) for kind in ("entry", "message", "block")] == [None] * 3
 
 
-def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_others(tx: Tx) -> None:
+@pytest.mark.parametrize("agent", [STAR, AgentId("agt_other")])
+def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_others(agent: AgentId) -> None:
+    tx = store(agt_other="Other")
     row = taken(tx, 1, "the quagga is mine")
     mine = begun(tx, row)
     kept = entry_changes.insert(
@@ -130,10 +132,17 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
     for turn in (bobs, den):
         turns.note_use(tx, turn, "entry", kept.id)
         elsewhere.append(say(tx, turn, "that quagga"))
-    entry_changes.insert(tx, STAR, NewEntry("another", Origin(Scope(ANNS), Trust.APPROVED, ANN), label="pet"), NOON)
+    entry_changes.insert(tx, agent, NewEntry("another", Origin(Scope(ANNS), Trust.APPROVED, ANN), label="pet"), NOON)
+    more, owners, gone = keep(tx, "extinct"), keep(tx, "striped", audience=OWNER), keep(tx, "outdated")
+    for each in (more, owners, gone):
+        tx.insert("entry_expansions", {"entry_id": each.id, "source_id": kept.id})
+    tx.run("UPDATE archival_entries SET superseded_by = ? WHERE id = ?", (more.id, gone.id))
 
     narrowed = narrow_entry(tx, kept, ANNS)
-    assert (narrowed.audience, narrowed.label, narrowed.content) == (ANNS, None, "a quagga")
+    label = None if agent == STAR else "pet"  # a label is there once per agent and audience
+    assert (narrowed.audience, narrowed.label, narrowed.content) == (ANNS, label, "a quagga")
+    expanded = [entries.in_use(tx, each.id) for each in (more, owners, gone)]
+    assert [each and each.audience for each in expanded] == [ANNS, OWNER, None]
     assert {audience_of(tx, each) for each in (row.message, call, result, echo, other)} == {ANNS}
     assert [audience_of(tx, each) for each in elsewhere] == [GUILD, DEN]
 

@@ -247,14 +247,14 @@ def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> No
         schema=LogSchema(fields=(Field(name="what", required=True),), display_limit=2),
         char_limit=500,
     )
-    said_and_kept = [("it rains", "rain"), ("my locker code is 4711", "Locker code: 4711"), ("the ferry", "harbour")]
+    said_and_kept = [("it rains", "rain"), ("my locker code is oryx", "Locker code: oryx"), ("the ferry", "harbour")]
     for number, (said, kept) in enumerate(said_and_kept, 1):
         turn = begun(tx, taken(tx, number, said))
         blocks.add_item(
             tx, replace(author(turn.id), now=NOON + timedelta(milliseconds=720 * number)), "seen", "", {"what": kept}
         )
     delete(tx, 2)
-    assert "4711" not in stands(tx, "seen")
+    assert "oryx" not in stands(tx, "seen")
     assert [word in stands(tx, "seen") for word in ("rain", "harbour")] == [True, True]
     newest = block_history(tx, row(tx, "seen").id).steps[-1].change
     assert (newest.writer, newest.note.deed) == (SYSTEM, ChangeKind.REVERT)
@@ -268,14 +268,14 @@ _DAMAGE = (
 
 @pytest.mark.parametrize("damages", [_DAMAGE[:1], _DAMAGE])
 def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, damages: tuple[str, ...]) -> None:
-    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
-    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\nShe likes tea.\n")
+    turn = begun(tx, taken(tx, 1, "my locker code is oryx"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is oryx.\nShe likes tea.\n")
     damaged = row(tx, "notes").id
     for damage in damages:
         tx.run(f"{damage} WHERE block_id = ?", (damaged,))
     with capture_logs() as logged:
         delete(tx, 1)
-    assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\nShe likes tea.\n"
+    assert stands(tx, "notes") == "Kept.\nAnn's locker code is oryx.\nShe likes tea.\n"
     assert tx.one("SELECT outcome FROM memory_block_repairs WHERE block_id = ?", (damaged,)) is not None
     assert ("block_words_older_than_history", damaged) in [(each["event"], each.get("block")) for each in logged]
 
@@ -289,8 +289,8 @@ def late(tx: Tx, day: int, old: str, new: str, person: PersonId = BOB) -> None:
 
 
 def older_than_history(tx: Tx, first: PersonId = ANN, later: PersonId = BOB) -> BlockId:
-    turn = begun(tx, taken(tx, 1, "my locker code is 4711", person=first))
-    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
+    turn = begun(tx, taken(tx, 1, "my locker code is oryx", person=first))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is oryx.\n")
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
         late(tx, day, old, new, later)
     assert block_history(tx, row(tx, "notes").id).start > 2, "the history was cut"
@@ -301,14 +301,14 @@ def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx
     kept = older_than_history(tx)
     with capture_logs() as logged:
         delete(tx, 1)
-    assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\n"
+    assert stands(tx, "notes") == "Kept.\nAnn's locker code is oryx.\n"
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", kept)]
 
 
 def test_erasing_takes_the_past_of_a_block_whose_history_does_not_tell_who_wrote_it(tx: Tx) -> None:
     kept = older_than_history(tx)
-    late(tx, 9, "Ann's locker code is 4711.\n", "")
-    assert "4711" in block_history(tx, kept).text
+    late(tx, 9, "Ann's locker code is oryx.\n", "")
+    assert "oryx" in block_history(tx, kept).text
     with capture_logs() as logged:
         remove_of_person(tx, ANN, LATER)
     past = block_history(tx, kept)
@@ -323,14 +323,14 @@ def test_erasing_leaves_what_others_wrote_before_the_history_that_is_kept(tx: Tx
     before = block_history(tx, kept)
     with capture_logs() as logged:
         remove_of_person(tx, ANN, LATER)
-    assert stands(tx, "notes").endswith("Ann's locker code is 4711.\n")
+    assert stands(tx, "notes").endswith("Ann's locker code is oryx.\n")
     assert (block_history(tx, kept) == before, logged == []) == (later is BOB, later is BOB)
 
 
 def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
-    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
-    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is 4711.\n")
-    blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is 4711.\n")
+    turn = begun(tx, taken(tx, 1, "my locker code is oryx"))
+    blocks.append_block(tx, author(turn.id), "notes", "Ann's locker code is oryx.\n")
+    blocks.append_block(tx, author(turn.id), "plans", "Ann's locker code is oryx.\n")
     broken = row(tx, "notes").id
     whole = block_history
 
@@ -365,8 +365,8 @@ def words_of_file(tx: Tx) -> str:
 
 @pytest.mark.parametrize("undone", [False, True])
 def test_an_agent_does_not_bring_back_what_was_taken_back(tx: Tx, undone: bool) -> None:
-    first = begun(tx, taken(tx, 1, "my code is 4711"))
-    blocks.append_block(tx, author(first.id), "notes", "Code 4711.\n")
+    first = begun(tx, taken(tx, 1, "my code is oryx"))
+    blocks.append_block(tx, author(first.id), "notes", "Code oryx.\n")
     second = author(begun(tx, taken(tx, 2, "other words")).id)
     if undone:
         revert.undo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
@@ -395,7 +395,7 @@ def test_where_nothing_was_taken_back_it_is_undone_as_before(tx: Tx) -> None:
 
 
 def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> None:
-    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    turn = begun(tx, taken(tx, 1, "my code is oryx"))
     made = blocks.append_block(tx, author(turn.id), "notes", "In other words.\n")
     forget_past(tx, made.id, NOON)
     assert [each.change and each.change.turn for each in blame(block_history(tx, made.id))] == [None, turn.id]
@@ -410,8 +410,8 @@ def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> N
 @pytest.mark.parametrize("way", ["undo", "rollback", "revert"])
 def test_of_people_the_owner_alone_brings_it_back(tx: Tx, way: str, owner: bool) -> None:
     block(tx, "human", about=ANN)
-    turn, hand = begun(tx, taken(tx, 1, "her code is 4711", person=BOB)), OWNERS if owner else ANNS
-    made = blocks.append_block(tx, author(turn.id), "human", "Code 4711.\n")
+    turn, hand = begun(tx, taken(tx, 1, "her code is oryx", person=BOB)), OWNERS if owner else ANNS
+    made = blocks.append_block(tx, author(turn.id), "human", "Code oryx.\n")
     if way == "undo":
         write_by_hand(tx, "human", "Kept.\n", hand)
     delete(tx, 1)
@@ -427,7 +427,7 @@ def test_of_people_the_owner_alone_brings_it_back(tx: Tx, way: str, owner: bool)
 
     if owner:
         go(made.version)
-        assert stands(tx, "human") == "Kept.\nCode 4711.\n"
+        assert stands(tx, "human") == "Kept.\nCode oryx.\n"
         return
     with pytest.raises(Refused, match="words that were withdrawn"):
         go(made.version)
@@ -475,15 +475,15 @@ def test_what_is_left_after_an_erasure_is_undone_and_reverted_as_before(tx: Tx) 
 
 @pytest.mark.parametrize("way", ["deleted", "erased", "by hand"])
 def test_a_block_that_was_deleted_is_emptied(tx: Tx, way: str) -> None:
-    turn = begun(tx, taken(tx, 1, "my code is 4711"))
+    turn = begun(tx, taken(tx, 1, "my code is oryx"))
     if way == "by hand":
-        write_by_hand(tx, "notes", "Code 4711.\n", replace(OWNERS, person=ANN))
+        write_by_hand(tx, "notes", "Code oryx.\n", replace(OWNERS, person=ANN))
     else:
-        blocks.append_block(tx, author(turn.id), "notes", "Code 4711.\n")
+        blocks.append_block(tx, author(turn.id), "notes", "Code oryx.\n")
     blocks.append_block(tx, author(begun(tx, taken(tx, 2, person=BOB)).id), "plans", "Swim.\n")
     tx.run("UPDATE memory_blocks SET deleted_at = updated_at, profile = content")
     delete(tx, 1) if way == "deleted" else remove_of_person(tx, ANN, LATER)
-    assert "4711" not in words_of_file(tx)
+    assert "oryx" not in words_of_file(tx)
     assert tx.value("SELECT content FROM memory_blocks WHERE label = 'plans'", (), str) == "Kept.\nSwim.\n"
 
 
@@ -507,7 +507,7 @@ def test_a_deleted_block_is_emptied_if_a_forgotten_turn_with_tools_may_have_chan
     tx: Tx, case: str, role: str
 ) -> None:
     changes, more, emptied = PERHAPS[case]
-    turn, other = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, person=BOB))
+    turn, other = begun(tx, taken(tx, 1, "my code is oryx")), begun(tx, taken(tx, 2, person=BOB))
     said = other if role == "tool of another" else turn
     say(tx, said, "done", role="assistant" if role == "assistant" else "tool", tool_call_id="c")
     turns.end(tx, turn.id, "done", NOON + timedelta(minutes=10))
@@ -614,14 +614,14 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
     made = row(tx, "notes")
     if long:
         share_peer(tx, made.id)
-    write_by_hand(tx, "notes", f"{made.content}My code: 4711.\n", replace(OWNERS, policy=CheckpointPolicy(updates=1)))
+    write_by_hand(tx, "notes", f"{made.content}My code: oryx.\n", replace(OWNERS, policy=CheckpointPolicy(updates=1)))
     kept = row(tx, "plans")
     if long:
         share_peer(tx, kept.id)
     writers = {each["writer"] for each in tx.all("SELECT writer FROM memory_block_writers")}
     remove_of_person(tx, OWNER_ID, LATER)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\nSun at Bob's.\n", "Kept.\n")
-    assert not {word for word in ("4711", OWNER_ID) if word in words_of_file(tx)}
+    assert not {word for word in ("oryx", OWNER_ID) if word in words_of_file(tx)}
     left = {each["writer"] for each in tx.all("SELECT writer FROM memory_block_writers")}
     assert left == writers - {person_writer(OWNER_ID)}
     assert block_history(tx, kept.id).start == 0, "others keep their history"
@@ -633,12 +633,12 @@ def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     dm = person_audience(ANN)
     talk = Place(PlaceId("discord:11"), "dm", dm, "dm")
     block(tx, "codes", dm, content="")
-    turn = begun(tx, taken(tx, 1, "my code is 4711", place=talk), scope=Scope(dm))
+    turn = begun(tx, taken(tx, 1, "my code is oryx", place=talk), scope=Scope(dm))
     taken(tx, 2, "hello", person=BOB)  # so that the hall is known
-    made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code 4711.\n")
+    made = blocks.append_block(tx, author(turn.id, dm), "codes", "Code oryx.\n")
     hand = revert.Hand(ANN, (ANN,), False, Scope(dm, frozenset({GUILD})), Trust.APPROVED, NOON)
     widen_block(tx, hand, made, block_history(tx, made.id), GUILD)
-    assert stands(tx, "codes", GUILD) == "Code 4711.\n"
+    assert stands(tx, "codes", GUILD) == "Code oryx.\n"
     remove_of_person(tx, ANN, LATER)
     assert stands(tx, "codes", GUILD) == ""
-    assert "4711" not in words_of_file(tx)
+    assert "oryx" not in words_of_file(tx)

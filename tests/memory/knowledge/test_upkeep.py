@@ -18,7 +18,7 @@ from memory.knowledge.upkeep.planned_changes import Link, Mark, Merge, Part, Pas
 from memory.knowledge.upkeep.run_records import allowance, latest_run
 from memory.knowledge.upkeep.selection import Candidates, choose
 from memory.knowledge.upkeep.specifics import invented, lost, same_words, specifics
-from memory.people.audience import Audience, Scope, Trust, person_audience
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Rows, Tx, as_dict
 from memory.store.errors import Refused
 from memory.store.ids import MessageId
@@ -278,8 +278,10 @@ def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: T
     first, second = keep(tx, "Ann takes the tram 71"), keep(tx, "Ann goes by tram 71")
     apply(tx, Plan((merge(first, second),)), LATER)
     (made,) = entries.latest(tx, STAR, Scope(GUILD))
+    tx.run("UPDATE archival_entries SET audience = ? WHERE id = ?", (OWNER, second.id))
     edits_and_deletions.narrow_entry(tx, made, person_audience(ANN))
-    assert {row["audience"] for row in state(tx)} == {person_audience(ANN)}
+    found = {row["id"]: row["audience"] for row in tx.all("SELECT id, audience FROM archival_entries")}
+    assert found == {first.id: person_audience(ANN), made.id: person_audience(ANN), second.id: OWNER}
 
 
 def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
