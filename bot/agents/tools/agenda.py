@@ -174,8 +174,8 @@ class EventsTool(AgendaTool[EventArguments]):
     rarely = Rarely("the calendar: appointments and birthdays", "in public")
     description = (
         "The person's calendar: appointments, birthdays, whatever has a time. add enters one (once or repeating) and "
-        "tells them beforehand, list shows what is coming, cancel removes one. Repeat back the day and time you are "
-        "given."
+        "tells them beforehand, list shows what is coming, reminders too, cancel removes one. Repeat back the day and "
+        "time you are given."
     )
 
     def work(self, tx: Tx, context: ToolContext, arguments: EventArguments) -> Outcome:
@@ -195,8 +195,12 @@ class EventsTool(AgendaTool[EventArguments]):
         comes = calendar.upcoming(found, context.now, arguments.days)
         zone = self._clocks(tx, people)
         data = [_event_data(at, each, zone) for at, each in comes]
-        shown = joined(map(line, calendar.lines(comes, zone))) or say("Nothing is planned that may be mentioned here.")
-        return Outcome(shown, {"events": data})
+        until = context.now + timedelta(days=arguments.days)
+        due = reminding.listing(tx, turn.scope, people, self._zone)
+        due = [each for each in due if each.next_at is not None and each.next_at <= until]
+        told = calendar.lines(comes, zone) + (["Reminders:", *reminding.lines(due, zone)] if due else [])
+        shown = joined(map(line, told)) or say("Nothing is planned that may be mentioned here.")
+        return Outcome(shown, {"events": data, "reminders": [_listed(each, zone) for each in due]})
 
 
 def _event_data(at: datetime, event: Event, zone: str) -> dict[str, Any]:

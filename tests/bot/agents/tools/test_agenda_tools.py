@@ -126,6 +126,17 @@ def test_an_event_says_how_long_before_it_somebody_is_told(given: dict[str, int]
     assert [each["ahead"] for each in events(tx, operation="list").data["events"]] == [ahead]
 
 
+def test_what_is_coming_names_the_reminders_of_those_days(tx: Tx) -> None:
+    reminders(tx, operation="set", text="renew the passport", when="in 20 days")
+    events(tx, operation="add", title="dinner", when="tomorrow at 19:00")
+    week, month = (events(tx, operation="list", days=days) for days in (7, 31))
+    assert [each["text"] for each in week.data["reminders"]] == ["call mum"]
+    assert [each["text"] for each in month.data["reminders"]] == ["call mum", "renew the passport"]
+    said = week.text.splitlines()
+    assert [each in one for each, one in zip(("dinner", "Reminders:", "call mum"), said, strict=True)] == [True] * 3
+    assert events(store(), operation="list").text == "Nothing is planned that may be mentioned here."
+
+
 @pytest.mark.parametrize("minutes", [-2, 44_641])
 def test_an_event_is_not_told_after_it_or_months_before(minutes: int) -> None:
     with pytest.raises(ValidationError):
