@@ -2,6 +2,7 @@
 
 import functools
 import html
+import io
 import json
 import logging
 import re
@@ -15,6 +16,8 @@ from bot.errors import UserError
 from bot.interfaces.web import logs, pages
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, money, number, source_name
+from bot.logs import setup_logs
+from bot.secrets import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents
@@ -198,6 +201,23 @@ async def test_logs_are_filtered_by_turn_and_component(s: Site, monkeypatch: pyt
         assert seen in page
         assert hidden not in page
     assert "<option selected>bot.runtime</option>" in (await s.get("/logs?component=bot.runtime")).text
+
+
+async def test_logs_of_a_service_at_a_terminal_have_no_colors(s: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])
+    monkeypatch.setattr(root, "level", root.level)
+    monkeypatch.setattr(logs.recent, "formatter", None)
+    setup_logs(Redactor(), stream=terminal)
+    logs.attach()
+    root.warning("colored words")
+    assert "\x1b[" in terminal.getvalue()
+    page = (await s.get("/logs?text=colored+words")).text
+    assert "colored words" in page
+    assert "\x1b" not in page
+    assert "[33m" not in page
 
 
 async def test_channel_modes_and_sources_are_changed_in_the_settings(s: Site) -> None:

@@ -1,6 +1,7 @@
 """The newest log lines, without secrets."""
 
 import logging
+import re
 from collections import deque
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -8,6 +9,8 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 _KEPT = 2_000
+_COLORS = re.compile(r"\x1b\[\d+m")
+"""What a terminal's handler colors a line with. Of what people wrote, it has spelled out such characters."""
 
 
 class LogLine(Struct, frozen=True):
@@ -31,7 +34,8 @@ class RecentLines(logging.Handler):
         at = datetime.fromtimestamp(record.created, UTC)
         turn = str(getattr(record, "fields", {}).get("turn", ""))
         with suppress(TypeError, ValueError):  # a line that cannot be written is reported by the service's own handler
-            self.lines.append(LogLine(at, record.levelname.lower(), record.name, turn, self.format(record)))
+            text = _COLORS.sub("", self.format(record))
+            self.lines.append(LogLine(at, record.levelname.lower(), record.name, turn, text))
 
 
 recent = RecentLines()
