@@ -5,7 +5,7 @@ and it is decided what a new one means for the known ones and which fact is drop
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Literal, NamedTuple, TypeAlias
@@ -41,7 +41,7 @@ from texts import gettext_noop
 Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
 """Where it came from: a person's message, a tool's result, an agent's note, or manual entry."""
 
-_LABELS = {
+LABELS: Mapping[str, str] = {
     Category.PREFERENCE: gettext_noop("Preference"),
     Category.PATTERN: gettext_noop("Codebase"),
     Category.HABIT: gettext_noop("Habit"),
@@ -94,7 +94,7 @@ class Fact(NamedTuple):
     @property
     def label(self) -> str:
         """The kind of fact, in a word."""
-        return _LABELS[self.category]
+        return LABELS[self.category]
 
     @property
     def worth(self) -> int:

@@ -594,6 +594,22 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
         assert english not in page, path
 
 
+async def test_memory_is_told_in_words_for_people(s: Site) -> None:
+    await said(s, "Hello!")
+    await s.call("archival.add", text="Robin likes rye", category="user_preference")
+    await s.call("archival.add", text="Rye is dark", category="food/rye")
+    entries = (await s.get("/memory?show=entries")).text
+    assert entries.count("<bdi>Preference</bdi>") == 2, "in the tree and at the entry"
+    assert "<bdi>food/rye</bdi>" in entries
+    assert "visible only to you" in entries
+    for path in ("/memory", "/memory/block?label=persona"):
+        page = (await s.get(path)).text
+        assert "Who the agent is and how it behaves" in page
+        assert "guiding how you behave" not in page
+    assert "visible in <bdi>all places</bdi>" in page
+    assert "such as logs, is left out" in (await s.get("/memory?show=journal")).text
+
+
 async def test_a_change_of_a_block_is_taken_back_from_the_journal(demo: Site) -> None:
     page = (await demo.get("/memory?show=journal")).text
     fields = page[page.index('value="memory.revert"') :].split("</form>")[0]

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 import texts
 from bot.services.agents.groups import pattern_text, role_text
 from bot.services.results import relative
+from memory.knowledge.facts import LABELS
 from memory.store.clock import from_text
 from memory.store.ids import text_mark
 from sources.text import place_title
@@ -120,6 +121,11 @@ def named(text: str) -> str:
     return place_title(_ID.sub("", text) or text)
 
 
+def category_name(category: str) -> str:
+    """A category of an entry: of those that facts have, as the page of facts calls it; any other as it was typed."""
+    return texts._(LABELS[category]) if category in LABELS else category
+
+
 def source_name(source: str) -> str:
     """The name of a place's source for people; others, such as a data source's, stand as they are."""
     names = {"api": "API", "bluesky": "Bluesky", "dashboard": texts._("Dashboard"), "discord": "Discord"}
@@ -198,6 +204,7 @@ def environment() -> Environment:
         "pattern": pattern_text,
         "role": role_text,
         "named": named,
+        "category": category_name,
         "source": source_name,
         "bdi": bdi,
         "mark": text_mark,
