@@ -230,7 +230,7 @@ STORES: tuple[PersonStore, ...] = (
             "permission_requests",
             columns="id, tool, arguments, iif(json_valid(reason), reason ->> 0, reason) AS reason, status, created_at",
             emptied="""arguments = '', reason = '', subject = '', person_id = NULL, covers = '[]', pattern = '{}',
-            shown = '{}', status = iif(status IN ('waiting', 'approved'), 'withdrawn', status)""",
+            shown = '{}', digest = x'', status = iif(status IN ('waiting', 'approved'), 'withdrawn', status)""",
         ),
         PersonTable("permission_votes", columns="request_id, verdict, at, name"),
     ),
