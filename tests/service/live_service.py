@@ -1,6 +1,5 @@
 """A live service for a test: a Discord with a guild and people, a scripted model, and the program, not yet started."""
 
-import asyncio
 import contextlib
 import copy
 import dataclasses
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import wire
 from tests.service.program import Service
 from tests.wire import PATIENCE
 from tests.wire.conftest import find_openapi
@@ -336,12 +336,7 @@ def answered_within(t: Live, seconds: float) -> Iterator[None]:
 
 async def until(find: Callable[[], object], within: float = PATIENCE, what: str = "a condition") -> None:
     """Wait for what no server tells of, looking often."""
-    try:
-        async with asyncio.timeout(within):
-            while not find():
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        raise AssertionError(f"after {within} s still waiting for {what}") from None
+    await wire.until(find, within, lambda: f"after {within} s still waiting for {what}")
 
 
 def may_wake_somebody(request: Sent) -> bool:

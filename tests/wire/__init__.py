@@ -10,6 +10,13 @@ LAUNCH = Path(__file__).parent / "launch"
 PATIENCE = 30.0
 """Seconds that a test waits for what has to come: many times what it takes, since only a failing test waits so long."""
 
+UNSERVED: list[str] = []
+"""Requests to the servers of this process for which they have no route: what follows from these never comes."""
+
+
+def require_served() -> None:
+    assert not UNSERVED, f"{', '.join(UNSERVED)}: not served, see ROUTES in tests/wire/discord/rest.py"
+
 
 def bound(port: int) -> socket.socket:
     """A socket on a port of 127.0.0.1, any one for 0, that does not listen yet: whoever connects is refused.
@@ -29,6 +36,7 @@ async def until(
     try:
         async with asyncio.timeout(seconds):
             while not true():
+                require_served()
                 await asyncio.sleep(0.02)
     except TimeoutError:
         raise AssertionError(what()) from None

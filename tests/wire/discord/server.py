@@ -15,7 +15,7 @@ from discord.asset import Asset
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from tests.wire import LAUNCH, PATIENCE
+from tests.wire import LAUNCH, PATIENCE, UNSERVED
 from tests.wire.discord import posting
 from tests.wire.discord.calls import Request
 from tests.wire.discord.checker import Checker
@@ -70,6 +70,7 @@ class DiscordServer:
             server.faults.cut()
             await server._gateway_door.stop()
             await server._rest_door.stop()
+            UNSERVED[:] = [each for each in UNSERVED if each not in server.unserved]
 
     @property
     def checked(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from tests.wire import require_served
 from tests.wire.discord import payloads
 from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel
 from tests.wire.discord.errors import refuse
@@ -39,6 +40,7 @@ class Changes:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout
         while not (found := find()):
+            require_served()
             future: asyncio.Future[None] = loop.create_future()
             self._waiting.add(future)
             try:
