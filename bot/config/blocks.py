@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic import model_validator as validate_model
 
-from bot.config.values import BlockType, Label, Name, Permission, Section, TemplateName
+from bot.config.values import BlockTypeName, Label, Name, Permission, Section, TemplateName
 from memory.blocks.configured import TEMPLATES, initial_text
 from memory.blocks.limits import MOST_CHARACTERS, require_fits, usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
@@ -19,7 +19,7 @@ class Block(Section):
 
     label: Label
     description: str = Field(min_length=1)
-    type: BlockType = "core"
+    type: BlockTypeName = "core"
     content: str = ""
     char_limit: int = Field(default=5000, ge=1, le=MOST_CHARACTERS)
     permission: Permission = "read_write"

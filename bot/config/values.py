@@ -190,7 +190,7 @@ PlaceName: TypeAlias = Annotated[
     ),
 ]
 Mode: TypeAlias = Literal["open", "mention", "listen", "off"]
-BlockType: TypeAlias = Literal["core", "working", "archival", "log"]
+BlockTypeName: TypeAlias = Literal["core", "working", "archival", "log"]
 Permission: TypeAlias = Literal["read_only", "partner", "human", "append", "read_write", "admin"]
 TemplateName: TypeAlias = Literal[
     "persona",

@@ -11,7 +11,9 @@ import pytest
 from msgspec.structs import asdict
 from pydantic import BaseModel
 
-from bot.config.file_settings import FileSettings
+from bot.agents.tools.context import ContextArguments
+from bot.config.blocks import Block
+from bot.config.file_settings import DiscordSection, FileSettings
 from bot.config.loader import Config, Environment, load_config
 from bot.config.mcp import missing_programs
 from bot.config.values import Section
@@ -19,6 +21,9 @@ from bot.errors import ConfigError
 from bot.interfaces import bluesky
 from bot.interfaces.cli.home import data_folder
 from bot.interfaces.discord import frontend
+from bot.services.memory.block_settings import CreateBlock
+from memory.blocks import BlockType, Permission
+from sources.discord.settings import Direct, Mode
 from texts import speaking
 
 ROOT = Path(__file__).parents[2]
@@ -436,6 +441,21 @@ def test_every_setting_of_a_source_arrives_there(tmp_path: Path, name: str) -> N
     before, after = (arrived(name, each) for each in (config, config.model_copy(update={name: other(section)})))
     same = {key for key in type(section).model_fields if before.get(key) == after.get(key)}
     assert same == READ_ELSEWHERE[name], "give the source's settings this field, or name here who reads it instead"
+
+
+def choices(of: object) -> set[object]:
+    """The values of a Literal, alone or beside None."""
+    return {value for part in (of, *get_args(of)) for value in get_args(part) if isinstance(value, str)}
+
+
+def test_what_may_be_chosen_is_what_there_is() -> None:
+    lasting = {*BlockType} - {BlockType.LOG}  # a log is the system's, or of the configuration
+    assert choices(ContextArguments.model_fields["block_type"].annotation) == lasting
+    assert choices(CreateBlock.model_fields["type"].annotation) == lasting
+    assert choices(Block.model_fields["type"].annotation) == {*BlockType}
+    assert choices(Block.model_fields["permission"].annotation) == {*Permission}
+    assert choices(DiscordSection.model_fields["default_mode"].annotation) == {*Mode}
+    assert choices(DiscordSection.model_fields["dm"].annotation) == {*Direct}
 
 
 def uncommented(name: str) -> str:
