@@ -192,17 +192,9 @@ async def nights(ctx: Context) -> Response:
 
 async def schedule(ctx: Context) -> Response:
     done = await outcome(ctx)
-    jobs, reminders, events, times, tasks, shared = [
-        await ctx.call(name, **given)
-        for name, given in (
-            ("jobs.list", {}),
-            ("remind.list", {}),
-            ("events.list", {"days": _CALENDAR_DAYS}),
-            ("events.calendar", {"days": _CALENDAR_DAYS}),
-            ("tasks.list", {}),
-            ("coord.status", {}),
-        )
-    ]
+    every = ("jobs.list", "remind.list", "tasks.list", "coord.status")
+    jobs, reminders, tasks, shared = [await ctx.call(name) for name in every]
+    events, times = [await ctx.call(name, days=_CALENDAR_DAYS) for name in ("events.list", "events.calendar")]
     lists = [(_("Tasks"), as_tree(tasks.rows)), (_("Tasks that agents share"), as_tree(shared.tasks))]
     own = _own(jobs.rows)
     dated = [(each.next, "job", each.title, each.id) for each in own if each.next and each.state != "paused"]
@@ -234,12 +226,9 @@ def _calendar(now: datetime, dated: Sequence[Due]) -> list[dict[str, Any]]:
     by_day: dict[date, dict[str, Due]] = {}
     for each in sorted(dated):
         by_day.setdefault(each.at.date(), {}).setdefault(each.id, each)
-    days = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)]
-    today = now.date()
-    return [
-        {"date": day, "today": day == today, "past": day < today, "due": [*by_day.get(day, {}).values()]}
-        for day in days
-    ]
+    days, today = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)], now.date()
+    due = {day: list(by_day.get(day, {}).values()) for day in days}
+    return [{"date": day, "today": day == today, "past": day < today, "due": due[day]} for day in days]
 
 
 async def context(ctx: Context) -> Response:

@@ -18,12 +18,13 @@ from bot.services.transactions import ZonedService
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import Event
-from memory.agenda.reminders import ListedReminder, Reminder
+from memory.agenda.reminders import Reminder
 from memory.people import person_settings
+from memory.people.audience import Scope
 from memory.people.person_settings import Times
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.ids import ReminderId
+from memory.store.ids import PersonId, ReminderId
 from memory.store.row_mapper import ending
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
@@ -51,8 +52,6 @@ _Until = Annotated[
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
 _Event = Annotated[_Named, Param("Title of the event, or words from it", example="dinner", suggests="events")]
 _MINUTES = 31 * 24 * 60
-
-
 _Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")]
 
 
@@ -206,7 +205,7 @@ class Agenda(ZonedService, frozen=True):
                 words=_(reminding.status_words(each)),
                 ahead=relative(each.next_at, self.clock()) if each.next_at else "",
             )
-            for each in self._reminders(rows, caller)
+            for each in reminding.listing(rows, *self._own(caller), self.zone)
         )
         return Listing.of(found, _("You have no reminders here."))
 
@@ -252,23 +251,23 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("events.list", "List upcoming events", Action.AGENDA, LISTS)
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
-        coming = calendar.upcoming(self._events(rows, caller), self.clock(), days)
+        coming = calendar.upcoming(appointments.listing(rows, *self._own(caller)), self.clock(), days)
         found = (_event(at, each, self.zone_of(rows, caller)) for at, each in coming)
         return Listing.of(found, _("You have no upcoming events here."))
 
     @operation("events.calendar", "Show each time of reminders and events", Action.AGENDA, Options(offered=False))
     def calendar(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[CalendarRow]:
-        selves, now = self.people.selves(caller.person), self.clock()
-        scope, until = caller.scope_of_own(selves), now + timedelta(days=days)
-        comes = reminding.occurrences(rows, scope, selves, self.zone, until)
-        begins = calendar.occurrences(appointments.listing(rows, scope, selves), now, until)
+        own, now = self._own(caller), self.clock()
+        until = now + timedelta(days=days)
+        comes = reminding.occurrences(rows, *own, self.zone, until)
+        begins = calendar.occurrences(appointments.listing(rows, *own), now, until)
         found = [CalendarRow.from_record(each, at=at, kind="reminder") for at, each in comes]
         found += [CalendarRow.from_record(each, at=at, kind="event", text=each.title) for at, each in begins]
         return Listing.of(found)
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
-        found = calendar.find(self._events(tx, caller), event)
+        found = calendar.find(appointments.listing(tx, *self._own(caller)), event)
         appointments.cancel(tx, found, self.clock())
         return _("Canceled: {title}", title=found.title)
 
@@ -293,22 +292,20 @@ class Agenda(ZonedService, frozen=True):
         found = person_settings.of(rows, self.people.selves(caller.person))
         return Clocks.from_record(found, usual=self.zone, note=note)
 
-    def _reminders(self, rows: Rows, caller: Caller) -> list[ListedReminder]:
+    def _own(self, caller: Caller) -> tuple[Scope, tuple[PersonId, ...]]:
+        """What may be used of what they set, and all their accounts."""
         selves = self.people.selves(caller.person)
-        return reminding.listing(rows, caller.scope_of_own(selves), selves, self.zone)
-
-    def _events(self, rows: Rows, caller: Caller) -> list[appointments.Event]:
-        selves = self.people.selves(caller.person)
-        return appointments.listing(rows, caller.scope_of_own(selves), selves)
+        return caller.scope_of_own(selves), selves
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The reminder that is meant; by number, also one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
-            return reminding.find([each.reminder for each in self._reminders(tx, caller)], which)
-        found = reminders.by_id(tx, ReminderId(number))
-        if found is None or found.person not in self.people.selves(caller.person):  # the same answer
+            found = reminding.listing(tx, *self._own(caller), self.zone)
+            return reminding.find([each.reminder for each in found], which)
+        kept = reminders.by_id(tx, ReminderId(number))
+        if kept is None or kept.person not in self.people.selves(caller.person):  # the same answer
             raise Refused("You have no such reminder.")
-        return found
+        return kept
 
 
 def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:

@@ -123,18 +123,11 @@ class JobRow(Row):
         planned = self.next and self.state != "paused"
         coming = gettext_noop("; overdue since {next}") if self.overdue else gettext_noop("; next run {next}")
         following = self.told(markup, coming) if planned else _("; no next run")
-        if (
-            self.next and not self.overdue and markup.time(self.next) in self.plan
-        ):  # it runs once, and the plan says when
-            following = ""
+        if self.next and not self.overdue and markup.time(self.next) in self.plan:
+            following = ""  # it runs once, and the plan says when
         state, plan = _(self.state), markup.text(self.plan)
         name = f"{_short(self.id)}, " if markup.number(self.id) else ""
         return f"{markup.text(self.title)} ({markup.text(name)}{state}): {plan}{following}{last}{detail}"
-
-
-def _ahead(row: JobRow, now: datetime) -> str:
-    """When a job runs next, for a kind with several jobs."""
-    return relative(row.next, now) if row.next and ":" in row.id else ""
 
 
 class Schedule(Service, frozen=True):
@@ -217,7 +210,8 @@ class Schedule(Service, frozen=True):
     @suggestions("jobs")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         found, now = self._rows(rows, caller, jobs.listing(rows, _LISTED)), self.clock()
-        return [(row.id, ", ".join(filter(None, (row.title, _ahead(row, now))))) for row in found]
+        ahead = {row.id: relative(row.next, now) for row in found if row.next and ":" in row.id}  # of several of a kind
+        return [(row.id, ", ".join(filter(None, (row.title, ahead.get(row.id))))) for row in found]
 
     def _rows(self, rows: Rows, caller: Caller, found: list[Job]) -> list[JobRow]:
         return [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in found]
