@@ -20,7 +20,8 @@ from bot.logs import setup_logs
 from bot.secrets import Redactor
 from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
-from memory import agents
+from memory import agents, jobs
+from memory.agenda import reminders
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
 from memory.queue.inbox import Arrival, Place
@@ -28,7 +29,7 @@ from memory.queue.payloads import Extras
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PersonId, PlaceId, ReminderId
 from sources.terminal import PERSON
 from tests.web.site import TOML, Site, site
 from tests.wire.model import Answer, Call, Calls, ModelServer
@@ -699,6 +700,27 @@ async def test_the_schedule_shows_tasks_as_a_tree(s: Site) -> None:
     for job in await s.call("jobs.list"):
         await s.call("jobs.pause", job=job["id"])
     assert "<b>0</b><span>jobs due within an hour</span>" in (await s.get("/")).text
+
+
+async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Site) -> None:
+    await s.call("quiet", zone="Asia/Tokyo")
+    await s.call("remind.me", text="call the bank", when="2031-03-05 09:30")
+    [reminder] = await s.call("remind.list")
+    page = (await s.get("/schedule")).text
+    assert "Wed, Mar 5, 2031, 09:30 (<time" in page
+    snooze = f"/commands/remind.snooze?reminder={reminder['id']}"
+    assert f'href="{snooze}"' in page
+    assert "I will remind you again" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text
+
+    def told(tx: Tx) -> None:
+        number = ReminderId(int(reminder["id"]))
+        jobs.drop(tx, f"reminder:{number}:later")
+        reminders.set_status(tx, number, reminders.Status.TOLD, utc_now())
+
+    await s.app.database.write(_ARRIVE, told)
+    assert '<span class="small soft">went off, not done yet</span>' in (await s.get("/schedule")).text
+    assert "Canceled: call the bank" in (await s.post("/schedule", op="remind.cancel", reminder=reminder["id"])).text
+    assert await s.call("remind.list") == []
 
 
 async def test_every_page_stands_empty_and_in_the_language_of_the_browser(s: Site) -> None:

@@ -338,7 +338,8 @@ async def own_page(ctx: Context) -> Response:
         notes=[await ctx.call("memory.show", label=each.block) for each in await ctx.rows("memory.list")
                if _is_private(each)],
         reminders=await ctx.rows("remind.list"), tasks=await ctx.rows("tasks.list"),
-        events=await ctx.rows("events.list"), clocks=await ctx.words(await ctx.try_call("quiet")), **done,
+        events=await ctx.rows("events.list"), clocks=await ctx.words(await ctx.try_call("quiet")),
+        zone=(await ctx.web.services.registry.plain(ctx.caller())).zone, **done,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from bot.services.results import relative
 from memory.knowledge.facts import LABELS
 from memory.store.clock import from_text
 from memory.store.ids import text_mark
+from scheduler.descriptions import clock_words
 from sources.text import place_title
 from texts import gettext_noop, number_text
 
@@ -195,6 +196,7 @@ def environment() -> Environment:
     )
     made.filters |= {
         "when": when,
+        "clock": clock_words,
         "num": number,
         "money": money,
         "size": texts.size_text,
