@@ -3,7 +3,7 @@
 import json
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -208,61 +208,6 @@ def test_what_is_no_database_is_called_that_and_not_touched(path: Path) -> None:
 def test_the_programs_own_migrations_have_numbers_of_their_own(kind: Kind) -> None:
     found = [migration.version for migration in migrations.migrations(kind)]
     assert found == sorted(set(found))
-
-
-# The schema as it is. A change of it is a new migration, with these lines; a migration that was released never changes.
-CONSTELLATION = """
-agent_groups agent_messages agents archival_entries archival_fts archival_journal budget_reservations budgets erasures
-constellation_blocks entry_expansions
-events file_passages folder_attachments folder_files folders follow_ups gaps passage_fts group_members group_parts
-group_runs group_states inbox jobs
-memory_block_archives memory_block_checkpoints memory_block_quarantine memory_block_repairs
-memory_block_updates memory_block_writers memory_blocks block_fts message_files message_fts messages
-migration_checksums model_usage outbox pairing_codes passed_over people_rules
-permission_audit permission_grants person_states
-person_times reminders tasks task_fts permission_requests permission_votes places
-activity_events activity_fts agent_presence
-fact_sources facts facts_fts item_fts item_sources items sessions unshown_people
-dream_changes dream_items dream_marks dream_runs dream_tallies graph_triples
-handoff_reads
-shared_block_agents sqlite_sequence steering turn_steps turn_uses turns unshown_people
-agent_data_sources data_source_items data_sources import_audit
-vector_models vector_queue vector_spaces vectors
-"""
-GLOBAL = """
-constellations cursors ended_privacy_choices erasures former_places link_codes migration_checksums places
-privacy_choices user_identities users web_keys web_requests
-"""
-
-
-def own(names: Iterable[str]) -> set[str]:
-    """Without the tables that full-text indexes keep for themselves."""
-    shadows = ("_data", "_idx", "_content", "_docsize", "_config")
-    return {name for name in names if not (name.endswith(shadows) and "_fts" in name)}
-
-
-@pytest.mark.parametrize(("kind", "expected"), [(Kind.CONSTELLATION, CONSTELLATION), (Kind.GLOBAL, GLOBAL)])
-def test_a_fresh_file_has_exactly_these_tables(path: Path, kind: Kind, expected: str) -> None:
-    prepare(path, kind)
-    assert own(tables(path)) == set(expected.split())
-
-
-COLUMNS = {
-    "inbox": "id source external_id kind place_id person_id group_id message_id payload audience status alone attempts "
-    "next_attempt_at last_error turn_id received_at done_at about_id ran starts",
-    "outbox": "id key place_id source turn_id message_id person_id agent_id kind content detail audience status "
-    "attempts next_attempt_at external_id last_error created_at sending_at sent_at",
-    "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
-    "started_at ended_at error away_since heard",
-    "turn_steps": "turn_id seq kind body audience at",
-    "places": "id source kind name audience within group_id cursor heard_at bindings",
-}
-
-
-@pytest.mark.parametrize("table", COLUMNS)
-def test_the_spine_has_exactly_these_columns(path: Path, table: str) -> None:
-    prepare(path, Kind.CONSTELLATION)
-    assert " ".join(str(row[1]) for row in ask(path, f"PRAGMA table_info({table})")) == COLUMNS[table]
 
 
 @pytest.mark.parametrize(("free", "why"), [(0, "its disk is full: free some space"), (10**9, "its disk gives errors")])
