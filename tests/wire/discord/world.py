@@ -28,28 +28,21 @@ class Changes:
     """Wakes everyone who waits whenever anything in the server has changed."""
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._next = asyncio.Event()
 
     def notify(self) -> None:
-        for future in self._waiting:
-            if not future.done():
-                future.set_result(None)
+        self._next.set()
+        self._next = asyncio.Event()
 
     async def until(self, find: Callable[[], T | None], timeout: float, what: str) -> T:
         """The first true thing `find` returns; TimeoutError naming `what` if none comes."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout
-        while not (found := find()):
-            require_served()
-            future: asyncio.Future[None] = loop.create_future()
-            self._waiting.add(future)
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await future
-            except TimeoutError:
-                raise TimeoutError(f"after {timeout} s still waiting for {what}") from None
-            finally:
-                self._waiting.discard(future)
+        try:
+            async with asyncio.timeout(timeout):
+                while not (found := find()):
+                    require_served()
+                    await self._next.wait()
+        except TimeoutError:
+            raise TimeoutError(f"after {timeout} s still waiting for {what}") from None
         return found
 
 
