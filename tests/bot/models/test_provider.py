@@ -32,17 +32,9 @@ from bot.models.chat_completions import connect
 from bot.models.http_model import Assembly, HttpModel, refusal
 from memory.store.records import replace
 from tests.bot.models.scripted import HELLO, events, last
-from tests.wire import PATIENCE
 from tests.wire import model as wire
+from tests.wire import until
 from tests.wire.model import ModelServer
-
-
-async def hung_up(request: wire.Request) -> None:
-    """Wait until the server has noticed."""
-    async with asyncio.timeout(PATIENCE):
-        while not request.abandoned:
-            await asyncio.sleep(0.01)
-
 
 RECALL = ToolSpec("recall", "Search or insert.", {"type": "object", "properties": {"query": {"type": "string"}}})
 SEARCH = ToolSpec("search", "Search everything.", {"type": "object", "properties": {}})
@@ -266,7 +258,7 @@ async def test_a_hang_meets_each_time_limit(server: ModelServer, after: int, lim
     async with connected(server, limits=limits) as model:
         with pytest.raises(ModelBusy, match="did not answer in time"):
             await events(model)
-    await hung_up(server.requests[0])
+    await until(lambda: server.requests[0].abandoned)
 
 
 async def test_no_error_quotes_the_key(server: ModelServer) -> None:
@@ -292,7 +284,7 @@ async def test_cancelling_hangs_up_at_once(server: ModelServer, model: HttpModel
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert (await last(model)).text == "still here"
-    await hung_up(request)
+    await until(lambda: request.abandoned)
 
 
 async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: HttpModel) -> None:
@@ -301,7 +293,7 @@ async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: HttpM
     assert await anext(stream) == TextDelta("a")
     await stream.aclose()
     assert (await last(model)).text == "still here"
-    await hung_up(server.requests[0])
+    await until(lambda: server.requests[0].abandoned)
 
 
 @pytest.mark.parametrize(
