@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from bot.agents import learning, patrols, turn_log
 from bot.agents.answers import Piece, package, queue
-from bot.agents.context import recovery
+from bot.agents.context import interrupted_work
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import end_part
 from bot.agents.groups.team import acting, is_observer
@@ -84,7 +84,7 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
 
 def cancel(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
     """End a turn whose answer nobody wants any more; the agent's next turn in this place is told what was done."""
-    recovery.store_progress(tx, turn, "cancelled", now)
+    interrupted_work.store_progress(tx, turn, "cancelled", now)
     abandon(tx, broker, turn, now)
 
 

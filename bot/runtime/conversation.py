@@ -1,4 +1,5 @@
-"""Answers the messages to one group in one place, in order, one turn at a time.
+"""Answers the messages to one group in one place, in order, one turn at a time. A turn that a crash cut off is resumed
+here (`_take_up`).
 
 This is one of the three places where any exception is caught: a failed turn's error is written to its inbox rows, which
 are retried later and finally given up with a notice to the owner.
@@ -12,7 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from bot.agents import events
-from bot.agents.context import recovery
+from bot.agents.context import interrupted_work
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.who_answers import member_similarity
@@ -309,7 +310,7 @@ class ConversationWorker:
             return False
         if error:
             turns.count_again(tx, turn, now, ran=head.ran)
-        recovery.take_up(tx, turn, now)
+        interrupted_work.take_up(tx, turn, now)
         return True
 
     def _begin_new(self, tx: Tx, waiting: list[InRow], found: Team, near: Mapping[str, float]) -> TurnStart | None:

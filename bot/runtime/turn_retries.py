@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from bot.agents import events
-from bot.agents.context import recovery
+from bot.agents.context import interrupted_work
 from bot.agents.turn_deps import TurnDeps
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
@@ -97,7 +97,7 @@ class TurnRetries(Struct, frozen=True):
     def retry_separately(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
         """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
         now = self.deps.clock()
-        recovery.store_progress(tx, turn, "failed", now)
+        interrupted_work.store_progress(tx, turn, "failed", now)
         turns.separate(tx, turn, again=again)
         turns.end(tx, turn, "failed", now, error)
         outbox.withdraw_pending(tx, turn)
@@ -105,7 +105,7 @@ class TurnRetries(Struct, frozen=True):
 
     def give_up(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
-        recovery.store_progress(tx, turn, "failed", now)
+        interrupted_work.store_progress(tx, turn, "failed", now)
         turns.separate(tx, turn, self.patience.attempts)
         rows = inbox.of_turn(tx, turn)
         self._tell_asker(tx, rows, now)

@@ -3,7 +3,7 @@
 The first two segments of a path are its namespace: `session/<conversation>`, `patrol/<task>`, `subagent/<turn>`,
 `shared/<subject>`. Every row has the audience of the turn that wrote it, and each audience has its own keys and limits,
 so that a refusal here reveals nothing about other audiences. A row stores the time at which it expires, so a restart
-changes nothing; an expired row is never read, deleted or not.
+changes nothing; an expired row is never read. `bot.upkeep.housekeeping` deletes it.
 """
 
 import re

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.context.interrupted_work import HEAD, TOKENS
 from bot.agents.context.quotes import estimate_tokens
-from bot.agents.context.recovery import HEAD, TOKENS
 from tests.processes import START_SECONDS
 from tests.service.live_service import Live, answered_within, live_service, started, until
 from tests.service.program import STOP_SECONDS

@@ -1,5 +1,6 @@
-"""Quiet hours of people. Reminders, announced events, questions for consent and patrols wait for their end before they
-queue a message. Those of groups are in `bot.agents.groups.sleeptime`.
+"""Quiet hours of people. Reminders, announced events and questions for consent (`ReminderJob.kept_back`) and patrols
+(`bot.agents.patrols`) wait for their end before they queue a message. Those of groups are in
+`bot.agents.groups.sleeptime`.
 """
 
 from collections.abc import Callable

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
-from bot.agents.context import recovery
+from bot.agents.context import interrupted_work
 from bot.agents.context.block_views import BlockLayout, lay_out, readers, render_block
 from bot.agents.context.history import (
     conversation,
@@ -180,10 +180,10 @@ def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs
         agent=agent,
         asked=tuple(asked),
         claimed=tuple(claimed),
-        steps=recovery.without_notes(stored),
+        steps=interrupted_work.without_notes(stored),
         used=_used(rows, turn, agent),
         part=part,
-        stopped=recovery.interrupted_work(stored, wordings),
+        stopped=interrupted_work.interrupted_work(stored, wordings),
     )
 
 
@@ -233,7 +233,7 @@ def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) 
         compacted=view.compacted,
         kept=inventory(turn, named, view.items[Kind.WORKING]),
         known=knowledge(rows, turn, view.items),
-        recovery=recovery.recovery_note(rows, turn, material.stopped, view.items[Kind.WORK]),
+        recovery=interrupted_work.recovery_note(rows, turn, material.stopped, view.items[Kind.WORK]),
         situation=None if alone else load_situation(rows, turn),  # that is for people's turns
         gathered=True,
     )
@@ -424,7 +424,7 @@ def _around_turn(material: PromptInputs) -> str:
         parts.append(quotation("your long-term memory", recalled_lines(material.recalled)))
     parts += [quotation(origin, lines) for origin, lines in _around(material)]
     if material.recovery:
-        parts.append(quotation(recovery.HEAD, material.recovery))
+        parts.append(quotation(interrupted_work.HEAD, material.recovery))
     return "\n\n".join(parts)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from bot.agents.context.interrupted_work import recovery_text, state_of
 from bot.agents.context.known_facts import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
-from bot.agents.context.recovery import recovery_text, state_of
 from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
 from memory.knowledge import actions, facts, projects, sessions
@@ -19,7 +19,7 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, SessionId
 from memory.store.records import replace
-from tests.bot.agents.test_recovery import SESSION, STATE
+from tests.bot.agents.test_interrupted_work import SESSION, STATE
 from tests.memory.parts import ANN, GUILD, NOON, STAR, lessons, store
 
 HERE = Scope(GUILD)

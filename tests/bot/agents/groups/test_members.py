@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agents.context.recovery import HEAD
+from bot.agents.context.interrupted_work import HEAD
 from tests.bot.agents.groups.parts import LED, Cast, delegates, stages, told
 from tests.bot.parts import HeldReply, call, said, says
 from tests.bot.stage import Setting, crashed, running, talked

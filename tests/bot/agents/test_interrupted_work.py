@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.context.interrupted_work import HEAD, TOKENS, recovery_text, state_of
 from bot.agents.context.quotes import estimate_tokens
-from bot.agents.context.recovery import HEAD, TOKENS, recovery_text, state_of
 from memory.knowledge.sessions import Session
 from memory.people.audience import Trust
 from memory.queue.steps import CallDone, CallStarted, MessagesJoined, ModelAnswer, Step, StepBody, ToolCall, WorkState
