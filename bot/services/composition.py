@@ -60,7 +60,7 @@ from bot.services.memory.unattended_turns import UnattendedTurns
 from bot.services.memory.upkeep import Upkeep
 from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
-from bot.services.people.approvals import Approvals, Permits
+from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts, KnownPeople, States
 from bot.services.people.places import AccountSettings, Places, open_places
@@ -297,7 +297,7 @@ class _Maker:
     def _registry(self, answers: "_Answers", jobs: "_Jobs", more: tuple[object, ...]) -> Registry:
         """All services; `more` are those that were created before."""
         shared, config, clock, database = self.shared, self.shared.config, self.shared.clock, self.database
-        runtime, deps, places, schedule = answers.runtime, answers.turn_deps, answers.places, jobs.schedule
+        runtime, places, schedule = answers.runtime, answers.places, jobs.schedule
         approvals, people, zone = answers.approvals, answers.approvals.people, self._zone
         base, checkpoints = (database, people, clock), config.memory.checkpoints()
         seconds = _MEANING_SECONDS if shared.at_rest else None
@@ -309,7 +309,7 @@ class _Maker:
             *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
             *(shared.restart, shared.web_access, self.served.commands),
             Halt(shared.halt, self.served.release, database),
-            *(agents, groups, ConfigurationFile(config.file, agents, groups), Permits(approvals, deps.tools)),
+            *(agents, groups, ConfigurationFile(config.file, agents, groups), approvals),
             *(Settings(config), Doctor(config.file.parent)),
             Databases(shared.constellations, shared.replication.paused),
             Inbox(database, clock, runtime.resume),
@@ -343,7 +343,7 @@ class _Maker:
         turn_deps = replace(turn_deps, shrink=compactor.shrink)
         made = routing, turn_deps, shared.parts, self._origin
         runtime = ConstellationRuntime(self.constellation, self.database, *made)
-        approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
+        approvals = Approvals(self.database, shared.clock, shared.broker, runtime.resume, turn_deps.tools)
         places = await open_places(config, approvals, routing, shared.accounts)
         return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, approvals, places)
 

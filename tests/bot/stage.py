@@ -323,7 +323,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         runtime = await stack.enter_async_context(opened.use(default))
         database = runtime.database
         compactors.append(Compactor(database, turn_deps))
-        approvals = Approvals(database, turn_deps.broker, made.clock, runtime.resume)
+        approvals = Approvals(database, made.clock, turn_deps.broker, runtime.resume, turn_deps.tools)
         eraser = dataclasses.replace(
             Eraser.at_rest(constellations, folder, made.clock),
             settle=functools.partial(router.taken_in, 5),

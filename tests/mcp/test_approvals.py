@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.tools import make_tools
 from bot.errors import UserError
 from bot.models.base import Call
 from bot.services.caller import owner_at_terminal
-from bot.services.people.approvals import GrantPermit, Permits
+from bot.services.people.approvals import GrantPermit
 from memory.queue.outbox import CardDetail
 from memory.requests import Verdict
 from sources.base import Place, Speaker
@@ -157,10 +156,7 @@ async def test_its_rules_hold_for_it_too(tmp_path: Path, small: Small) -> None:
 async def test_a_permission_that_nobody_asked_for(tmp_path: Path, small: Small) -> None:
     async with weather(tmp_path, small.stdio()) as stage:
         await stage.offered()
-        permits, owner = (
-            Permits(stage.service.approvals, make_tools({}, foreign=stage.servers.tools)),
-            owner_at_terminal(),
-        )
+        permits, owner = stage.service.approvals, owner_at_terminal()
         hall = channel("hall", of="5")
         wanted = GrantPermit(agent="Carina", what="weather_forecast", audience="guild:discord:5")
         with pytest.raises(UserError, match="It accepts: town, days"):

@@ -43,12 +43,12 @@ def install_approvals(tree: Tree, served: ServedConstellations) -> None:
 
 async def _details(interaction: Interaction, approvals: Approvals, request: int, who: Approver) -> None:
     try:
-        words, arguments = await approvals.details(request, who)
+        found = await approvals.details(request, who)
     except UserError as error:
         await tell(interaction, error_sentence(error), looks=NO)
         return
-    shown = f"{words}\n```json\n{arguments}\n```"
+    shown = f"{found.text}\n```json\n{found.arguments}\n```"
     if len(shown) <= LONGEST:
         await tell(interaction, shown)
         return
-    await tell(interaction, words, file=text_file(interaction, arguments, f"request-{request}.json"))
+    await tell(interaction, found.text, file=text_file(interaction, found.arguments, f"request-{request}.json"))

@@ -2,11 +2,10 @@
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions import cards, who_may
@@ -19,7 +18,7 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import LARGEST, find_living, named_audience, where
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row
-from bot.services.transactions import reads
+from bot.services.transactions import Service, reads
 from bot.storage_retry import repeat
 from memory import agents, blocks, requests
 from memory.agents import Agent
@@ -27,8 +26,8 @@ from memory.blocks import CONSTELLATION_OWNER, BlockType
 from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import label_called, person_called, person_named, place_named
 from memory.requests import Grant, Kind, Request, Status, Verdict
-from memory.store.clock import Clock, from_text
-from memory.store.database import Database, Rows, Tx
+from memory.store.clock import from_text
+from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import SHORTEST, AgentId, GrantId, PersonId, RequestId, place_source, snowflakes
 from memory.store.row_mapper import ending
@@ -201,13 +200,17 @@ class Record(Listing[RecordRow]):
         return [row.model_dump(mode="json")["values"] for row in self.rows]
 
 
-class Approvals(Struct, frozen=True):
-    """The requests and grants of one constellation. `resume` handles what an answer has queued."""
+class Approvals(Service, frozen=True):
+    """The requests and lasting permissions of one constellation.
 
-    database: Database
+    `resume` handles what an answer has queued; `tools` returns an agent's tools.
+    """
+
+    titles: ClassVar = {"permits": "Manage agents' permissions"}
+
     broker: Broker
-    clock: Clock
     resume: Callable[[], None]
+    tools: Callable[[Agent], Toolset]
 
     @property
     def people(self) -> People:
@@ -254,23 +257,8 @@ class Approvals(Struct, frozen=True):
         return ruling
 
     @reads
-    def details(self, rows: Rows, request: int, who: Approver) -> tuple[str, str]:
-        """A request with all arguments, and its state, for those who are asked. Raises UserError."""
-        found = requests.get(rows, RequestId(min(request, LARGEST)))
-        if found is None or not may_answer(found, who.identities):
-            raise UserError("There is no such request for you to answer.")
-        decision = self.broker.decision(rows, found, place_source(who.person))
-        stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
-        private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
-        hidden = _("(hidden, because they come from somebody's direct messages)")
-        shown = hidden if private else cards.visible_text(found.arguments)
-        return _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands), shown
-
-    @reads
-    def waiting(self, rows: Rows, who: Approver) -> list[Request]:
-        """The open requests that ask this person, newest first."""
-        found = requests.of_status(rows, _OPEN, 1000)
-        return [each for each in found if may_answer(each, who.identities)]
+    def details(self, rows: Rows, request: int, who: Approver) -> RequestDetails:
+        return self._details(rows, request, who)
 
     async def expire(self) -> None:
         """Close expired requests, once."""
@@ -284,38 +272,21 @@ class Approvals(Struct, frozen=True):
         """Close expired requests at intervals until canceled."""
         await repeat("expiry of requests", self.expire, _LOOK_SECONDS)
 
-
-class Permits(Struct, frozen=True):
-    """The requests and lasting permissions of one constellation; `tools` returns an agent's tools."""
-
-    titles: ClassVar = {"permits": "Manage agents' permissions"}
-
-    approvals: Approvals
-    tools: Callable[[Agent], Toolset]
-
-    @property
-    def database(self) -> Database:
-        return self.approvals.database
+    # ------------------------------------------------------------------ commands
 
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)
-    async def list_permits(self, caller: Caller) -> PermitList:
-        return await self._permitted(caller, await self.approvals.waiting(caller.approver))
-
-    @reads
-    def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> PermitList:
-        whole = who_may.may(self.approvals.people, caller.approver, Action.PERMITS)
-        held = requests.active_grants(rows, self.approvals.clock()) if whole else []
+    def list_permits(self, rows: Rows, caller: Caller) -> PermitList:
+        whole = who_may.may(self.people, caller.approver, Action.PERMITS)
+        held = requests.active_grants(rows, self.clock()) if whole else []
         return PermitList(
-            requests=tuple(RequestRow.of(rows, each) for each in waiting),
+            requests=tuple(RequestRow.of(rows, each) for each in open_requests(rows, caller.approver)),
             grants=tuple(GrantRow.of(rows, each) for each in held),
             whole=whole,
         )
 
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER)
-    async def show(self, caller: Caller, request: _Request) -> RequestDetails:
-        number = await self._request(request)
-        words, shown = await self.approvals.details(number, caller.approver)
-        return RequestDetails(id=str(number), text=words, arguments=shown)
+    def show(self, rows: Rows, caller: Caller, request: _Request) -> RequestDetails:
+        return self._details(rows, ending(rows, "permission_requests", request), caller.approver)
 
     @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
     async def approve(
@@ -333,7 +304,7 @@ class Permits(Struct, frozen=True):
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE)
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
         number = ending(tx, "permission_grants", permit)
-        now, who = self.approvals.clock(), caller.approver
+        now, who = self.clock(), caller.approver
         if (found := requests.revoke(tx, GrantId(number), now)) is None:
             raise UserError("There is no lasting permission {number}. `carina permits list` lists them.", number=permit)
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
@@ -353,7 +324,7 @@ class Permits(Struct, frozen=True):
         """
         heard = caller.alone if caller.here is None else caller.here
         audience = _allowable(named_audience(arguments.audience) if arguments.audience else heard.scope.audience)
-        hours, now = arguments.hours, self.approvals.clock()
+        hours, now = arguments.hours, self.clock()
         who = caller.approver
         agent = find_living(tx, arguments.agent)
         kind, subject, pattern = self._subject(agent, arguments)
@@ -367,14 +338,14 @@ class Permits(Struct, frozen=True):
         return Entry(done=_("Allowed"), row=GrantRow.of(tx, grant))
 
     @suggestions("requests")
-    async def suggest_requests(self, caller: Caller) -> Suggestions:
+    def suggest_requests(self, rows: Rows, caller: Caller) -> Suggestions:
         """What can still be answered; what was allowed and is not carried out yet cannot."""
-        found = await self.approvals.waiting(caller.approver)
-        return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found if each.status is Status.WAITING]
+        found = [each for each in open_requests(rows, caller.approver) if each.status is Status.WAITING]
+        return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found]
 
     @suggestions("permits")
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
-        held = (GrantRow.of(rows, each) for each in requests.active_grants(rows, self.approvals.clock()))
+        held = (GrantRow.of(rows, each) for each in requests.active_grants(rows, self.clock()))
         return [(row.id, row.what) for row in held]
 
     @suggestions("permitted", within="agent")
@@ -388,13 +359,23 @@ class Permits(Struct, frozen=True):
                 found[f"{_BLOCK}{block.label}"] = f"{_BLOCK}{label_called(rows, block.label, caller.scope)}"
         return found.items()
 
-    @reads
-    def _request(self, rows: Rows, which: str) -> int:
-        return ending(rows, "permission_requests", which)
+    def _details(self, rows: Rows, request: int, who: Approver) -> RequestDetails:
+        """A request with all arguments, and its state, for those who are asked. Raises UserError."""
+        found = requests.get(rows, RequestId(min(request, LARGEST)))
+        if found is None or not may_answer(found, who.identities):
+            raise UserError("There is no such request for you to answer.")
+        decision = self.broker.decision(rows, found, place_source(who.person))
+        stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
+        private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
+        hidden = _("(hidden, because they come from somebody's direct messages)")
+        text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
+        return RequestDetails(
+            id=str(found.id), text=text, arguments=hidden if private else cards.visible_text(found.arguments)
+        )
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:
-        number = await self._request(request)
-        ruling = await self.approvals.answer(number, caller.approver, verdict)
+        number = await self.database.read(lambda rows: ending(rows, "permission_requests", request))
+        ruling = await self.answer(number, caller.approver, verdict)
         if not ruling.counted:
             # A person who is not asked does not learn whether there is one.
             asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
@@ -429,6 +410,11 @@ class Permits(Struct, frozen=True):
         return known[tool]
 
 
+def open_requests(rows: Rows, who: Approver) -> list[Request]:
+    """The open requests that ask this person, newest first."""
+    return [each for each in requests.of_status(rows, _OPEN, 1000) if may_answer(each, who.identities)]
+
+
 def _subject(rows: Rows, subject: str) -> str:
     """What a request or grant is about; a block with its owner's name, not the id."""
     of, slash, label = subject.partition("/")
@@ -438,7 +424,7 @@ def _subject(rows: Rows, subject: str) -> str:
 
 
 def _allowable(audience: Audience) -> Audience:
-    if not Scope(OWNER).may_use(audience):
+    if not _OWNERS.may_use(audience):
         raise UserError("What comes from somebody's direct messages needs approval each time, when the agent asks.")
     return audience
 

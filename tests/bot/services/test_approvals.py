@@ -13,12 +13,10 @@ from bot.agents.context.quotes import say
 from bot.agents.events import ToolCallCompleted
 from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING
 from bot.agents.permissions.who_may import Approver, Caution, People, role_identity
-from bot.agents.tools import make_tools
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import CallError, UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.services.caller import owner_at_terminal
-from bot.services.people.approvals import Permits
 from bot.services.results import Markdown
 from memory import requests
 from memory.people.audience import Trust
@@ -281,7 +279,7 @@ async def test_always_holds_until_it_is_revoked(service: Service) -> None:
     service.model.replies.extend([says("", ring("later")), says("Again.")])
     await service.heard(said("again", 2))
     assert await strokes(service) == 2
-    permits = registry(Permits(service.approvals, make_tools({})), people=service.approvals.people)
+    permits = registry(service.approvals, people=service.approvals.people)
     (grant,) = (await permits.call("permits.list", somebody(OLGA.id), {})).data()["grants"]
     theirs = await permits.call("permits.list", somebody(ANN.id), {})
     assert (theirs.data()["grants"], theirs.lines(Markdown())) == ([], ["Nothing is waiting for you."])
@@ -523,7 +521,7 @@ async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
 
 async def test_the_record_of_questions_answers_and_uses_stays_as_it_was_written(service: Service) -> None:
     await answer(service, await rung(service), Verdict.ALWAYS)
-    permits = registry(Permits(service.approvals, make_tools({})))
+    permits = registry(service.approvals)
     record = (await permits.call("permits.audit", owner_at_terminal(), {})).data()
     events = [line["event"] for line in reversed(record)]
     assert events == ["asked", "answered", "granted", "used"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.services.people.approvals import GrantRow, RequestRow
+from bot.services.people.approvals import GrantRow, RequestRow, open_requests
 from memory import agents, blocks, requests
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
@@ -90,7 +90,7 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
 
         await service.write(setup)
         await service.heard(said("no calls", 1))
-        (request,) = await service.approvals.waiting(OWNER)
+        (request,) = await service.read(lambda rows: open_requests(rows, OWNER))
         assert (await service.read(lambda rows: RequestRow.of(rows, request))).subject == "Vega/treaty"
         of_all = replace(request, subject=f"{blocks.CONSTELLATION_OWNER}/board")
         assert (await service.read(lambda rows: RequestRow.of(rows, of_all))).subject == "everybody/board"

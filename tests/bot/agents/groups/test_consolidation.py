@@ -3,10 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
-from bot.agents.tools import make_tools
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
-from bot.services.people.approvals import GrantPermit, Permits
+from bot.services.people.approvals import GrantPermit
 from memory.store.clock import to_text
 from tests.bot.agents.groups.parts import Cast, agents
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, results, said, says
@@ -33,7 +32,7 @@ def concludes() -> Answer:
 async def allow(service: Service) -> None:
     """The owner lets Bee read what others stored of talk in the hall's server."""
     wanted = GrantPermit(agent="Bee", what="observations", audience=HALL.audience)
-    await Permits(service.approvals, make_tools({})).grant(owner_at_terminal(), wanted)
+    await service.approvals.grant(owner_at_terminal(), wanted)
 
 
 async def noted(service: Service) -> None:
