@@ -193,7 +193,11 @@ class Commands(Struct, frozen=True):
         """Call the operation of a form. A field that is blank now is reset: forms open with what is set."""
         declared = self.registry.operations[named["name"]]
         told = {name: value if value.strip() else "" for name, value in fields.items()}
-        await self.answer(interaction, declared.name, _given(declared, named["given"]) | told)
+        words, more = await self._result(interaction, declared.name, _given(declared, named["given"]) | told)
+        if more.get("looks") is NO and any(told.values()):  # a form that was sent is gone
+            written = "\n".join(filter(None, told.values()))
+            words = _("{refused}\n\nThis is what you wrote:\n{given}", refused=words, given=written)
+        await tell(interaction, words, **more)
 
     async def _result(
         self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int = 1, **said: Any
@@ -208,9 +212,6 @@ class Commands(Struct, frozen=True):
             words, more = _INK.text(asked.question), {"looks": CardStyle(Tone.ASKS, items=self.questions.ask(asked))}
         except (UserError, CallError) as error:
             words, more = error_sentence(error), {"looks": NO}
-            if interaction.type is discord.InteractionType.modal_submit and given.get("text"):
-                # A form that was sent is gone.
-                words = _("{refused}\n\nThis is what you wrote:\n{given}", refused=words, given=given["text"])
         return words, {"file_name": declared.file_name, **more}
 
     async def _said(

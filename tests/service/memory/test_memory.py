@@ -120,6 +120,9 @@ async def test_a_form_that_is_refused_gives_back_what_was_written(offline_servic
     late = await t.olga.submit_modal(open_form, {"text": "one\n" + "y" * 600})
     assert "more than its limit of 2,000" in late.text
     assert f"This is what you wrote:\none\n{'y' * 600}" in late.text
+    kept = await t.olga.command("memory archival add", {}, t.general)
+    refused = await t.olga.submit_modal(kept, {"text": "The key lies\nunder the mat", "label": "<mat>"})
+    assert refused.text.endswith("This is what you wrote:\nThe key lies\nunder the mat\n<mat>")
 
 
 TOML = """
