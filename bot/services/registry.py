@@ -427,7 +427,8 @@ class Registry:
         return self._clocks.language(person)
 
     async def plain(self, caller: Caller) -> Plain:
-        return Plain(await self._clocks.zone_of(caller.person), self._clocks.now())
+        typed = caller.via not in (Via.WEB, Via.PAGE)
+        return Plain(await self._clocks.zone_of(caller.person), self._clocks.now(), typed)
 
     async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
         """Suggestions for an argument, given the others, if the caller may call the operation."""

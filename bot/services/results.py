@@ -62,10 +62,11 @@ _SIGNS = re.compile(r"\*\*|__|`+|(?:^|(?<= ))#{1,6} ")
 
 
 class Plain(Struct, frozen=True):
-    """For a terminal: times in a zone, and numbers to type."""
+    """For a terminal: times in a zone, and numbers to type. In a browser, where nobody types them, not `numbered`."""
 
     zone: str
     now: datetime
+    numbered: bool = True
 
     def text(self, words: str) -> str:
         """People's text, which may contain what the reader's program would take for markup."""
@@ -77,7 +78,7 @@ class Plain(Struct, frozen=True):
 
     def number(self, identifier: str) -> str:
         """A number by which people call something, if they have to type it; else empty."""
-        return f" #{code(identifier) if identifier.isdecimal() else identifier}"
+        return f" #{code(identifier) if identifier.isdecimal() else identifier}" if self.numbered else ""
 
     def code(self, text: str, _language: str) -> str:
         """Text with every character and line preserved."""

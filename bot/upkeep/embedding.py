@@ -111,7 +111,8 @@ class Embedding:
         if self.embedder is None:
             return ""
         left = (await self.database.read(vectors.progress)).waiting
-        return ngettext("{count} text is waiting", "{count} texts are waiting", left) if left else ""
+        words = ngettext("{count} text has yet to be indexed", "{count} texts have yet to be indexed", left)
+        return words if left else ""
 
     def words(self, rows: Rows) -> str:
         known = (self._others.get(model) for model in folders.embedding_models(rows))

@@ -18,7 +18,6 @@ from bot.agents.tools.search import (
     nothing_searched,
     place_meant,
     tags_meant,
-    why_found,
 )
 from bot.agents.turn_deps import OfFolders, QueryMeaning
 from bot.errors import UserError
@@ -143,7 +142,8 @@ class HitRow(Row):
     @classmethod
     def of(cls, hit: Hit, where: str, mine: frozenset[str], source: str) -> "HitRow":
         more = {"before": Beside.of(hit.before), "after": Beside.of(hit.after), "mine": mine, "source": source}
-        return cls.from_record(hit, **more, where=where, why=why_found(hit), matched=Why.of(hit))
+        matched = Why.of(hit)
+        return cls.from_record(hit, **more, where=where, why=why_words(matched), matched=matched)
 
     @property
     def name(self) -> str:
@@ -183,7 +183,7 @@ class HitRow(Row):
 
 
 def why_words(told: Why) -> str:
-    """Why a hit was found, in the reader's language; `why_found` is for models."""
+    """Why a hit was found, in the reader's language; for models `bot.agents.tools.search` says it."""
     parts = [
         _("perhaps") if told.perhaps else "",
         _("contains {words}", words=", ".join(told.matched)) if told.matched else "",
@@ -248,7 +248,7 @@ class SearchResults(Result):
     @property
     def how(self) -> list[str]:
         """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
-        late = _("Searched the newest texts by words only.")
+        late = _("Some texts are not searchable by meaning yet. They were searched by words only.")
         words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.shown)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")

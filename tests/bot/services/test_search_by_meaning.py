@@ -14,6 +14,7 @@ from bot.config import Config, load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.control.chat import Chat
 from bot.services.caller import owner_at_terminal
+from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain
 from bot.services.served_folder import open_registry
@@ -78,7 +79,17 @@ async def test_people_are_found_before_what_was_answered_and_without_ids(tmp_pat
     assert shown.count("my doctor is in Elm Street") == 1, "a fact, an entry and the message that they are from"
     assert "#" not in shown
     assert "(just now)" in shown
+    assert not any("distance" in hit["why"] for hit in found.data()["hits"]), "that is a value of its own"
     assert [hit["by"] for hit in found.data()["hits"] if hit["kind"] == "message"][-1] == "Carina"
+
+
+def test_a_search_says_that_some_texts_are_not_searchable_by_meaning_yet() -> None:
+    late = "2 texts have yet to be indexed"
+    found = SearchResults(hits=(), searched={"messages": 3}, unmet="", newest=False, words_alone=late, partly=True)
+    assert found.terminal(Plain("UTC", datetime.now(UTC))).splitlines()[1:] == [
+        "  Some texts are not searchable by meaning yet. They were searched by words only.",
+        "Why: 2 texts have yet to be indexed.",
+    ]
 
 
 async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(tmp_path: Path) -> None:

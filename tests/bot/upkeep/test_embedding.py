@@ -284,7 +284,7 @@ async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
             server.usual = None
             late = await made.searched("fruit", 0.1)
             assert late.meaning is not None  # it was asked before
-            assert late.why == "1 text is waiting"
+            assert late.why == "1 text has yet to be indexed"
 
 
 async def test_a_folders_own_model_gets_its_passages_and_nothing_else(tmp_path: Path, server: EmbeddingServer) -> None:
