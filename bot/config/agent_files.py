@@ -21,8 +21,8 @@ from texts import _
 class Exchange(Struct, frozen=True):
     """The content of such a file."""
 
-    agents: tuple[Agent, ...]
-    groups: tuple[Group, ...]
+    agents: tuple[Agent, ...] = ()
+    groups: tuple[Group, ...] = ()
 
 
 def read_exchange(text: str, name: str, *, needed: bool = True) -> Exchange:

@@ -40,6 +40,7 @@ from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.secrets import Redactor
 from bot.services.agents.agenda import Agenda
+from bot.services.agents.agent_tables import Tables
 from bot.services.agents.agents import Agents
 from bot.services.agents.budgets import Spending, configured_budgets
 from bot.services.agents.constellations import ConstellationCommands
@@ -303,13 +304,13 @@ class _Maker:
         seconds = _MEANING_SECONDS if shared.at_rest else None
         understood = functools.partial(answers.embedding.searched, seconds=seconds)
         of_folders = functools.partial(answers.embedding.of_folders, seconds=seconds)
-        agents = Agents(*base, shared.broker, config, answers.routing, runtime.moved, runtime.resume)
-        groups = Groups(*base, config, places, runtime.resume)
+        tables = Tables(*base, config, places, runtime.resume)
         services = (
             *(self.served.access, self.served.accounts, self.served.privacy, places, schedule, jobs.backups, *more),
             *(shared.restart, shared.web_access, self.served.commands),
             Halt(shared.halt, self.served.release, database),
-            *(agents, groups, ConfigurationFile(config.file, agents, groups), approvals),
+            Agents(*base, shared.broker, config, runtime.moved, runtime.resume, tables),
+            *(Groups(*base, config, tables), ConfigurationFile(config.file, tables), approvals),
             *(Settings(config), Doctor(config.file.parent)),
             Databases(shared.constellations, shared.replication.paused),
             Inbox(database, clock, runtime.resume),

@@ -1,16 +1,32 @@
-"""Tables of agents and groups as commands read and write them: settings as key=value, TOML files, and changes."""
+"""Agents and groups as tables: settings as key=value, TOML files, what differs, and what is stored by them."""
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from itertools import takewhile
 from typing import Annotated, Any, Literal, TypeAlias
 
-from bot.config.agent_files import read_exchange
+from bot.agents import patrols
+from bot.agents.groups.settings import TABLES
+from bot.agents.permissions.who_may import Approver
+from bot.agents.seeds import describe_blocks, ensure_own_blocks, seed_agent
+from bot.config import Agent, Config, Group
+from bot.config.agent_files import Exchange, read_exchange, read_group
 from bot.errors import CallError, UserError
+from bot.runtime.bootstrap import agent_row, agent_section, group_section, make_group, require_stored
+from bot.runtime.group_routing import EVERYWHERE_ELSE
 from bot.services.caller import TERMINAL_ONLY
+from bot.services.names import find_group
+from bot.services.people.places import Places
 from bot.services.registry import Arguments, Output, Param
 from bot.services.results import Lines, Markup, Result, Row, WrittenFile
+from bot.services.transactions import MemoryService, commit, reads, tried
+from memory import agents
+from memory.agents import Group as StoredGroup
+from memory.store.database import Rows, Tx
+from memory.store.records import replace
+from sources.terminal import PERSON
 from sources.text import one_line
 from texts import _, gettext_noop
 
@@ -19,6 +35,7 @@ _DONE = {
     "changed": gettext_noop("Changed {kind} {name}."),
     "unchanged": gettext_noop("Left {kind} {name} unchanged."),
 }
+_OWNER = Approver(PERSON, door="command line")
 _SHOWN = 60  # characters of a value; `--json` shows all of it
 
 Settings = Annotated[
@@ -55,14 +72,6 @@ class TableChange(Row):
 
 
 Changes: TypeAlias = Lines[TableChange]
-
-
-def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
-    """The tables of one kind in a file. Raises UserError or ConfigError."""
-    found: Sequence[Any] = getattr(read_exchange(toml, _("the file")), kind)
-    if not found:
-        raise UserError("There is no [[{kind}]] in the file.", kind=kind)
-    return found
 
 
 class TomlFile(Result):
@@ -154,9 +163,121 @@ def _short(value: Any, other: Any) -> str:
     return one_line(f"…{text[start:]}" if start else text, _SHOWN)
 
 
-def would_change(found: Sequence[Difference]) -> Lines[Difference]:
-    return Lines.of(found, _("Nothing would change."))
-
-
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[str]:
     return [key for key in dict.fromkeys((*one, *other)) if one.get(key) != other.get(key)]
+
+
+class Tables(MemoryService, frozen=True):
+    """The stored agents and groups as tables: compared with those of a file, and created or changed by them.
+
+    `announce` handles what waited for an agent.
+    """
+
+    config: Config
+    places: Places
+    announce: Callable[[], None]
+
+    async def take_in(self, kind: Literal["agents", "groups"], arguments: ImportTables) -> Changes | Lines[Difference]:
+        """Import the tables of one kind from a file. Raises UserError or ConfigError."""
+        file = read_exchange(arguments.file, _("the file"))
+        wanted = Exchange(agents=file.agents) if kind == "agents" else Exchange(groups=file.groups)
+        if wanted == Exchange():
+            raise UserError("There is no [[{kind}]] in the file.", kind=kind)
+        if not arguments.dry_run:
+            return await self.save(wanted, replacing=arguments.replace)
+        await tried(self.database, lambda tx: self._store(tx, wanted, arguments.replace))
+        return Lines.of(await self.differences(wanted), _("Nothing would change."))
+
+    async def save(self, wanted: Exchange, *, replacing: bool = True) -> Changes:
+        """Create or change all of these agents and groups, or none; then set where the groups answer.
+
+        Raises UserError or ConfigError.
+        """
+        done = await commit(self.database, lambda tx: self._store(tx, wanted, replacing))
+        if wanted.groups:
+            await self._place(wanted.groups)
+        self.announce()
+        return Lines.of(done)
+
+    @reads
+    def differences(self, rows: Rows, wanted: Exchange) -> list[Difference]:
+        """How these agents and groups differ from the stored ones; a single group is the default."""
+        found: list[Difference] = []
+        known = {each.name: agent_section(each) for each in agents.every_agent(rows)}
+        for agent in wanted.agents:
+            usual = agent_section(agent_row(agent, show_name=False))
+            found += Difference.between("agent", agent.name, known.get(agent.name), usual)
+        known = {each.name: _comparable(read_group(self._section(rows, each))) for each in agents.groups(rows)}
+        for group in wanted.groups:
+            usual = _comparable(group.model_copy(update={"default": group.default or len(wanted.groups) == 1}))
+            found += Difference.between("group", group.name, known.get(group.name), usual)
+        return found
+
+    @reads
+    def groups(self, rows: Rows) -> list[dict[str, Any]]:
+        """The tables of all groups."""
+        return [self._section(rows, each) for each in agents.groups(rows)]
+
+    @reads
+    def group(self, rows: Rows, name: str) -> dict[str, Any]:
+        """The table of a group. Raises UserError."""
+        return self._section(rows, find_group(rows, name))
+
+    def _section(self, rows: Rows, group: StoredGroup) -> dict[str, Any]:
+        return group_section(rows, group, self.places.answering)
+
+    def _store(self, tx: Tx, wanted: Exchange, replacing: bool) -> list[TableChange]:
+        now = self.clock()
+        done = [self._store_agent(tx, each, replacing, now) for each in wanted.agents]
+        done += [self._store_group(tx, each, replacing, now) for each in wanted.groups]
+        require_stored(tx, self.config, self.places.answering, wanted.groups)
+        patrols.plan(tx, self.config.schedule.zone_name(), now)
+        return done
+
+    def _store_agent(self, tx: Tx, section: Agent, replacing: bool, now: datetime) -> TableChange:
+        made = agent_row(section, show_name=self.config.discord.show_names)
+        there = agents.agent_named(tx, section.name)
+        if there is None:
+            seed_agent(tx, made, now)
+        elif not replacing:
+            raise UserError(
+                "There is already an agent {agent}. `carina agent edit` changes it, and so does "
+                "`carina agent import FILE --replace`.",
+                agent=section.name,
+            )
+        else:
+            changed = replace(made, id=there.id)
+            agents.change_agent(tx, changed, now)
+            describe_blocks(tx, there, changed, now)
+            ensure_own_blocks(tx, changed, now)
+        before = None if there is None else agent_section(there)
+        return TableChange.of("agent", section.name, before, agent_section(made))
+
+    def _store_group(self, tx: Tx, section: Group, replacing: bool, now: datetime) -> TableChange:
+        there = next((each for each in agents.groups(tx) if each.name == section.name), None)
+        if there is not None and not replacing:
+            raise UserError(
+                "There is already a group {group}. `carina group import FILE --replace` changes it.",
+                group=section.name,
+            )
+        before = None if there is None else _comparable(read_group(self._section(tx, there)))
+        make_group(tx, section, now)
+        wanted = _comparable(section)
+        if before is not None and not section.default:  # it says nothing of that
+            wanted["default"] = before["default"]
+        return TableChange.of("group", section.name, before, wanted)
+
+    async def _place(self, sections: Sequence[Group]) -> None:
+        """Set where stored groups answer, by their tables."""
+        await self.database.read(self.places.answering.heed)
+        for section in sections:
+            now = await self.group(section.name)
+            wanted = [place for place in section.places if place not in now["places"]]
+            for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
+                await self.places.bind(subject, section.name, _OWNER)
+
+
+def _comparable(section: Group) -> dict[str, Any]:
+    """A group's table without irrelevant differences: the order of places, and a pattern's default table."""
+    said = section.model_dump(exclude={*map(str, TABLES)})
+    return {**said, "places": set(section.places), section.pattern: section.settings.model_dump()}

@@ -18,14 +18,11 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.broker import Broker
 from bot.agents.permissions.who_may import Action
 from bot.agents.rules import Rules
-from bot.agents.seeds import describe_blocks, ensure_own_blocks, seed_agent
 from bot.agents.turn_end import abandon
-from bot.config import Agent as Section
 from bot.config import Config
-from bot.config.agent_files import read_agent, write_exchange
+from bot.config.agent_files import Exchange, read_agent, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import agent_row, agent_section, agents_changed, require_stored
-from bot.runtime.group_routing import RoutingTable
+from bot.runtime.bootstrap import agent_section, agents_changed
 from bot.services.agents.agent_tables import (
     Changes,
     Difference,
@@ -33,23 +30,20 @@ from bot.services.agents.agent_tables import (
     ExportTables,
     ImportTables,
     Settings,
-    TableChange,
+    Tables,
     TomlFile,
     read_settings,
-    read_tables,
-    would_change,
 )
 from bot.services.caller import Caller
 from bot.services.names import find_agent, require_name
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
-from bot.services.transactions import MemoryService, commit, reads, tried, writes
+from bot.services.transactions import MemoryService, commit
 from memory import agents, requests
 from memory.agents import Agent, Status
 from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
-from memory.store.records import replace
 from texts import _, gettext_noop, ngettext
 
 _IS = {
@@ -141,9 +135,9 @@ class Agents(MemoryService, frozen=True):
 
     broker: Broker
     config: Config
-    answering: RoutingTable
     moved: MovedHere
     announce: Callable[[], None]
+    tables: Tables
 
     @operation("agent.list", "List the agents", Action.HELP)
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
@@ -177,7 +171,7 @@ class Agents(MemoryService, frozen=True):
             raise CallError("agent create: give a name and settings, such as --set description=…")
         section = read_agent({"name": name, **given})
         require_name(section.name)
-        return await self.save([section], replacing=False)
+        return await self.tables.save(Exchange(agents=(section,)), replacing=False)
 
     @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def edit(
@@ -190,15 +184,12 @@ class Agents(MemoryService, frozen=True):
             raise UserError("An agent's name cannot be changed: the file, groups and memory refer to it.")
         found = await self.database.read(lambda rows: find_agent(rows, agent))
         merged = {**agent_section(found), **changes}
-        return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
+        section = read_agent({key: value for key, value in merged.items() if value is not None})
+        return await self.tables.save(Exchange(agents=(section,)))
 
     @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
-        tables = read_tables(arguments.file, "agents")
-        if arguments.dry_run:
-            await tried(self.database, lambda tx: self.store(tx, tables, replacing=arguments.replace))
-            return would_change(await self.differences(tables))
-        return await self.save(tables, replacing=arguments.replace)
+        return await self.tables.take_in("agents", arguments)
 
     @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(suffix="toml"))
     def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> ExportedTables:
@@ -259,15 +250,6 @@ class Agents(MemoryService, frozen=True):
     def suggest_hibernated(self, rows: Rows, _caller: Caller) -> Suggestions:
         return [agent.name for agent in agents.every_agent(rows) if agent.status == "hibernated"]
 
-    @reads
-    def differences(self, rows: Rows, tables: Sequence[Section]) -> list[Difference]:
-        known = {each.name: agent_section(each) for each in agents.every_agent(rows)}
-        found: list[Difference] = []
-        for table in tables:
-            usual = agent_section(agent_row(table, show_name=False))
-            found += Difference.between("agent", table.name, known.get(table.name), usual)
-        return found
-
     def _let(self, tx: Tx, name: str, of: Status, to: Status) -> ActionReport:
         """Change an agent's status from `of` to `to`. Raises UserError if it has another status."""
         agent, now = find_agent(tx, name), self.clock()
@@ -276,36 +258,6 @@ class Agents(MemoryService, frozen=True):
         agents_changed(tx)
         self._plan(tx, now)
         return _now(agent.name, to)
-
-    @writes
-    def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
-        """Create or change agents from these tables, all of them or none. Raises UserError or ConfigError."""
-        return Lines.of(self.store(tx, sections, replacing=replacing))
-
-    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[TableChange]:
-        """Create or change agents from these tables. Raises UserError or ConfigError."""
-        now, shown = self.clock(), self.config.discord.show_names
-        done = []
-        for section in sections:
-            made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
-            before = None if there is None else agent_section(there)
-            if there is None:
-                seed_agent(tx, made, now)
-            elif not replacing:
-                raise UserError(
-                    "There is already an agent {agent}. `carina agent edit` changes it, and so does "
-                    "`carina agent import FILE --replace`.",
-                    agent=section.name,
-                )
-            else:
-                changed = replace(made, id=there.id)
-                agents.change_agent(tx, changed, now)
-                describe_blocks(tx, there, changed, now)
-                ensure_own_blocks(tx, changed, now)
-            done.append(TableChange.of("agent", section.name, before, agent_section(made)))
-        require_stored(tx, self.config, self.answering)
-        self._plan(tx, now)
-        return done
 
     def _plan(self, tx: Tx, now: datetime) -> None:
         """Update the jobs of agents' schedules; the scheduler sees them within a minute."""

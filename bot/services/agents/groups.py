@@ -4,22 +4,18 @@ As with agents, the file seeds groups that the database does not know, and after
 Where a group answers is what the file says, unless it was set by command: here with its table, or by `/admin route`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 from pydantic import Field
 
-from bot.agents.groups.settings import TABLES
 from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Approver
 from bot.config import Config
-from bot.config import Group as Section
-from bot.config.agent_files import read_group, write_exchange
+from bot.config.agent_files import Exchange, read_group, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import group_section, make_group, require_stored
-from bot.runtime.group_routing import EVERYWHERE_ELSE
 from bot.services.agents.agent_tables import (
     Changes,
     Difference,
@@ -27,21 +23,18 @@ from bot.services.agents.agent_tables import (
     ExportTables,
     ImportTables,
     Settings,
-    TableChange,
+    Tables,
     TomlFile,
     read_settings,
-    read_tables,
-    would_change,
 )
 from bot.services.caller import Caller
 from bot.services.names import find_group
-from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Lines, Listing, Markup, Result, Row
-from bot.services.transactions import MemoryService, reads, tried, writes
+from bot.services.transactions import MemoryService
 from memory import agents, groups
-from memory.agents import Agent, Group, Member
-from memory.store.database import Rows, Tx
+from memory.agents import Agent, Member
+from memory.store.database import Rows
 from sources.terminal import PERSON
 from texts import _, gettext_noop
 
@@ -176,8 +169,7 @@ class Groups(MemoryService, frozen=True):
     }
 
     config: Config
-    places: Places
-    resume: Callable[[], None]
+    tables: Tables
 
     @operation("group.list", "List groups and their members", Action.HELP)
     @suggestions("groups")
@@ -189,13 +181,13 @@ class Groups(MemoryService, frozen=True):
                 members=", ".join(read_group(section).names),
                 answers_in=", ".join(_places(section)) if whole else "",
             )
-            for section in await self._sections()
+            for section in await self.tables.groups()
         ]
         return Listing.of(rows, _("There are no groups."))
 
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
     async def show(self, caller: Caller, group: _Group) -> GroupDetails:
-        section = await self._named(group)
+        section = await self.tables.group(group)
         whole = who_may.may(self.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
         return GroupDetails(group=section["name"], settings=section, toml=toml)
@@ -222,39 +214,36 @@ class Groups(MemoryService, frozen=True):
         wanted = {"name": name, **given, **members}
         if not name or not wanted.get("members"):
             raise CallError("group create: give a name and --member")
-        return await self.save([read_group(wanted)], replacing=False)
+        return await self.tables.save(Exchange(groups=(read_group(wanted),)), replacing=False)
 
     @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
-        tables = read_tables(arguments.file, "groups")
-        if arguments.dry_run:
-            await tried(self.database, lambda tx: self.store(tx, tables, replacing=arguments.replace))
-            return would_change(await self.differences(tables))
-        return await self.save(tables, replacing=arguments.replace)
+        return await self.tables.take_in("groups", arguments)
 
     @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(suffix="toml"))
     async def export(self, _caller: Caller, arguments: ExportTables) -> ExportedTables:
         wanted = await self.database.read(lambda rows: [find_group(rows, name).name for name in arguments.names])
-        sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
+        sections = tuple(each for each in await self.tables.groups() if not wanted or each["name"] in wanted)
         exported = ExportedTables(kind="group", tables=sections, toml=write_exchange(groups=sections))
         return exported.written(arguments.output)
 
     @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def add_member(self, _caller: Caller, arguments: AddMember) -> Changes:
-        section, agent = await self._named(arguments.group), arguments.agent
+        section, agent = await self.tables.group(arguments.group), arguments.agent
         if _is_in(agent, section):
             raise UserError("{agent} is already in {group}.", agent=agent, group=section["name"])
         known = {each.name.casefold(): each.name for each in await self.database.read(agents.every_agent)}
         said = {key: value for key, value in (("role", arguments.role), ("domain", arguments.domain)) if value}
         own = {**read_settings(arguments.settings), **said}
         member = {"agent": known.get(agent.strip().casefold(), agent), **own}
-        return await self.save([read_group({**section, "members": [*section["members"], member]})])
+        changed = read_group({**section, "members": [*section["members"], member]})
+        return await self.tables.save(Exchange(groups=(changed,)))
 
     @operation(
         "group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES_AT_TERMINAL
     )
     async def remove_member(self, _caller: Caller, group: _Group, agent: _Agent) -> Changes:
-        section = await self._named(group)
+        section = await self.tables.group(group)
         if not _is_in(agent, section):
             there = ", ".join(read_group(section).names)
             raise UserError(
@@ -265,70 +254,7 @@ class Groups(MemoryService, frozen=True):
             raise UserError(
                 "{agent} is the only member of {group}, and a group needs one.", agent=agent, group=section["name"]
             )
-        return await self.save([read_group({**section, "members": left})])
-
-    async def differences(self, tables: Sequence[Section]) -> list[Difference]:
-        """How the groups of these tables differ from the stored ones; a single group is the default."""
-        known = {each["name"]: _comparable(read_group(each)) for each in await self._sections()}
-        found: list[Difference] = []
-        for table in tables:
-            default = table.default or len(tables) == 1
-            usual = _comparable(table.model_copy(update={"default": default}))
-            found += Difference.between("group", table.name, known.get(table.name), usual)
-        return found
-
-    async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
-        """Create or change groups from these tables, all of them or none; then set where they answer.
-
-        Raises UserError.
-        """
-        done = await self._save(sections, replacing)
-        await self.place(sections)
-        return done
-
-    @writes
-    def _save(self, tx: Tx, sections: Sequence[Section], replacing: bool) -> Changes:
-        return Lines.of(self.store(tx, sections, replacing=replacing))
-
-    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[TableChange]:
-        """Create or change groups from these tables. Raises UserError or ConfigError."""
-        done = []
-        for section in sections:
-            there = next((each for each in agents.groups(tx) if each.name == section.name), None)
-            if there is not None and not replacing:
-                raise UserError(
-                    "There is already a group {group}. `carina group import FILE --replace` changes it.",
-                    group=section.name,
-                )
-            before = None if there is None else _comparable(read_group(self._section(tx, there)))
-            make_group(tx, section, self.clock())
-            wanted = _comparable(section)
-            if before is not None and not section.default:  # it says nothing of that
-                wanted["default"] = before["default"]
-            done.append(TableChange.of("group", section.name, before, wanted))
-        require_stored(tx, self.config, self.places.answering, sections)
-        return done
-
-    async def place(self, sections: Sequence[Section]) -> None:
-        """Set where stored groups answer, by their tables, and handle what waited for their agents."""
-        await self.database.read(self.places.answering.heed)
-        for section in sections:
-            now = await self._named(section.name)
-            wanted = [place for place in section.places if place not in now["places"]]
-            for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
-                await self.places.bind(subject, section.name, _OWNER)
-        self.resume()
-
-    @reads
-    def _named(self, rows: Rows, name: str) -> dict[str, Any]:
-        return self._section(rows, find_group(rows, name))
-
-    @reads
-    def _sections(self, rows: Rows) -> list[dict[str, Any]]:
-        return [self._section(rows, each) for each in agents.groups(rows)]
-
-    def _section(self, rows: Rows, group: Group) -> dict[str, Any]:
-        return group_section(rows, group, self.places.answering)
+        return await self.tables.save(Exchange(groups=(read_group({**section, "members": left}),)))
 
 
 def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -341,12 +267,6 @@ def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
 
 def _places(section: Mapping[str, Any]) -> list[str]:
     return [*section["places"], *([_("everywhere else")] if section["default"] else [])]
-
-
-def _comparable(section: Section) -> dict[str, Any]:
-    """A group's table without irrelevant differences: the order of places, and a pattern's default table."""
-    said = section.model_dump(exclude={*map(str, TABLES)})
-    return {**said, "places": set(section.places), section.pattern: section.settings.model_dump()}
 
 
 def _is_in(agent: str, section: Mapping[str, Any]) -> bool:

@@ -14,15 +14,12 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Agent, Config, Group
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError
-from bot.services.agents.agent_tables import Changes, Difference, TableChange
-from bot.services.agents.agents import Agents
-from bot.services.agents.groups import Groups
+from bot.services.agents.agent_tables import Changes, Difference, Tables
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
 from bot.services.results import Lines, Listing, Row
-from bot.services.transactions import commit
 from memory import agents
-from memory.store.database import Rows, Tx
+from memory.store.database import Rows
 from texts import _, gettext_noop
 
 
@@ -32,8 +29,7 @@ class ConfigurationFile(Struct, frozen=True):
     titles: ClassVar = {"config": "Compare carina.toml with the database, and apply it"}
 
     path: Path
-    agents: Agents
-    groups: Groups
+    tables: Tables
 
     @operation(
         "config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS, AT_TERMINAL
@@ -42,8 +38,8 @@ class ConfigurationFile(Struct, frozen=True):
         same = gettext_noop("Agents and groups match {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
         file, there = self._read(), self.path.exists()
-        beside = await self.agents.database.read(lambda rows: _only_stored(rows, file)) if there else []
-        return Lines.of([*await self._differences(file), *beside], empty)
+        beside = await self.tables.database.read(lambda rows: _only_stored(rows, file)) if there else []
+        return Lines.of([*await self.tables.differences(file), *beside], empty)
 
     @operation(
         "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
@@ -51,23 +47,13 @@ class ConfigurationFile(Struct, frozen=True):
     async def apply(self, _caller: Caller) -> Changes:
         """Only those that differ, all of them or none; memory stays as it is."""
         file = self._read()
-        differing = {(each.kind, each.name) for each in await self._differences(file)}
-        changed = [each for each in file.agents if ("agent", each.name) in differing]
-        groups = [each for each in file.groups if ("group", each.name) in differing]
-
-        def work(tx: Tx) -> tuple[TableChange, ...]:
-            return (*self.agents.store(tx, changed), *self.groups.store(tx, groups))
-
-        done: tuple[TableChange, ...] = ()
+        differing = {(each.kind, each.name) for each in await self.tables.differences(file)}
+        agents = tuple(each for each in file.agents if ("agent", each.name) in differing)
+        groups = tuple(each for each in file.groups if ("group", each.name) in differing)
         if differing:
-            done = await commit(self.agents.database, work)
-            await self.groups.place(groups)
+            return await self.tables.save(Exchange(agents, groups))
         same = gettext_noop("Nothing to apply: agents and groups match {file}.")
-        empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
-        return Lines.of(done, empty)
-
-    async def _differences(self, file: Exchange) -> list[Difference]:
-        return [*await self.agents.differences(file.agents), *await self.groups.differences(file.groups)]
+        return Lines.of([], _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name))
 
     def _read(self) -> Exchange:
         """Read the file. Raises UserError if it exists but cannot be used."""
