@@ -2,8 +2,9 @@
 
 Blocks come before the conversation, where any change makes the provider reread it. So what the agent appends is not
 added there while its call is in view, and a block that it rewrote lately appears only in its call, and above with the
-same words as an empty one. A block that changed in another way comes after the conversation for an hour. The text
-before the conversation is always current, except for the newest appended lines in view.
+same words as an empty one of which nothing else is in view. A block that changed in another way comes after the
+conversation for an hour. The text before the conversation is always current, except for the newest appended lines in
+view.
 """
 
 import functools
@@ -27,6 +28,8 @@ from memory.store.database import Rows
 
 CHANGED = " is now at "
 """Stands in the result of an edit."""
+CREATED = " is there now"
+"""Stands in the result of a creation."""
 _LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
 _BELOW = "(empty, or as you wrote it last in the conversation below)"
@@ -46,11 +49,21 @@ class BlockLayout(Struct, frozen=True):
 
 
 def lay_out(
-    rows: Rows, turn: Turn, known: Iterable[Block], history: Sequence[messages.Message], steps: Sequence[Step]
+    rows: Rows,
+    turn: Turn,
+    known: Iterable[Block],
+    history: Sequence[messages.Message],
+    steps: Sequence[Step],
+    *,
+    may_be_cut: bool = False,
 ) -> BlockLayout:
-    """Where the known blocks stand in the prompt of a turn with that conversation in view."""
+    """Where the known blocks stand in the prompt of a turn with that conversation in view; if that `may_be_cut`, none
+    relies on it."""
     own = [row for row in history if row.tool_call_id is not None and row.agent in (None, turn.agent)]
-    before, now = _edits(own, ()), _edits((), steps)
+    changes = Counter[str]()
+    before, now = _edits(own, (), changes), _edits((), steps, changes)
+    if may_be_cut:
+        own, before, now = [], defaultdict(list), defaultdict(list)
     labels = Counter([each.label for each in known])
     above, below, logs, lacking = list[Block](), list[Block](), list[Block](), list[PromptText]()
     for each in known:
@@ -60,7 +73,7 @@ def lay_out(
         latest, older = list[_Edit](), list[_Edit]()
         if (before or now) and labels[each.label] == 1:
             latest, older = now[each.address], before[each.address]
-        shown, lacks = _above(rows, each, [*latest, *older], turn)
+        shown, lacks = _above(rows, each, [*latest, *older], changes[_last(each.label)], turn)
         (below if shown is None else above).append(shown or each)
         if (count := lacks - len(latest)) > 0:
             last = "append" if count == 1 else f"{count} appends"
@@ -73,13 +86,18 @@ def lay_out(
 _Edit: TypeAlias = tuple[Literal["append", "write"], str]
 
 
-def _edits(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defaultdict[str, list[_Edit]]:
-    """What these calls and steps appended or wrote anew, the newest first, by the label that the agent gave."""
+def _edits(
+    calls: Iterable[messages.Message], steps: Iterable[Step], changes: Counter[str]
+) -> defaultdict[str, list[_Edit]]:
+    """What these calls and steps appended or wrote anew, the newest first, by the label that the agent gave.
+
+    Counts in `changes` how often they changed a block of that label, in whatever way, wherever it is.
+    """
     given, done = dict[str, str](), list[str]()
     for row in calls:
         if row.role == "assistant":
             given[row.tool_call_id or ""] = row.tool_args or ""
-        elif row.tool_name == "context" and CHANGED in row.text:
+        elif row.tool_name == "context" and (CHANGED in row.text or CREATED in row.text):
             done.append(given.get(row.tool_call_id or "", ""))
     for step in steps:
         if isinstance(step.body, ModelAnswer):
@@ -88,15 +106,28 @@ def _edits(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defaultd
             done.append(given.get(step.body.call, ""))
     found = defaultdict[str, list[_Edit]](list)
     for arguments in map(parsed, reversed(done)):
-        operation = arguments.get("operation")
+        operation, label = arguments.get("operation"), str(arguments.get("label"))
+        if operation in _CHANGING or (operation == "create" and arguments.get("content")):
+            changes[_last(label)] += 1
         if operation in ("append", "write") and not arguments.get("field"):
             text = as_written(str(arguments.get("content"))).rstrip()
-            found[str(arguments.get("label"))].append((operation, f"{text}\n"))
+            found[label].append((operation, f"{text}\n"))
     return found
 
 
-def _above(rows: Rows, block: Block, edits: Sequence[_Edit], turn: Turn) -> tuple[Block | None, int]:
+_CHANGING = frozenset(
+    ("append", "replace", "write", "edit_range", "undo", "redo", "set_field", "add_item", "set_item", "remove_item")
+)
+
+
+def _last(label: str) -> str:
+    """The end of a label, which is the same in every address of the block."""
+    return label.rpartition("/")[2]
+
+
+def _above(rows: Rows, block: Block, edits: Sequence[_Edit], changes: int, turn: Turn) -> tuple[Block | None, int]:
     """The block as it stands above the conversation, and how many of what was appended in view, newest first, it lacks.
+    `changes` counts all that is in view of blocks of its label.
 
     None if it stands below: notes on whoever of several people speaks, and what changed lately in other ways. A long
     block does not, as nothing there is ever cached.
@@ -115,7 +146,7 @@ def _above(rows: Rows, block: Block, edits: Sequence[_Edit], turn: Turn) -> tupl
             return block._replace(content=_BELOW), 0
         if len(block.shown) <= _SHORT:
             return None, 0
-    if not (text or block.profile) and block.is_text and (lacks or not edits):
+    if not (text or block.profile) and block.is_text and changes == lacks:
         text = _BELOW
     return block if text == block.content else block._replace(content=text), lacks
 

@@ -225,7 +225,7 @@ def add_inputs(rows: Rows, material: PromptInputs, *, may_be_cut: bool = False) 
         place_name=view.place_name,
         zone=view.zone,
         remembers=view.remembers,
-        placed=lay_out(rows, turn, known, *(((), ()) if may_be_cut else (history, material.steps))),
+        placed=lay_out(rows, turn, known, history, material.steps, may_be_cut=may_be_cut),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),

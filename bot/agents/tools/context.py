@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bot.agents.context.block_views import CHANGED, readers
+from bot.agents.context.block_views import CHANGED, CREATED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
 from bot.agents.permissions.who_may import Caution
 from bot.agents.seeds import new_block
@@ -244,21 +244,21 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
                 content=as_written(arguments.content),
             )  # fmt: skip
             require_allowed_label(label)
-            block, done = blocks.create_block(tx, new, author.writer, author.now, author.turn), "is there now"
+            block, done = blocks.create_block(tx, new, author.writer, author.now, author.turn), CREATED
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
             tell_changed(tx, author, block, "create")
         case "change":
             made_of = None if arguments.made_of is None else plain_schema(arguments.made_of, arguments.field)
             new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind, made_of)
-            block, done = blocks.change_block(tx, author, label, new_settings), "is changed"
+            block, done = blocks.change_block(tx, author, label, new_settings), " is changed"
         case "delete":
-            block, done = blocks.delete_block(tx, author, label), "is deleted; restore brings it back"
+            block, done = blocks.delete_block(tx, author, label), " is deleted; restore brings it back"
         case _:
-            block, done = blocks.undelete_block(tx, author.agent, label, scope.audience, author.now), "is back"
+            block, done = blocks.undelete_block(tx, author.agent, label, scope.audience, author.now), " is back"
             decision = decision_for(block, author, BlockOperation.DELETE)  # whoever may bring it back may delete it
             require_yes(tx, author, block, BlockOperation.DELETE, decision)
             tell_changed(tx, author, block, "restore")
-    return _used(block, line(f"block {block.label} {done}: {size_of(block)}"))
+    return _used(block, line(f"block {block.label}{done}: {size_of(block)}"))
 
 
 def _look_at(tx: Tx, author: Author, arguments: ContextArguments) -> Block:

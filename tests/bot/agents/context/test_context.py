@@ -153,6 +153,39 @@ async def test_what_an_agent_writes_anew_stands_in_its_call_alone_for_an_hour(tm
         assert BELOW not in cleared, "it was written in the conversation, but is empty again"
 
 
+@pytest.mark.parametrize("way", ["create", "replace", "by its address", "append later", "cut"])
+async def test_an_emptied_block_never_seems_to_be_as_it_was_written(tmp_path: Path, way: str) -> None:
+    """The conversation still shows what the agent wrote, in whatever way."""
+    model = ScriptedModel(says("Hello."))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("line 0", 0))
+        (row,) = await service.rows("SELECT agent_id FROM memory_blocks WHERE label = 'human'")
+        asked = {"operation": "write", "label": "human", "content": "Line 0."}
+        if way == "create":
+            asked |= {"operation": "create", "label": "plans", "description": "Plans.", "block_type": "core"}
+        elif way == "replace":
+            await by_owner(service, partial(blocks.write_block, label="human", text="Old."))
+            asked = {"operation": "replace", "label": "human", "old_content": "Old.", "new_content": "Line 0."}
+        label = asked["label"]
+        if way == "by its address":
+            asked["label"] = f"{row['agent_id']}/human"
+        model.replies.extend([says("", call("context", **asked)), says("Noted.")])
+        await service.heard(said("line 1", 1))
+        service.clock.forward(1)
+        await by_owner(service, partial(blocks.write_block, label=label, text=""))
+        service.clock.forward(3_601)
+        if way == "append later":
+            model.replies.extend([says("", append("human", "Line 2.")), says("Noted.")])
+            await service.heard(said("line 2", 2))
+        elif way == "cut":
+            model.replies.extend([ContextTooLong("at most so much"), says("It fits.")])
+        await service.heard(said("later", 9))
+    last = model.requests[-1]
+    assert "Line 0." in str(last.messages)
+    assert f"<block:{label} " in last.system
+    assert BELOW.replace("human", label) not in last.system
+
+
 async def test_a_block_that_changes_in_other_ways_stands_below_the_conversation_until_it_was_left_alone_for_an_hour(
     tmp_path: Path,
 ) -> None:
