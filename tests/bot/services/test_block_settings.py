@@ -8,10 +8,12 @@ import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
+from bot.services.memory import block_results
 from bot.services.memory.block_settings import BlockSettings, ChangeBlock, CreateBlock
 from bot.services.memory.blocks import Blocks, EditBlock
 from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
+from memory.blocks.configured import TEMPLATES
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema
@@ -76,6 +78,17 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     await settings.restore(OLGA, label="garden")
     assert await text_of(blocks, "garden") == "Paint the shed.\n"
     assert (await blocks.show_history(OLGA, label="garden")).versions
+
+
+async def test_what_blocks_are_for_is_told_to_people_in_their_language(settings: BlockSettings, blocks: Blocks) -> None:
+    told = {name: each.description for name, each in TEMPLATES.items() if each.description}
+    for name, description in told.items():
+        await settings.create(OLGA, CreateBlock(agent="Ada", label=f"my_{name}", description=description))
+    with speaking("de"):
+        rows = [each for each in (await blocks.list_blocks(OLGA)).rows if each.block.startswith("my_")]
+    assert {each.block: each.description for each in rows} == {f"my_{name}": each for name, each in told.items()}
+    english = {*told.values(), *map(str, block_results._PURPOSES.values())}
+    assert [each.purpose for each in rows if each.purpose in english] == []
 
 
 async def test_an_empty_block_is_given_another_form(settings: BlockSettings, blocks: Blocks) -> None:
