@@ -74,7 +74,7 @@ from bot.services.system.backups import Backups, Databases
 from bot.services.system.configuration import ConfigurationFile, Settings
 from bot.services.system.front_ends import AgentChats, FrontEndStates, Gaps, HeardPlaces
 from bot.services.system.halt import Halt, Restart
-from bot.services.system.inbox import GivenUpMessages, Inbox
+from bot.services.system.inbox import Inbox
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.services.system.outbox import Outbox
 from bot.services.system.sources import SourceSettings
@@ -313,8 +313,7 @@ class _Maker:
             *(Groups(*base, config, tables), ConfigurationFile(config.file, tables), approvals),
             *(Settings(config), Doctor(config.file.parent)),
             Databases(shared.constellations, shared.replication.paused),
-            Inbox(database, clock, runtime.resume),
-            GivenUpMessages(*base, runtime.resume, lambda: shared.halt.halted),
+            Inbox(*base, runtime.resume, lambda: shared.halt.halted),
             Outbox(database, runtime.resume),
             *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),

@@ -13,7 +13,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context import Section, sections
 from bot.services.registry import AT_TERMINAL, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
-from bot.services.transactions import MemoryService, Service
+from bot.services.transactions import MemoryService
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox
@@ -100,12 +100,13 @@ class InboxRow(Row):
         return f"{head}, {_(_STATES[self.status])}{error}{markup.number(str(self.id))}"
 
 
-class Inbox(Service, frozen=True):
-    """The inbox of one constellation. `announce` handles what waits for an answer."""
+class Inbox(MemoryService, frozen=True):
+    """The inbox of one constellation. `announce` handles what waits for an answer, unless all is `halted`."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
 
     announce: Callable[[], None]
+    halted: Callable[[], bool]
 
     @operation("inbox.list", "List recent messages and their status", Action.INBOX)
     def list_rows(
@@ -149,6 +150,37 @@ class Inbox(Service, frozen=True):
         ago = relative(row.received_at, self.clock())
         return _("{what} in {where}, {ago}", what=row.what, where=row.place_name, ago=ago)
 
+    # ------------------------------------------------------------------ by whoever wrote it
+
+    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
+    def retry_own(self, tx: Tx, caller: Caller, message: _Message) -> str:
+        row = self._answerable(tx, caller, message)
+        if row.status is not Status.DEAD:
+            return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
+        said = None if row.message is None else messages.of_id(tx, row.message)
+        if said is not None and said.deleted_at is not None:
+            raise Refused("The message was deleted, so there is nothing to answer.")
+        if _revive(tx, row.id, self.clock()) is None:
+            raise Refused("I can no longer answer that.")
+        if self.halted():
+            return _("Everything is halted. I will try again when the halt is released.")
+        return _("I am trying again now.")
+
+    @suggestions("unanswered")
+    def suggest_own(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = inbox.given_up(rows, self.people.selves(caller.person), _OWN_SUGGESTED)
+        said = messages.by_ids(rows, (row.message for row in found if row.message is not None), caller.scope)
+        words = {each.id: one_line(each.text, _SHOWN) for each in said}
+        return [(str(row.id), words[row.message]) for row in found if row.message in words]
+
+    def _answerable(self, rows: Rows, caller: Caller, which: str) -> InRow:
+        """The message that is meant. Raises Refused, with the same text if it does not exist or is another person's."""
+        row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
+        theirs = row is not None and row.person in self.people.selves(caller.person)
+        if row is None or not (theirs or who_may.may(self.people, caller.approver, Action.INBOX)):
+            raise Refused(_(_NONE))
+        return row
+
 
 def _listed(
     rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
@@ -165,42 +197,6 @@ def find_message(rows: Rows, which: str) -> InRow:
     if (row := inbox.get(rows, InboxId(ending(rows, "inbox", which)))) is None:
         raise UserError("There is no message “{which}”. `carina inbox list` shows them.", which=which[:40])
     return row
-
-
-class GivenUpMessages(MemoryService, frozen=True):
-    """Messages that one constellation gave up. `announce` handles what waits for an answer, unless all is `halted`."""
-
-    announce: Callable[[], None]
-    halted: Callable[[], bool]
-
-    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
-    def retry(self, tx: Tx, caller: Caller, message: _Message) -> str:
-        row = self._found(tx, caller, message)
-        if row.status is not Status.DEAD:
-            return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
-        said = None if row.message is None else messages.of_id(tx, row.message)
-        if said is not None and said.deleted_at is not None:
-            raise Refused("The message was deleted, so there is nothing to answer.")
-        if _revive(tx, row.id, self.clock()) is None:
-            raise Refused("I can no longer answer that.")
-        if self.halted():
-            return _("Everything is halted. I will try again when the halt is released.")
-        return _("I am trying again now.")
-
-    @suggestions("unanswered")
-    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = inbox.given_up(rows, self.people.selves(caller.person), _OWN_SUGGESTED)
-        said = messages.by_ids(rows, (row.message for row in found if row.message is not None), caller.scope)
-        words = {each.id: one_line(each.text, _SHOWN) for each in said}
-        return [(str(row.id), words[row.message]) for row in found if row.message in words]
-
-    def _found(self, rows: Rows, caller: Caller, which: str) -> InRow:
-        """The message that is meant. Raises Refused, with the same text if it does not exist or is another person's."""
-        row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
-        theirs = row is not None and row.person in self.people.selves(caller.person)
-        if row is None or not (theirs or who_may.may(self.people, caller.approver, Action.INBOX)):
-            raise Refused(_(_NONE))
-        return row
 
 
 def _revive(tx: Tx, row: InboxId, now: datetime) -> InRow | None:

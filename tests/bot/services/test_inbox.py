@@ -16,7 +16,7 @@ from bot.services.caller import Caller, owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from bot.services.system.backups import Databases
-from bot.services.system.inbox import GivenUpMessages, Inbox
+from bot.services.system.inbox import Inbox
 from memory.store.clock import utc_now
 from memory.store.ids import PersonId, PlaceId, code
 from sources.base import ANSWERED, Place, Speaker
@@ -31,7 +31,7 @@ IN_CHARGE = People((PERSON,), (BOB.id,))
 async def call(
     service: Service, name: str, caller: Caller | None = None, wake: Callable[[], None] | None = None, **given: Any
 ) -> Any:
-    inbox = Inbox(service.database, utc_now, wake or service.resume)
+    inbox = Inbox(service.database, IN_CHARGE, utc_now, wake or service.resume, lambda: False)
     offered = registry(inbox, Databases(service.constellations), people=IN_CHARGE)
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()
 
@@ -88,7 +88,7 @@ async def test_without_a_running_service_a_retried_row_waits_for_the_next_start(
 
 async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path) -> None:
     async with talked(tmp_path, broken(), "hello") as service:
-        offered = registry(Inbox(service.database, utc_now, lambda: None), people=IN_CHARGE)
+        offered = registry(Inbox(service.database, IN_CHARGE, utc_now, lambda: None, lambda: False), people=IN_CHARGE)
         (row,) = await offered.suggest("inbox.retry", "row", somebody(BOB.id), {})
         listed = (await offered.call("inbox.list", somebody(BOB.id), {})).lines(Markdown())[0]
         assert "failed: ValueError" in listed
@@ -101,7 +101,7 @@ async def test_on_discord_rows_are_suggested_and_show_no_numbers(tmp_path: Path)
 def offered(service: Service, *, halted: bool = False) -> Registry:
     """The operation, for people as they are here."""
     people = service.approvals.people
-    unanswered = GivenUpMessages(service.database, people, service.clock, service.resume, lambda: halted)
+    unanswered = Inbox(service.database, people, service.clock, service.resume, lambda: halted)
     return registry(unanswered, people=people)
 
 
