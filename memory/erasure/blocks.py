@@ -215,11 +215,13 @@ def _taken_back(edit: Edit, past: ChangeLog, changes: Sequence[Change]) -> bool:
     if isinstance(past.held.schema, LogSchema):
         return _entries_gone(edit, past.held.schema, changes)
     try:
-        take_back(edit, past, changes)
+        result = take_back(edit, past, changes)
     except BlockRefused:
         raise
     except Refused:  # nothing is left of it
         return False
+    if result.plan.kept:
+        _log.warning("block_words_not_removed", block=result.block.id, reason="; ".join(map(str, result.plan.kept)))
     return True
 
 

@@ -35,6 +35,7 @@ OWNER_ID = PersonId("terminal:owner")
 OWNERS = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
 ANNS = revert.Hand(ANN, (ANN,), False, Scope(GUILD), Trust.OWNER, NOON)
 LATER = NOON + timedelta(minutes=1)
+COUNTER = FieldType.COUNTER
 
 
 @pytest.fixture
@@ -345,6 +346,25 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
     assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"
     assert tx.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (broken,)) == 2, "it may hold them"
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_what_a_required_field_must_hold_stays_and_is_logged(tx: Tx, more: bool) -> None:
+    """What stood there before was erased with somebody else's words."""
+    schema = MapSchema(fields=(Field(name="pet", required=True), Field(name="mood"), Field(name="n", type=COUNTER)))
+    block(tx, "facts", content="", schema=schema, values={"pet": "Tom", "n": 2})
+    hers, his = begun(tx, taken(tx, 1)), begun(tx, taken(tx, 2, person=BOB))
+    blocks.set_field(tx, author(hers.id), "facts", "pet", "Minka")
+    made = blocks.set_field(tx, author(his.id), "facts", "pet", "Rex")
+    if more:
+        blocks.set_field(tx, author(his.id), "facts", "mood", "content")
+    remove_of_person(tx, ANN, LATER)
+    with capture_logs() as logged:
+        remove_of_person(tx, BOB, LATER)
+    assert [(each["event"], each["block"]) for each in logged] == [("block_words_not_removed", made.id)]
+    assert stands(tx, "facts") == "pet: Rex\nmood:\nn: 2\n"
+    known = {each.change.turn for each in blame(block_history(tx, made.id)) if each.change}
+    assert known == {None} if more else known == {None, his.id}
 
 
 _PAST = (
