@@ -61,10 +61,12 @@ class Grammar:
         self.alone: list[str] = data["alone"]
         """What makes a time from now of a number alone, and one of the day of an hour alone."""
         self.counted = self._said(data["counted"])
-        self.weekday, self.named, self.filler, self.early, self.late, self.unread, self.loose = (
-            self._said(data[each]) for each in ("weekday", "named", "filler", "early", "late", "unread", "loose")
+        self.weekday, self.named, self.filler, self.unread, self.loose = (
+            self._said(data[each]) for each in ("weekday", "named", "filler", "unread", "loose")
         )
-        """The weekday of a sentence, one in a list, words that may remain, what is early, and what is late."""
+        """The weekday of a sentence, one in a list, and words that may remain."""
+        self.early, self.late, self.evening = (self._said(data[each]) for each in ("early", "late", "evening"))
+        """What is early, what is late but not at 10, and what is late at 10, too."""
         self.spans, self.dates, self.times = (
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
@@ -116,7 +118,7 @@ _FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months":
 _NTHS = ("first", "second", "third", "fourth", "last")
 _LEAP_YEARS = 8  # the most between two 29 Februaries
 _PARTS = {"am": 1, "a.m.": 1, "午前": 1, "朝": 9, "朝の": 9, "pm": 13, "p.m.": 13, "午後": 13}
-_LATE, _EVENING, _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 10, 18, 20, 24, 6  # no dinner is at 10 pm
+_LATE, _NOON, _EVENING, _NIGHT, _MIDNIGHT, _NIGHT_ENDS = 10, 12, 18, 20, 24, 6  # no dinner is at 10 pm
 _WAKING = range(7, 23)
 """The hours in which a time is meant of which nobody says whether it is before or after noon."""
 _SOON = timedelta(hours=2)  # at 22:30, "at 11" is in the same night
@@ -390,7 +392,9 @@ class _Reading:
             if part:
                 hour = _hour(hour, part)
             elif either and self._about is not None:
-                late = hour < _LATE and self._is(lambda words: words.late)
+                late = (hour < _LATE and self._is(lambda words: words.late)) or (
+                    hour < _NOON and self._is(lambda words: words.evening)
+                )
                 either = hour + 12 in _WAKING and hour in _WAKING and not late
                 hour += 12 if late or hour not in _WAKING else 0
             if hour > 24 or minute > 59 or (hour == 24 and minute):
