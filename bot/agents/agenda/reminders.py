@@ -112,7 +112,7 @@ def occurrences(
     quiet, found = quiet_of(rows, people, default_zone), []
     for each in reminders.listing(rows, scope, people):
         trigger = triggers.load(each.reminder.trigger)
-        times = [] if each.next_at is None else [each.next_at]
+        times = [each.next_at] if each.next_at is not None and each.next_at <= until else []
         if times and isinstance(trigger, RecurrenceTrigger):
             times += triggers.due_between(trigger, times[0], until)
         found += [(_arrival(each.reminder, at, quiet), each.reminder) for at in times]
