@@ -8,7 +8,7 @@ the declaration, and only the registry decides who may call.
 import asyncio
 import inspect
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -250,10 +250,6 @@ class Operation(Options, frozen=True, kw_only=True, dict=True):
         return "arguments" not in self._hints
 
     @property
-    def streams(self) -> bool:
-        return inspect.isasyncgenfunction(self.method)
-
-    @property
     def lists(self) -> bool:
         """Whether it returns several things of a kind."""
         gives = self._hints.get("return")
@@ -322,7 +318,7 @@ _suggesting: dict[Method, tuple[str, str]] = {}
 def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) -> Declaration:
     """Declare a service's method as an operation; `needs` decides who may call it.
 
-    It returns a result, yields several, or returns only a text. One that takes `rows: Rows` or `tx: Tx` before its
+    It returns a result, or only a text. One that takes `rows: Rows` or `tx: Tx` before its
     caller is a transaction; with `tx`, it changes something.
     """
 
@@ -392,23 +388,15 @@ class Registry:
                     self._suggest[source] = method.__get__(service), within
 
     async def call(self, name: str, caller: Caller, given: Mapping[str, Any]) -> Result:
-        """Call an operation with one result. Raises UserError or CallError, with a text for the caller."""
-        return [each async for each in self.results(name, caller, given)][-1]
-
-    async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
-        """Call an operation and yield its results."""
+        """Call an operation. Raises UserError or CallError, with a text for the caller."""
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
         arguments = declared.validated(self._guard.clean(dict(given)), caller.via)
         run = self._run[name](caller, **(dict(arguments) if declared.by_name else {"arguments": arguments}))
         try:
-            if declared.streams:
-                async for result in run:
-                    yield result
-            else:
-                async with asyncio.timeout(declared.seconds):
-                    found = await run
-                yield Sentence(text=found) if isinstance(found, str) else found
+            async with asyncio.timeout(declared.seconds):
+                found = await run
+            return Sentence(text=found) if isinstance(found, str) else found
         except TimeoutError:
             raise UserError(
                 "{words} took longer than {seconds} seconds. Part of it may have been done.",

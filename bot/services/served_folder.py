@@ -185,10 +185,9 @@ class ServedRegistry(Registry):
         self._served = served
         self.operations = operations
 
-    async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
+    async def call(self, name: str, caller: Caller, given: Mapping[str, Any]) -> Result:
         async with self._of(caller) as registry:
-            async for result in registry.results(name, caller, given):
-                yield result
+            return await registry.call(name, caller, given)
 
     def language(self, person: PersonId) -> str:
         return self._served.shared.accounts.language(person)

@@ -4,7 +4,7 @@
 changes nothing.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +16,9 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.control.async_client import hold
+from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import AT_TERMINAL, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Lines, Listing, Markup, Row
 from memory.store.clock import utc_now
 from memory.store.constellation import registered, require
@@ -27,6 +28,7 @@ from memory.store.migrations import Kind, check, migrate, migrations, rehearse, 
 from memory.store.sqlite import driver
 from texts import _, error_text, gettext_noop, ngettext
 
+_EXAMINES = Options(via=TERMINAL_ONLY, seconds=None)
 _MIGRATES = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, formerly=("upgrade",))
 
 
@@ -135,18 +137,23 @@ def require_data(config: Config) -> DataFolder:
     return folder
 
 
+class Files(Listing[File]):
+    """A command that prints it fails where a file cannot be opened."""
+
+    @property
+    def code(self) -> int:
+        error = worst(self.rows)
+        return 0 if error is None else exit_code(error)
+
+
 class DatabaseFiles(Struct, frozen=True):
     """Commands on the files while no service holds them."""
 
     config: Config
 
-    @operation("db.status", "Show the version of every database file", Action.EXAMINE, AT_TERMINAL)
-    async def show_status(self, _caller: Caller) -> AsyncIterator[Listing[File]]:
-        """Yield the state of every file; then raise the error to solve first, if a file cannot be opened."""
-        files = _files(self.config)
-        yield Listing.of(files, _nothing(DataFolder(self.config.home)))
-        if (error := worst(files)) is not None:
-            raise type(error)("\n  ".join(file.problem for file in files if file.problem))
+    @operation("db.status", "Show the version of every database file", Action.EXAMINE, _EXAMINES)
+    async def show_status(self, _caller: Caller) -> Files:
+        return Files.of(_files(self.config), _nothing(DataFolder(self.config.home)))
 
     @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _MIGRATES)
     async def migrate(self, _caller: Caller, check: _Check = False) -> Listing[MigratedFile] | Lines[PendingMigrations]:

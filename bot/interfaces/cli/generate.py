@@ -118,7 +118,6 @@ def _entry(declared: Operation) -> Entry:
         where=_where(declared),
         parameters=tuple(map(_told, declared.taken(Via.TERMINAL))),
         by=_by(declared.name),
-        streams=declared.streams,
         seconds=declared.seconds,
         asks=declared.asks,
         also=declared.formerly,

@@ -102,8 +102,8 @@ def _chosen_language(config: Config) -> str:
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
 
 
-def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> list[Reply]:
-    """The replies of an operation. Raises FolderLocked if another process uses the folder.
+def reply(name: str, arguments: Mapping[str, Any], view: View, by: str) -> Reply:
+    """The reply of an operation. Raises FolderLocked if another process uses the folder.
 
     `by` is the class that does it without a service; if it is empty, the services are opened here.
     """
@@ -113,14 +113,14 @@ def replies(name: str, arguments: Mapping[str, Any], view: View, by: str) -> lis
             speak(_chosen_language(config) or view.locale)
             _require_constellation(config, view.constellation)
         log_to(config, level="error")
-        return asyncio.run(_replies(config, name, arguments, view, by))
+        return asyncio.run(_reply(config, name, arguments, view, by))
     except FolderLocked:
         raise
     except (ConfigError, UserError, StoreError) as error:
-        return [Reply(error=error_text(error), code=exit_code(error))]
+        return Reply(error=error_text(error), code=exit_code(error))
 
 
-async def _replies(config: Config, name: str, arguments: Mapping[str, Any], view: View, by: str) -> list[Reply]:
+async def _reply(config: Config, name: str, arguments: Mapping[str, Any], view: View, by: str) -> Reply:
     async with AsyncExitStack() as stack:
         if by:
             registry = local_registry(config, by, view.constellation)
@@ -128,7 +128,7 @@ async def _replies(config: Config, name: str, arguments: Mapping[str, Any], view
             require_data(config)
             opening = loaded("bot.services.served_folder")  # loads every service
             registry = await stack.enter_async_context(opening.open_registry(config, view.constellation))
-        done = [each async for each in operations.replies(registry, name, arguments, view)]
-    if name in _LATER and not view.as_json and done[-1].text and not done[-1].aside:
-        done[-1] = replace(done[-1], aside=_(NOT_RUNNING))
+        done = await operations.reply(registry, name, arguments, view)
+    if name in _LATER and not view.as_json and done.text and not done.aside:
+        return replace(done, aside=_(NOT_RUNNING))
     return done

@@ -7,7 +7,7 @@ runs, `bot.interfaces.cli.local_operations` does the work in this process.
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -124,33 +124,30 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     if entry.name in _ASKING:
         questions = loaded("bot.interfaces.cli.wizard.questions")
         arguments = questions.ask_missing(entry.name, arguments, functools.partial(_look, view))
-    code = 0
-    for reply in _replies(entry, arguments, view):
-        if reply.confirm is not None:
-            _ask(reply.confirm)
-            perform(entry, arguments, replace(view, sure=True, shown=reply.confirm))
-            return
-        if reply.error is not None:
-            raise CommandFailed(reply.error, reply.code)
-        if reply.aside:
-            click.echo(reply.aside, err=True)
-        if reply.text:
-            _print(reply.text if view.as_json else streams.wrapped(reply.text))
-        ours = entry.name in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
-        if ours and streams.is_interactive() and not view.as_json:
-            loaded("webbrowser").open(reply.text)  # where there is none it says no
-        code = reply.code
-    if code:
-        raise click.exceptions.Exit(code)
+    reply = _reply(entry, arguments, view)
+    if reply.confirm is not None:
+        _ask(reply.confirm)
+        perform(entry, arguments, replace(view, sure=True, shown=reply.confirm))
+        return
+    if reply.error is not None:
+        raise CommandFailed(reply.error, reply.code)
+    if reply.aside:
+        click.echo(reply.aside, err=True)
+    if reply.text:
+        _print(reply.text if view.as_json else streams.wrapped(reply.text))
+    ours = entry.name in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
+    if ours and streams.is_interactive() and not view.as_json:
+        loaded("webbrowser").open(reply.text)  # where there is none it says no
+    if reply.code:
+        raise click.exceptions.Exit(reply.code)
 
 
 def _look(view: View, name: str, **arguments: Any) -> Any:
     """The result of an operation as data. Raises CommandFailed, UserError."""
-    for reply in _replies(operation_entry(name), arguments, replace(view, as_json=True)):
-        if reply.error is not None:
-            raise CommandFailed(reply.error, reply.code)
-        return reply.data()
-    return None
+    reply = _reply(operation_entry(name), arguments, replace(view, as_json=True))
+    if reply.error is not None:
+        raise CommandFailed(reply.error, reply.code)
+    return reply.data()
 
 
 def _ask(question: str) -> None:
@@ -164,31 +161,30 @@ def _ask(question: str) -> None:
         raise UserError("Nothing was done.")
 
 
-def _replies(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator[client.Reply]:
+def _reply(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Reply:
     folder = DataFolder(data_folder(Path.cwd()))
     if entry.where == "alone":
-        yield from _here(entry, arguments, view)
-    elif client.is_used(folder):
-        seconds = None if entry.streams or entry.seconds is None else entry.seconds + _MARGIN
+        return _here(entry, arguments, view)
+    if client.is_used(folder):
+        seconds = None if entry.seconds is None else entry.seconds + _MARGIN
         try:
-            yield from client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
+            (reply,) = client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
+            return reply
         except client.NoService as error:
             if entry.where != "any":
                 raise
             try:
-                yield from _here(entry, arguments, view)  # it may have been a command that is over
+                return _here(entry, arguments, view)  # it may have been a command that is over
             except FolderLocked:
                 raise error from None
-    elif entry.where == "service":
+    if entry.where == "service":
         raise client.not_running(folder)
-    else:
-        yield from _here(entry, arguments, view)
+    return _here(entry, arguments, view)
 
 
-def _here(entry: Entry, arguments: Mapping[str, Any], view: View) -> Iterator[client.Reply]:
-    module = loaded("bot.interfaces.cli.local_operations")
-    found: list[client.Reply] = module.replies(entry.name, arguments, view, entry.by)
-    yield from found
+def _here(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Reply:
+    found: client.Reply = loaded("bot.interfaces.cli.local_operations").reply(entry.name, arguments, view, entry.by)
+    return found
 
 
 def _print(text: str) -> None:

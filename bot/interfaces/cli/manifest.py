@@ -38,7 +38,6 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     parameters: tuple[ParameterEntry, ...] = ()
     by: str = ""
     """The class that does it without a service, if there is one."""
-    streams: bool = False
     seconds: float | None = None
     asks: bool = False
     also: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ to print, so that a command needs nothing but this protocol.
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -21,14 +21,12 @@ from sources.text import without_unseen
 from texts import error_text, show_times, speak
 
 
-def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]]]:
+def handlers(registry: Registry) -> dict[str, Callable[..., Awaitable[Reply]]]:
     offered = (each for each in registry.operations.values() if Via.TERMINAL in each.via)
-    return {each.name: partial(replies, registry, each.name) for each in offered}
+    return {each.name: partial(reply, registry, each.name) for each in offered}
 
 
-async def replies(
-    registry: Registry, name: str, arguments: Mapping[str, Any], view: View | Mapping[str, Any]
-) -> AsyncIterator[Reply]:
+async def reply(registry: Registry, name: str, arguments: Mapping[str, Any], view: View | Mapping[str, Any]) -> Reply:
     shown = decoded(view, View)
     caller = replace(
         owner_at_terminal(sure=shown.sure), shown=shown.shown, locale=shown.locale, constellation=shown.constellation
@@ -38,13 +36,13 @@ async def replies(
             speak(spoken)
         markup = await registry.plain(caller)
         show_times(markup.time)
-        async for result in registry.results(name, caller, arguments):
-            aside = "" if shown.as_json else result.aside(markup)
-            yield Reply(printed(result, markup, shown), aside, code=result.code)
+        result = await registry.call(name, caller, arguments)
+        aside = "" if shown.as_json else result.aside(markup)
+        return Reply(printed(result, markup, shown), aside, code=result.code)
     except Unconfirmed as question:
-        yield Reply(confirm=str(question))
+        return Reply(confirm=str(question))
     except (UserError, CallError, StoreError) as error:
-        yield Reply(error=error_text(error), code=exit_code(error))
+        return Reply(error=error_text(error), code=exit_code(error))
 
 
 def printed(result: Result, markup: Plain, view: View) -> str:

@@ -205,7 +205,7 @@ class Commands(Struct, frozen=True):
         caller = replace(await caller_of(interaction, self.settings), **said)
         declared = self.registry.operations[name]
         try:
-            found = [each async for each in self.registry.results(name, caller, given)]
+            found = await self.registry.call(name, caller, given)
             words, more = await self._said(interaction, caller, declared, given, found, number)
         except Unconfirmed as question:
             asked = OpenQuestion(interaction.user.id, name, given, str(question))
@@ -220,30 +220,30 @@ class Commands(Struct, frozen=True):
         caller: Caller,
         declared: Operation,
         given: Mapping[str, Any],
-        found: Sequence[Result],
+        found: Result,
         number: int,
     ) -> tuple[str, dict[str, Any]]:
-        """Results in words, with a file, buttons and pages where they have any."""
-        lines = [line for each in found for line in each.lines(_INK)]
+        """A result in words, with a file, buttons and pages where they have any."""
+        lines = found.lines(_INK)
         file, items, footer = None, list[discord.ui.Item[Any]](), ""
-        if document := "\n".join(filter(None, (each.document for each in found))):
+        if document := found.document:
             file = text_file(interaction, document, declared.file_name)
             if without_secrets(interaction, document) != document:
                 lines.append(_("Secrets are left out; the terminal shows them."))
         if declared.name in self.items:
-            items += self.items[declared.name](found[-1])
-        tone = Tone.DONE if declared.changes else Tone.ASKS if any(each.code for each in found) else Tone.PLAIN
+            items += self.items[declared.name](found)
+        tone = Tone.DONE if declared.changes else Tone.ASKS if found.code else Tone.PLAIN
         words, title = "\n".join(lines), ""
-        if isinstance(found[-1], Listing) and not declared.changes:  # turning a page would do it again
+        if isinstance(found, Listing) and not declared.changes:  # turning a page would do it again
             pages = paged(lines)
             number = max(1, min(number, len(pages)))
             if len(pages) > 1 and (turning := page_buttons(declared.name, given, number, len(pages))):
                 words, items = pages[number - 1], [*turning, *items]
                 footer = _("Page {number} of {count}", number=number, count=len(pages))
-            if found[-1].rows:
+            if found.rows:
                 title = _(heading) if (heading := CARD_TITLES.get(declared.name)) else ""
                 there = {line.lstrip(" -") for line in words.split("\n")}
-                listed = [row for row in found[-1].rows if row.line(_INK).partition("\n")[0] in there]
+                listed = [row for row in found.rows if row.line(_INK).partition("\n")[0] in there]
                 items += await menu(self.registry, caller, declared, listed)
         return words, {"file": file, "looks": CardStyle(tone, title, footer, items)}
 

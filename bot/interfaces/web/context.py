@@ -219,5 +219,5 @@ async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[s
 async def told(ctx: Context, result: Result | Question | str) -> dict[str, Any]:
     if isinstance(result, Question):
         return {"question": result}
-    failed = isinstance(result, str)
+    failed = isinstance(result, str) or result.code > 0
     return {"told": await ctx.words(result), "told_kind": "bad" if failed else "good"}

@@ -23,8 +23,7 @@ async def serve(ctx: Context) -> Response:
             if operation == "group.ask":
                 return await ask_group(ctx.web.services, ctx.web.talk.router, **arguments)
             registry = ctx.web.services.registry
-            replies = operations.replies(registry, operation, arguments["arguments"], arguments["view"])
-            return [each async for each in replies][-1]
+            return await operations.reply(registry, operation, arguments["arguments"], arguments["view"])
 
     server = tools.tools_server(ask, version())
     server.streamable_http_app(json_response=True, stateless_http=True)

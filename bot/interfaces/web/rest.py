@@ -105,15 +105,14 @@ async def _operate(ctx: Context) -> Response:
     part, asked = _part(declared, given)
     caller = ctx.caller(sure=ctx.request.headers.get(_CONFIRM, "").lower() == "yes")
     try:
-        results = [each async for each in ctx.web.services.registry.results(name, caller, asked)]
+        result = await ctx.web.services.registry.call(name, caller, asked)
     except Unconfirmed as question:
         return problem(409, f"{question} Send it again with the header X-Confirm: yes.")
     except FAILURES as error:
         if isinstance(error.__cause__, BlockChanged):
             return problem(412, error_text(error), "Changed meanwhile")
         return problem(422 if isinstance(error, UserError) else 400, error_text(error), "Not done")
-    result = results[-1] if results else None
-    data, more = (None if result is None else result.data()), _next(result, declared, given)
+    data, more = result.data(), _next(result, declared, given)
     if part is not None and isinstance(result, Listing):
         data, cursor = part.of(result.data())
         more = {"cursor": cursor} if cursor else {}
@@ -142,7 +141,7 @@ def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_PageRange | N
     return part, {**rest, "limit": max(part.limit, min(part.at + part.limit + _NEWER, int(own.high)))}
 
 
-def _next(result: Result | None, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
+def _next(result: Result, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
     """Where the next part of a list begins that takes `before`."""
     takes = {each.name: each.default for each in declared.parameters}
     last: int | str | None = None

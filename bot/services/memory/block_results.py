@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from bot.services.names import is_shared, shown_block
-from bot.services.results import Markup, Result, Row
+from bot.services.results import Listing, Markup, Result, Row
 from memory.blocks import Block
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
 from memory.blocks.configured import TEMPLATES
@@ -326,6 +326,14 @@ class CheckRow(Row):
 
     def line(self, markup: Markup) -> str:
         return markup.text(": ".join(filter(None, (f"{self.block}: {_(_STATES[self.state])}", "; ".join(self.found)))))
+
+
+class Checks(Listing[CheckRow]):
+    """A command that prints it fails where something stays damaged."""
+
+    @property
+    def code(self) -> int:
+        return int(any(row.state == "damaged" for row in self.rows))
 
 
 def _did(step: Step, before: str, names: Names) -> str:

@@ -5,7 +5,7 @@ readable names: the label and, if several have that label, the owner and the aud
 """
 
 import functools
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Annotated
 
@@ -19,6 +19,7 @@ from bot.services.memory.block_results import (
     BlockRow,
     ChangeRow,
     CheckRow,
+    Checks,
     Diff,
     EditResult,
     FormContents,
@@ -41,7 +42,6 @@ from bot.services.names import (
     where,
 )
 from bot.services.registry import (
-    CHANGES_AT_TERMINAL,
     KEEPS,
     Arguments,
     Options,
@@ -69,6 +69,7 @@ from memory.store.ids import BlockId, PersonId
 from scheduler.zones import zone_of
 from texts import _, error_text, ngettext
 
+_VERIFIES = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
 _FORM = Options(changes=True, keeps=True, offered=False)
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
@@ -216,9 +217,8 @@ class Blocks(ZonedService, frozen=True):
 
     # ------------------------------------------------------------------ maintenance
 
-    @operation("memory.verify", "Check all blocks for damage", Action.EDIT_ANY, CHANGES_AT_TERMINAL)
-    async def verify(self, _caller: Caller, repair: _Repair = False) -> AsyncIterator[Listing[CheckRow]]:
-        """Raises UserError where something stays damaged, after what was found."""
+    @operation("memory.verify", "Check all blocks for damage", Action.EDIT_ANY, _VERIFIES)
+    async def verify(self, _caller: Caller, repair: _Repair = False) -> Checks:
         rows = list[CheckRow]()
         for identifier, name in await self.database.read(_every_block):
             problems = await self.database.read(functools.partial(verify_block, block=identifier))
@@ -227,10 +227,10 @@ class Blocks(ZonedService, frozen=True):
                 repaired = await self._repair(identifier)
             state = "sound" if not problems else "repaired" if repaired else "damaged"
             rows.append(CheckRow(block=name, state=state, found=tuple(problems)))
-        yield Listing.of(rows, _("There are no blocks yet."))
-        if damaged := sum(row.state == "damaged" for row in rows):
-            found = ngettext("{count} block is damaged.", "{count} blocks are damaged.", damaged)
-            raise UserError(f"{found} {_('`carina memory verify --repair` rebuilds what it can.')}")
+        damaged = sum(row.state == "damaged" for row in rows)
+        found = ngettext("{count} block is damaged.", "{count} blocks are damaged.", damaged)
+        more = f"{found} {_('`carina memory verify --repair` rebuilds what it can.')}" if damaged else ""
+        return Checks.of(rows, _("There are no blocks yet."), more)
 
     async def _repair(self, identifier: BlockId) -> Sequence[str]:
         try:

@@ -48,6 +48,19 @@ def test_the_past_of_a_block_without_a_service(folder: Path) -> None:
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
 
 
+def test_a_check_fails_while_a_block_is_damaged(folder: Path) -> None:
+    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
+    (file,) = (folder / "data" / "constellations").glob("*/carina.db")
+    with contextlib.closing(sqlite3.connect(file)) as raw, raw:
+        raw.execute("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
+    done = carina(folder, "memory", "verify")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Carina/scratchpad: damaged" in done.stdout
+    assert "2 blocks are damaged. `carina memory verify --repair` rebuilds what it can." in done.stdout
+    assert carina(folder, "memory", "verify", "--repair", "--json").returncode == 0
+    assert {row["state"] for row in said(folder, "verify")} == {"sound"}
+
+
 def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
     (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
     assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0

@@ -23,7 +23,7 @@ from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.control import async_client, client
 from bot.interfaces.control.async_client import Holder
 from bot.interfaces.control.client import NoService, ServiceFailed
-from bot.interfaces.control.operations import replies
+from bot.interfaces.control.operations import reply
 from bot.interfaces.control.server import replies_of, serve
 from bot.interfaces.mcp_server import Tools, over_the_socket
 from bot.services.registry import Clocks, Guard, Registry
@@ -52,7 +52,7 @@ async def count(to: int) -> AsyncIterator[dict[str, int]]:
 
 async def collected(folder: DataFolder, op: str, **arguments: Any) -> list[Any]:
     async with aclosing(Holder(folder).call(op, **arguments)) as replies:
-        return [reply async for reply in replies]
+        return [each async for each in replies]
 
 
 async def raw(folder: DataFolder, request: bytes) -> dict[str, Any]:
@@ -146,7 +146,7 @@ async def test_an_error_inside_of_an_operation_is_not_taken_for_another_version(
 
 async def test_a_view_in_the_form_of_another_version_says_so_and_what_to_do(folder: DataFolder) -> None:
     registry = Registry([], Guard(People(()), lambda _person: False, str), Clocks(utc_now, AsyncMock(), str))
-    async with serve(folder, {"status": partial(replies, registry, "status")}):
+    async with serve(folder, {"status": partial(reply, registry, "status")}):
         with pytest.raises(ServiceFailed, match=r"different versions; restart .* `carina restart`"):
             await Holder(folder).ask("status", arguments={}, view={"sure": "perhaps"})
 

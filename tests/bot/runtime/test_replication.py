@@ -86,7 +86,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
     config = load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
     registry = local_registry(config, "bot.interfaces.cli.restore:Restore")
     caller = owner_at_terminal(sure=True)
-    (said,) = [each async for each in registry.results("backup.restore", caller, {"from_replica": True})]
+    said = await registry.call("backup.restore", caller, {"from_replica": True})
     assert "Restored everything" in said.lines(Markdown())[0]
     assert f"empty now: {new}" in said.lines(Markdown())[0].replace("\\", "")
     assert notes(tmp_path / "data" / "global.db") == ["first", "last"]
@@ -97,7 +97,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
                 tables = await database.read(lambda rows: rows.all("SELECT name FROM sqlite_schema"))
                 assert not [row for row in tables if "litestream" in row["name"]]
     with pytest.raises(UserError, match="Name a backup"):
-        [each async for each in registry.results("backup.restore", caller, {})]
+        await registry.call("backup.restore", caller, {})
 
 
 async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_path: Path) -> None:

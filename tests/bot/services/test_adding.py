@@ -112,11 +112,11 @@ async def test_the_socket_does_it_and_says_what_is_wrong(added: Registry) -> Non
     handler = operations.handlers(added)["cards.greet"]
 
     async def sent(arguments: Mapping[str, str], **view: bool) -> Any:
-        return msgspec.to_builtins([each async for each in handler(arguments=arguments, view=view)])
+        return msgspec.to_builtins(await handler(arguments=arguments, view=view))
 
-    assert await sent({"name": "Ann"}) == [{"text": "Hello Ann!"}]
-    assert await sent({"name": "Ann"}, as_json=True) == [{"text": '{\n  "text": "Hello Ann!"\n}'}]
-    assert await sent({}) == [{"error": "NAME: field required", "code": 2}]
+    assert await sent({"name": "Ann"}) == {"text": "Hello Ann!"}
+    assert await sent({"name": "Ann"}, as_json=True) == {"text": '{\n  "text": "Hello Ann!"\n}'}
+    assert await sent({}) == {"error": "NAME: field required", "code": 2}
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
     """What is sent when the service asks, and somebody at the terminal says yes."""
     sent: list[dict[str, Any]] = []
 
-    def replies(_entry: Any, given: dict[str, Any], view: View) -> list[Reply]:
+    def reply(_entry: Any, given: dict[str, Any], view: View) -> Reply:
         sent.append({**given, "sure": view.sure})
-        return [Reply("done") if view.sure else Reply(confirm="Remove them?")]
+        return Reply("done") if view.sure else Reply(confirm="Remove them?")
 
     monkeypatch.chdir(folder)
     offer(monkeypatch, Folders)
     monkeypatch.setattr(main, "manifest", generate.found)
-    monkeypatch.setattr(main, "_replies", replies)
+    monkeypatch.setattr(main, "_reply", reply)
     monkeypatch.setattr(streams, "is_interactive", lambda: attended)
     said = iter(("perhaps", "j"))
     monkeypatch.setattr(click, "prompt", lambda *_question, **_given: next(said))

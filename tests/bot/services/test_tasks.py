@@ -30,8 +30,7 @@ class Harness:
         self._registry = registry(TaskLists(database, PEOPLE, lambda: NOW, "UTC"))
 
     async def __call__(self, operation: str, caller: Caller = OLGA, /, **given: Any) -> Result:
-        (found,) = [each async for each in self._registry.results(operation, caller, given)]
-        return found
+        return await self._registry.call(operation, caller, given)
 
     async def tree(self, caller: Caller = OLGA) -> list[str]:
         listed = (await self("tasks.list", caller)).terminal(INK)

@@ -82,19 +82,17 @@ class CommandLine(Struct, frozen=True):
     async def _done(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> str:
         if entry.name in _NOT_HERE:
             raise UserError(_OUTSIDE, command=f"carina {entry.name.replace('.', ' ')}")
-        said = []
-        for reply in await self.line.perform(entry, arguments, replace(view, attended=True)):
-            if reply.confirm is not None:
-                sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
-                while sure is None:
-                    sure = streams.parse_yes(await self.ask(asked) or "n")
-                if not sure:
-                    raise UserError("Nothing was done.")
-                return await self._done(entry, arguments, replace(view, sure=True, shown=reply.confirm))
-            if reply.error is not None:
-                raise UserError(reply.error)
-            said += [reply.aside, reply.text]
-        text = "\n".join(filter(None, said))
+        reply = await self.line.perform(entry, arguments, replace(view, attended=True))
+        if reply.confirm is not None:
+            sure, asked = None, _("{question} [y/N]", question=reply.confirm) + " "
+            while sure is None:
+                sure = streams.parse_yes(await self.ask(asked) or "n")
+            if not sure:
+                raise UserError("Nothing was done.")
+            return await self._done(entry, arguments, replace(view, sure=True, shown=reply.confirm))
+        if reply.error is not None:
+            raise UserError(reply.error)
+        text = "\n".join(filter(None, (reply.aside, reply.text)))
         return text if view.as_json else streams.wrapped(text)
 
 

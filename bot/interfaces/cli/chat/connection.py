@@ -52,17 +52,16 @@ class Connection(Struct, frozen=True):
 
     async def data(self, name: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
-        (reply, *_) = await self.perform(operation_entry(name), arguments, View(as_json=True))
-        return reply.data()
+        return (await self.perform(operation_entry(name), arguments, View(as_json=True))).data()
 
-    async def perform(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> list[Reply]:
+    async def perform(self, entry: Entry, arguments: Mapping[str, Any], view: View) -> Reply:
         """Run an operation; `entry` is from the manifest. Raises UserError."""
         view = replace(view, constellation=self.constellation)
         if entry.where == "alone":
             registry = local_registry(self.config, entry.by, self.constellation)
-            return [each async for each in operations.replies(registry, entry.name, arguments, view)]
+            return await operations.reply(registry, entry.name, arguments, view)
         async with aclosing(self.call(entry.name, arguments=arguments, view=view)) as replies:
-            return [decoded(each, Reply) async for each in replies]
+            return decoded(await anext(replies), Reply)
 
     async def _events(self, operation: str, **arguments: Any) -> AsyncGenerator[ChatEvent, None]:
         async with aclosing(self.call(operation, constellation=self.constellation, **arguments)) as replies:
