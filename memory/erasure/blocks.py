@@ -288,6 +288,8 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     """
     opened = open_block(tx, block, SYSTEM, at)
     past = opened.history()
+    if not past.version:  # nothing was left to repair
+        return
     fresh, text = _rebuilt(past, frozenset(gone), at), opened.document.text()
     data, base = fresh.snapshot(), WHOLE
     if fresh.text() == text:

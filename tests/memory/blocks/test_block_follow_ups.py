@@ -348,6 +348,18 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
     assert tx.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (broken,)) == 2, "it may hold them"
 
 
+def test_an_empty_block_of_which_only_damage_was_left_is_whole_after_an_erasure(tx: Tx) -> None:
+    turn = begun(tx, taken(tx, 1))
+    made = blocks.append_block(tx, author(turn.id), "notes", "Tea.\n")
+    tx.run("DELETE FROM memory_block_checkpoints WHERE block_id = ?", (made.id,))
+    tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE block_id = ?", (made.id,))
+    tx.run("UPDATE memory_blocks SET content = '' WHERE id = ?", (made.id,))
+    remove_of_person(tx, ANN, LATER)
+    assert verify_block(tx, made.id) == []
+    blocks.append_block(tx, author(begun(tx, taken(tx, 2, person=BOB)).id), "notes", "Milk.\n")
+    assert (stands(tx, "notes"), verify_block(tx, made.id)) == ("Milk.\n", [])
+
+
 @pytest.mark.parametrize("more", [False, True])
 def test_what_a_required_field_must_hold_stays_and_is_logged(tx: Tx, more: bool) -> None:
     """What stood there before was erased with somebody else's words."""
