@@ -63,7 +63,7 @@ from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
-from bot.services.people.people import Accounts, KnownPeople, States
+from bot.services.people.people import Accounts, KnownPeople
 from bot.services.people.places import AccountSettings, Places, open_places
 from bot.services.people.privacy import Privacy
 from bot.services.people.privacy_choices import Choices
@@ -71,7 +71,7 @@ from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status
 from bot.services.system.backups import Backups, Databases
-from bot.services.system.configuration import ConfigurationFile, Settings
+from bot.services.system.configuration import ConfigurationFile
 from bot.services.system.front_ends import AgentChats, FrontEndStates, Gaps, HeardPlaces
 from bot.services.system.halt import Halt, Restart
 from bot.services.system.inbox import Inbox
@@ -310,21 +310,21 @@ class _Maker:
             *(shared.restart, shared.web_access, self.served.commands),
             Halt(shared.halt, self.served.release, database),
             Agents(*base, shared.broker, config, runtime.moved, runtime.resume, tables),
-            *(Groups(*base, config, tables), ConfigurationFile(config.file, tables), approvals),
-            *(Settings(config), Doctor(config.file.parent)),
+            *(Groups(*base, config, tables), ConfigurationFile(config, tables), approvals),
+            Doctor(config.file.parent),
             Databases(shared.constellations, shared.replication.paused),
             Inbox(*base, runtime.resume, lambda: shared.halt.halted),
             Outbox(database, runtime.resume),
-            *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),
+            *(Folders(database, clock, shared.folder.path, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
-            *(Archive(*base), Facts(*base), Projects(*base), Why(*base), States(*base), TaskLists(*base, zone)),
+            *(Archive(*base), Facts(*base), Projects(*base), Why(*base), TaskLists(*base, zone)),
             *(Agenda(*base, zone, schedule.changed, runtime.resume), Upkeep(*base, jobs.upkeep, runtime.resume)),
             *(
                 Blocks(*base, zone, checkpoints),
                 BlockSettings(*base, checkpoints),
                 UnattendedTurns(*base, zone, checkpoints),
             ),
-            *(ContextViews(database, clock), Coordination(database, clock), KnownPeople(database, clock)),
+            *(ContextViews(database, clock), Coordination(database, clock), KnownPeople(*base)),
         )
 
         async def zone_of(person: PersonId) -> str:

@@ -168,8 +168,7 @@ def _reply(entry: Entry, arguments: Mapping[str, Any], view: View) -> client.Rep
     if client.is_used(folder):
         seconds = None if entry.seconds is None else entry.seconds + _MARGIN
         try:
-            (reply,) = client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
-            return reply
+            return client.ask(folder, entry.name, seconds, arguments=arguments, view=view)
         except client.NoService as error:
             if entry.where != "any":
                 raise

@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, TypeVar, overload
 
@@ -62,21 +61,20 @@ class ServiceFailed(UserError):
     """The service answered with an error, or ended before it answered; the text says which."""
 
 
-def ask(folder: DataFolder, operation: str, seconds: float | None, **arguments: Any) -> Iterator[Reply]:
-    """Call an operation and yield the replies, each within the given seconds. Raises NoService, UserError."""
+def ask(folder: DataFolder, operation: str, seconds: float | None, **arguments: Any) -> Reply:
+    """Call an operation. Raises NoService, UserError."""
     with closing(connected(folder)) as connection:
         connection.settimeout(seconds)
         try:
             connection.sendall(request_line(operation, arguments))
-            for line in connection.makefile("rb"):
-                if (reply := parse_reply(line)) is None:
-                    return
-                yield decoded(reply["data"], Reply)
+            reply = parse_reply(connection.makefile("rb").readline())
         except TimeoutError:
             raise silent(folder, seconds) from None
         except ConnectionError:
-            raise UserError("The service stopped before it answered.") from None
+            reply = None
+    if reply is None:
         raise UserError("The service stopped before it answered.")
+    return decoded(reply["data"], Reply)
 
 
 def request_line(operation: str, arguments: dict[str, Any]) -> bytes:

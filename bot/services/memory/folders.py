@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from msgspec import Struct
 from pydantic import Field
 
 from bot.agents.permissions.who_may import Action
@@ -16,15 +15,14 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Row, report
-from bot.services.transactions import writes
+from bot.services.transactions import Service, writes
 from memory import agents, folders
 from memory.folders import Access, Folder, NewFolder, disk
 from memory.folders.disk import flat_name, parts_of
 from memory.folders.rows import NewFile
 from memory.people.audience import OWNER, Audience, Scope
 from memory.search.embedding.choice import NONE
-from memory.store.clock import Clock
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.records import replace
 from sources.terminal import PERSON
 from texts import _, gettext_noop, number_text
@@ -105,14 +103,12 @@ class FileRow(Row):
         return self.told(markup, gettext_noop("{file}: {bytes}{note}"), note=note)
 
 
-class Folders(Struct, frozen=True):
+class Folders(Service, frozen=True):
     """The folders of one constellation; `data` is Carina's own folder, which can never become one of them."""
 
     titles: ClassVar = {"folder": "Manage folders of files that agents can read"}
 
-    database: Database
     data: Path
-    clock: Clock
     usable: Callable[[str], Awaitable[None]]
     """Raises UserError for an embedding model that does not exist or does not work."""
 

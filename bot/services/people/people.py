@@ -20,7 +20,7 @@ from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Listing, Markup, Result, Row, relative, report
-from bot.services.transactions import MemoryService, Service, commit, reads
+from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.erasure.one_constellation import must_separate, separate
 from memory.knowledge import graph
@@ -187,6 +187,15 @@ class Accounts:
 _MOST = 500
 
 
+NOTHING = "none"
+"""Entered as a state, it clears the last one."""
+
+
+_State = Annotated[
+    str | None,
+    Field(max_length=states.LONGEST),
+    Param(f"A few words; “{NOTHING}” clears it (default: show it)", positional=True, suggests="states"),
+]
 _About = Annotated[str, Param("Show only what is related to this name", metavar="NAME", positional=True)]
 _Limit = Annotated[int, Field(ge=1, le=5_000), Param("Maximum number to show, newest first")]
 
@@ -229,7 +238,9 @@ class Graph(Result):
         return [each.line(markup) for each in self.triples] or [_("Nothing is known there yet.")]
 
 
-class KnownPeople(Service, frozen=True):
+class KnownPeople(MemoryService, frozen=True):
+    """Who talked to agents of one constellation, what is known about them, and how they say they are."""
+
     @operation("people.known", "List who has talked to agents, and when they last did", Action.PEOPLE, AT_TERMINAL)
     def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
         spoke = messages.speakers(rows, caller.scope, _MOST)
@@ -246,19 +257,8 @@ class KnownPeople(Service, frozen=True):
         found, total = graph.shown(rows, about, caller.scope, limit)
         return Graph(about=about, total=total, triples=tuple(map(TripleRow.from_record, found)))
 
+    # ------------------------------------------------------------------ how they are
 
-NOTHING = "none"
-"""Entered as a state, it clears the last one."""
-
-
-_State = Annotated[
-    str | None,
-    Field(max_length=states.LONGEST),
-    Param(f"A few words; “{NOTHING}” clears it (default: show it)", positional=True, suggests="states"),
-]
-
-
-class States(MemoryService, frozen=True):
     @operation("state", "Show or set how you are doing, which can decide who answers you", Action.KEEP, KEEPS)
     async def state(self, caller: Caller, state: _State = None) -> str:
         scope = caller.scope if caller.here is None else caller.here.scope

@@ -22,14 +22,31 @@ from memory import agents
 from memory.store.database import Rows
 from texts import _, gettext_noop
 
+_LONG = 200
+_ELSEWHERE = frozenset({"agents", "groups", "mcp"})
+"""Sections with pages and commands of their own."""
+
+
+class SettingRow(Row):
+    name: str
+    value: str
+    origin: str
+    """"environment", "file" or "default"."""
+    secret: bool = False
+    phrase = "{name} = {value} ({origin})"
+
 
 class ConfigurationFile(Struct, frozen=True):
-    """The file in its current form, not as of the start of the service."""
+    """The settings as of the start of the service, and the file in its current form."""
 
     titles: ClassVar = {"config": "Compare carina.toml with the database, and apply it"}
 
-    path: Path
+    config: Config
     tables: Tables
+
+    @property
+    def path(self) -> Path:
+        return self.config.file
 
     @operation(
         "config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS, AT_TERMINAL
@@ -55,6 +72,10 @@ class ConfigurationFile(Struct, frozen=True):
         same = gettext_noop("Nothing to apply: agents and groups match {file}.")
         return Lines.of([], _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name))
 
+    @operation("settings", "Show what is configured and where it comes from", Action.EXAMINE, AT_TERMINAL)
+    async def show(self, _caller: Caller) -> Listing[SettingRow]:
+        return Listing.of(_rows(self.config))
+
     def _read(self) -> Exchange:
         """Read the file. Raises UserError if it exists but cannot be used."""
         try:
@@ -76,28 +97,6 @@ def _only_stored(rows: Rows, file: Exchange) -> list[Difference]:
         for each in stored
         if each.name not in {table.name for table in tables}
     ]
-
-
-_LONG = 200
-_ELSEWHERE = frozenset({"agents", "groups", "mcp"})
-"""Sections with pages and commands of their own."""
-
-
-class SettingRow(Row):
-    name: str
-    value: str
-    origin: str
-    """"environment", "file" or "default"."""
-    secret: bool = False
-    phrase = "{name} = {value} ({origin})"
-
-
-class Settings(Struct, frozen=True):
-    config: Config
-
-    @operation("settings", "Show what is configured and where it comes from", Action.EXAMINE, AT_TERMINAL)
-    async def show(self, _caller: Caller) -> Listing[SettingRow]:
-        return Listing.of(_rows(self.config))
 
 
 def _rows(config: Config) -> Iterator[SettingRow]:

@@ -123,7 +123,7 @@ async def test_a_reply_in_the_form_of_another_version_says_so_and_what_to_do(fol
         lambda: anext(chat.shown(1, 1)),
         lambda: anext(chat.once("hi", "1")),
         lambda: holder.data("status"),
-        lambda: asyncio.to_thread(lambda: [*client.ask(folder, "status", 5)]),
+        lambda: asyncio.to_thread(client.ask, folder, "status", 5),
         lambda: tools.route_to_group("home", "hi"),
         lambda: tools.search_memory("hi"),
     ]
@@ -218,7 +218,7 @@ async def test_a_service_that_ends_in_the_middle_of_a_reply_says_so_too(folder: 
         with pytest.raises(ServiceFailed, match="The service stopped"):
             await Holder(folder).ask("add")
         with pytest.raises(UserError, match="The service stopped before it answered"):
-            await asyncio.to_thread(lambda: [*client.ask(folder, "add", 5)])
+            await asyncio.to_thread(client.ask, folder, "add", 5)
 
 
 async def test_only_the_first_reply_of_many_has_to_come_soon(

@@ -42,7 +42,7 @@ async def prepared(t: Live, folder: Path) -> None:
         home, _answering = await seeded(config, constellations)
         async with constellations.use(home) as database:
             made, owner = (
-                registry(Folders(database, config.home, utc_now, Embedders(config).require)),
+                registry(Folders(database, utc_now, config.home, Embedders(config).require)),
                 owner_at_terminal(),
             )
             await made.call("folder.create", owner, {"name": "papers", "path": str(papers)})

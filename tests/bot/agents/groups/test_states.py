@@ -7,7 +7,7 @@ import pytest
 from bot.agents.groups.settings import State
 from bot.agents.groups.who_answers import holds
 from bot.errors import CallError
-from bot.services.people.people import States
+from bot.services.people.people import KnownPeople
 from memory import agents, blocks
 from memory.blocks import Author
 from memory.blocks.document import agent_writer
@@ -48,7 +48,7 @@ states = [{TIRED}]
 async def say(service: Service, place: Place, word: str) -> str:
     """Say how Ann is, or without a word what she said."""
     caller = replace(somebody(ANN.id), scope=Scope(place.audience, frozenset(place.within)))
-    offered = States(service.database, service.approvals.people, service.clock)
+    offered = KnownPeople(service.database, service.approvals.people, service.clock)
     return str((await registry(offered).call("state", caller, {"state": word})).data()["text"])
 
 
