@@ -271,14 +271,22 @@ class WrittenFile(Result):
     """Where it was written; empty: nowhere."""
 
     def written(self, path: Path | None) -> Self:
-        """Written to a new file, if one is wanted. Raises UserError if the file exists."""
+        """Written to a new file, if one is wanted; what could be written only in part is removed. Raises UserError."""
         if path is None:
             return self
+        content = self.document.encode()
         try:
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                file.write(self.document)
+            file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+            try:
+                with file:
+                    file.write(content)
+            except OSError:
+                path.unlink(missing_ok=True)
+                raise
         except FileExistsError:
-            raise UserError("{path} already exists, so nothing was written.", path=path) from None
+            raise UserError(
+                "{path} already exists, so nothing was written. Name another file with `--output`.", path=path
+            ) from None
         except OSError as error:
             raise UserError("{path} could not be written: {error}.", path=path, error=error.strerror) from error
         return self.model_copy(update={"file": str(path)})

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import resource
 from collections.abc import AsyncIterator
 from contextlib import closing
 from datetime import timedelta
@@ -17,7 +18,7 @@ from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure
 from bot.services.people.erasure import Eraser
-from bot.services.people.privacy import WORDS, Receipt, named
+from bot.services.people.privacy import WORDS, Export, Receipt, named
 from bot.services.people.privacy_choices import Choices
 from bot.services.results import Plain, Result
 from memory import folders
@@ -520,3 +521,20 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
                 async with asyncio.timeout(10):
                     await erasure._emptied(file)
             assert [entry["event"] for entry in logs] == ["wal_not_truncated"]
+
+
+def test_an_export_that_does_not_fit_leaves_no_file_and_none_follows_a_link(tmp_path: Path) -> None:
+    file, link = tmp_path / "export.json", tmp_path / "link.json"
+    link.symlink_to(tmp_path / "elsewhere.json")
+    exported = Export(everything={"said": WORD * 10_000})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(UserError, match="could not be written: File too large"):
+            exported.written(file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.raises(UserError, match="already exists"):
+        exported.written(link)
+    assert [each.name for each in tmp_path.iterdir()] == ["link.json"]
+    assert exported.written(file).file == str(file)

@@ -184,6 +184,7 @@ def test_each_time_of_one_that_repeats_is_known_also_after_it_was_moved_once(tx:
     clocks = [(each.text, f"{at:%a %H:%M}") for at, each in sorted(found, key=lambda each: each[0])]
     assert clocks == [("yoga", "Tue 21:00"), ("call mum", "Tue 21:00"), ("call mum", "Wed 18:00")]
     assert reminding.occurrences(tx, ALONE, (ANN,), "UTC", NOW + timedelta(hours=1)) == []
+    assert reminding.occurrences(tx, Scope(GUILD), (ANN,), "UTC", NOW + timedelta(days=3)) == []
 
 
 def without_a_model() -> Setting:

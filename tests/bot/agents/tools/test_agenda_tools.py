@@ -9,14 +9,14 @@ from bot.agents.notices import Notices
 from bot.agents.tools.agenda import EventArguments, EventsTool, ReminderArguments, RemindersTool
 from bot.agents.tools.base import Outcome, ToolContext
 from memory.people import person_settings
-from memory.people.audience import OWNER, Scope, person_audience
+from memory.people.audience import OWNER, PUBLIC, Scope, person_audience
 from memory.people.person_settings import Times
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from tests.bot.agents.test_steps import AGENT, TURN
-from tests.bot.parts import ANN, NOON
+from tests.bot.parts import ANN, BOB, NOON
 from tests.memory.parts import store
 from texts import _, speaking, unpacked
 
@@ -135,6 +135,16 @@ def test_what_is_coming_names_the_reminders_of_those_days(tx: Tx) -> None:
     said = week.text.splitlines()
     assert [each in one for each, one in zip(("dinner", "Reminders:", "call mum"), said, strict=True)] == [True] * 3
     assert events(store(), operation="list").text == "Nothing is planned that may be mentioned here."
+
+
+@pytest.mark.parametrize("turn", [{"person": BOB.id}, {"scope": Scope(PUBLIC)}])
+def test_what_is_coming_names_no_reminder_of_others_or_of_elsewhere(tx: Tx, turn: dict[str, Any]) -> None:
+    context = replace(CONTEXT, turn=replace(CONTEXT.turn, **turn))
+    coming = EventsTool("Asia/Tokyo", selves).work(tx, context, EventArguments(operation="list"))
+    assert (coming.text, coming.data) == (
+        "Nothing is planned that may be mentioned here.",
+        {"events": [], "reminders": []},
+    )
 
 
 @pytest.mark.parametrize("minutes", [-2, 44_641])
