@@ -200,7 +200,7 @@ class EventsTool(AgendaTool[EventArguments]):
         due = [each for each in due if each.next_at is not None and each.next_at <= until]
         told = calendar.lines(comes, zone) + (["Reminders:", *reminding.lines(due, zone)] if due else [])
         shown = joined(map(line, told)) or say("Nothing is planned that may be mentioned here.")
-        return Outcome(shown, {"events": data, "reminders": [_listed(each, zone) for each in due]})
+        return Outcome(shown, {"events": data, "reminders": [_listed(each, zone, context.turn.place) for each in due]})
 
 
 def _event_data(at: datetime, event: Event, zone: str) -> dict[str, Any]:
@@ -255,19 +255,17 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         found = reminding.listing(tx, context.turn.scope, people, self._zone)
         zone = self._clocks(tx, people)
         if arguments.operation == "list":
-            text = joined(map(line, reminding.lines(found, zone))) or say(
-                "They have no reminders that may be mentioned here."
-            )
-            return Outcome(text, {"reminders": [_listed(each, zone) for each in found]})
+            none = say("They have no reminders that may be mentioned here.")
+            text = joined(map(line, reminding.lines(found, zone))) or none
+            return Outcome(text, {"reminders": [_listed(each, zone, context.turn.place) for each in found]})
         reminder = reminding.find([each.reminder for each in found], arguments.which)
         data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":
                 after = timedelta(minutes=arguments.minutes)
                 if arguments.when:
-                    after = (
-                        require(read_when(arguments.when, context.now, zone, reminder.text), context.now) - context.now
-                    )
+                    until = require(read_when(arguments.when, context.now, zone, reminder.text), context.now)
+                    after = until - context.now
                 at = reminding.put_off(tx, reminder, context.now + after, context.now)
                 data |= {"at": to_text(at)}
                 done = f"it comes again at {on_clocks(at, zone)}"
@@ -296,11 +294,13 @@ def _reminder_data(reminder: Reminder) -> dict[str, Any]:
     return {"id": str(reminder.id), "text": reminder.text, "status": reminder.status.value}
 
 
-def _listed(each: ListedReminder, zone: str) -> dict[str, Any]:
+def _listed(each: ListedReminder, zone: str, here: PlaceId) -> dict[str, Any]:
     how = reminding.status_words(each)
     words = on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how
     when = ", ".join(filter(None, words)) if each.next_at else packed(how)
-    return _timed(each.reminder, each.next_at) | {"when": when}
+    at = each.reminder.told_key.split("/")[2:3] if each.reminder.status is not reminders.Status.WAITING else ()
+    rang = (each.reminder.place == here, *at) if at else None
+    return _timed(each.reminder, each.next_at) | {"when": when, "rang": rang}
 
 
 def _timed(reminder: Reminder, at: datetime | None) -> dict[str, Any]:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from bot.models.base import Call, UserMessage, is_answer
 from bot.models.offline.facts import Fact, Fit, Question, clauses, fit, misspelt, names_all
 from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
 from bot.models.offline.turn import Context, Lines, Record
-from scheduler.dates import coming, later
+from scheduler.dates import coming, later, try_find
 from sources.text import one_line
 
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
@@ -98,8 +98,8 @@ def _stated(record: Record, context: Context) -> Iterator[tuple[str, str]]:
 def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Context) -> list[FoundRecord]:
     """What the person said in conversation, without what they wanted forgotten afterwards."""
     for order in orders:
-        language, mine = detect(order.text, context.language.code), order.role != "assistant"
-        mine = mine and order.text.strip() not in context.turn.said
+        language = detect(order.text, context.language.code)
+        mine = order.role != "assistant" and order.text.strip() not in context.turn.said
         for intent in Parser(language, context.turn.now).parse(order.text) if mine else ():
             if intent.act == "forget":
                 what = Question(intent.text, language, plain=True)
@@ -108,8 +108,7 @@ def _not_taken_back(said: list[FoundRecord], orders: list[Record], context: Cont
 
 
 def _ask(intent: Intent, context: Context) -> Lines:
-    """The answer from memory with its source: from entries that search finds; then from the newest, from what the
-    person said in conversation, and from what others said; or honestly that nothing was found."""
+    """The answer with its source: from entries, what the person said, what others said; or that nothing was found."""
     asked, question = intent.text, Question(intent.text, context.language)
     unknown = Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
     if not question.terms:
@@ -120,38 +119,32 @@ def _ask(intent: Intent, context: Context) -> Lines:
     newest = _searches("newest", [""], _STORED, context, _NEWEST)
     together = newest if question.concepts & context.language.words("shared") else []
     lines = _tell(_entries_found(context.hits(*first, *together), context), question, context)
-    planned = _planned(question, context) if question.kind == "time" and (lines is None or lines.beyond) else None
-    if found := planned or lines:
-        return found
+    if lines is None or lines.beyond:
+        lines = _planned(question, context) if question.kind == "time" else None
+    if lines:
+        return lines
     heard = _searches("heard", wanted, _SAID, context)
     orders = _searches("taken", [context.language.data["words"]["taking_back"]], _SAID, context, _NEWEST)
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)
     said = _not_taken_back(_entries_found(context.hits(*heard), context), context.hits(*orders), context)
     # What others said to each other, as far as it is in view.
-    view = [
-        Record(f"view{place}", each.said, each.at, each.speaker, kind="message", role="overheard")
-        for place, each in enumerate(context.turn.request.messages)
-        if isinstance(each, UserMessage) and each.overheard and each.said.strip()
-    ]
+    around = [each for each in context.turn.request.messages if isinstance(each, UserMessage) and each.overheard]
+    view = [Record("view", each.said, each.at, each.speaker, kind="message", role="overheard") for each in around]
     overheard = _entries_found(view, context)
     general = [one for one in overheard if one.own or not one.fact.language.search("speaker", one.text)]
-    return (
-        _tell(entries, question, context)
-        or _tell(said, question, context)
-        or _of_others([*entries, *said, *overheard], asked, context)
-        or _tell(general, question, context)
-        or _tell([one for one in entries if one.own], question, context, misspelt)
-        or _planned(question, context)
-        or unknown
-    )
+    told = [_tell(each, question, context) for each in (entries, said, general)]
+    told.insert(2, _of_others([*entries, *said, *overheard], asked, context))
+    told.append(_tell([one for one in entries if one.own], question, context, misspelt))
+    best = min(filter(None, told), key=lambda each: each.beyond, default=None)  # the first that is no near miss
+    return best or _planned(question, context) or unknown
 
 
 def _planned(question: Question, context: Context) -> Lines | None:
     """What is planned that has the words without which nothing answers a question, or most of its words."""
     rows = _rows(filter(context.turn.tools.__contains__, context.language.data["lists"]["day"]), context, days=366)
     counts = _counts(question.required or question.stems, rows, context)
-    found = [row for (_, row), count in zip(rows, counts, strict=True) if 0 < count == max(counts)][:_SHOWN]
+    found = [row for row, count in zip(rows, counts, strict=True) if 0 < count == max(counts)][:_SHOWN]
     return Lines("\n".join([context.language.say("planned"), *map(context.listed, found)])) if found else None
 
 
@@ -203,7 +196,10 @@ def _list_known(_intent: Intent, context: Context) -> Lines:
     own = [entry for entry in entries if entry.told_by(context.speaker)]
     older = sum(row.rows for row in context.rows(call, "searched") if row.domain == "archival") - len(stored)
     left = {"known_more": len(own) - _MOST_LISTED, "known_others": len(entries) - len(own), "known_older": older}
-    lines = [context.told("listed", context.language.shown(each.text, 300), each) for each in own[:_MOST_LISTED]]
+    facts = [(fact.key, fact.concepts) for fact in (Fact(each.text, context.language) for each in own[:_MOST_LISTED])]
+    past = [each in facts[:place] and not each[0].endswith("|[]") for place, each in enumerate(facts)]
+    both = zip(("listed_earlier" if each else "listed" for each in past), own, strict=False)
+    lines = [context.told(phrase, context.language.shown(each.text, 300), each) for phrase, each in both]
     lines += [say(phrase, count=count) for phrase, count in left.items() if count > 0]
     return Lines("\n".join([say("known" if own else "known_none"), *lines]))
 
@@ -231,11 +227,9 @@ def _forget(intent: Intent, context: Context) -> Lines:
     what, language, say, turn = intent.text, context.language, context.language.say, context.turn
     question = Question(what, language, plain=True)
     wanted = language.queries(question.words, ())[:1] or (what[:200],)
-    meant = [
-        hit
-        for hit in context.hits(*_searches("find", wanted, _STORED, context, _NEWEST))
-        if hit.kind == "entry" and hit.id not in turn.gone and names_all(question, Fact(hit.text, language))
-    ]
+    found = context.hits(*_searches("find", wanted, _STORED, context, _NEWEST))
+    entries = [hit for hit in found if hit.kind == "entry" and hit.id not in turn.gone]
+    meant = [hit for hit in entries if names_all(question, Fact(hit.text, language))]
     own = {hit.id: f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in meant if hit.told_by(context.speaker)}
     answers = (each.text for each in reversed(turn.before) if is_answer(each))
     listed_by = {"sure": next(answers, "").splitlines(), "undo": [f"- {one_line(what, _LONGEST_LINE)}"]}
@@ -255,8 +249,8 @@ def _forget(intent: Intent, context: Context) -> Lines:
         begun = [one.text for one in said if what.startswith(one.text) and what not in one.record.text]
         drops += [context.call("back", "recall", operation="insert", content=max(begun, key=len))] if begun else []
     context.make(*drops)
-    heard = _entries_found(context.hits(*_searches("left", wanted, _SAID, context)), context)
-    left = {one.record.id for one in heard if names_all(question, one.fact)}
+    heard = [hit.text for hit in context.hits(*_searches("left", wanted, _SAID, context, _NEWEST))]
+    left = [said for said in heard if not language.search("order", said) and names_all(question, Fact(said, language))]
     named = say("quote", text=one_line(what, _LONGEST_LINE))
     nothing = "forget_gone" if intent.name == "sure" else "forget_unstored" if left else "forget_nothing"
     kept = say("forget_others", speaker=context.name(meant[0])) if meant else say(nothing, what=named)
@@ -268,17 +262,17 @@ def _forget(intent: Intent, context: Context) -> Lines:
     return Lines("\n".join(lines))
 
 
-def _rows(tools: Iterable[str], context: Context, **given: int) -> list[tuple[str, Record]]:
-    """What these tools list, each with its tool; what is given is for events."""
+def _rows(tools: Iterable[str], context: Context, **given: int) -> list[Record]:
+    """What these tools list, with the tool as its kind; what is given is for events."""
     calls = [context.call(tool, tool, operation="list", **(given if tool == "events" else {})) for tool in tools]
     context.make(*calls)
-    return [(call.name, row) for call in calls for row in context.rows(call, call.name)]
+    return [structs.replace(row, kind=call.name) for call in calls for row in context.rows(call, call.name)]
 
 
 def _keep(intent: Intent, context: Context, **more: int) -> Lines:
     """Set a reminder, add a task or an event, perhaps instead of one; what is in the calendar is not added again."""
     tool, operation, title, when, phrase = context.language.data["keeps"][intent.act]
-    rows = [row for _, row in _rows([tool], context, days=366)] if intent.instead or tool == "events" else []
+    rows = _rows([tool], context, days=366) if intent.instead or tool == "events" else []
     at = coming(intent.when, context.turn.now, context.language.code)
     for row in rows if tool == "events" else ():
         if row.text.casefold() == intent.text.casefold() and row.at == at:
@@ -292,13 +286,16 @@ def _keep(intent: Intent, context: Context, **more: int) -> Lines:
 
 
 def _list(intent: Intent, context: Context) -> Lines:
-    rows = _rows(context.language.data["lists"][intent.name], context, days=intent.number or _DAYS_AHEAD)
-    if intent.name == "day":
-        day, zone = context.turn.now.date() + timedelta(days=intent.number - 1), context.turn.now.tzinfo
-        rows = [each for each in rows if each[1].at and each[1].at.astimezone(zone).date() == day]
+    language, now, ahead = context.language, context.turn.now, intent.number or _DAYS_AHEAD
+    rows = _rows(language.data["lists"][intent.name], context, days=ahead)
+    if intent.name in ("day", "agenda"):
+        days, rows = range(ahead - 1 if intent.name == "day" else 0, ahead), sorted(rows, key=lambda row: row.order)
+        rows = [row for row in rows if row.at and (row.at.astimezone(now.tzinfo).date() - now.date()).days in days]
+    elif intent.name == "timers":
+        rows = [row for row in rows if row.at and language.search("timer", row.text)]
     none = "none" if context.turn.request.owner else "none_here"  # the owner alone may hear all there is
-    said = context.language.say(f"{intent.name}_{'listed' if rows else none}", day=intent.text)
-    return Lines("\n".join([said, *(context.listed(row) for _, row in rows[:_MOST_ROWS])]))
+    said = language.say(f"{intent.name}_{'listed' if rows else none}", day=intent.text, count=ahead)
+    return Lines("\n".join([said, *map(context.listed, rows[:_MOST_ROWS])]))
 
 
 def _end(intent: Intent, context: Context) -> Lines:
@@ -306,49 +303,67 @@ def _end(intent: Intent, context: Context) -> Lines:
     operation, tools, phrase = context.language.data["ends"][intent.act]
     every: list[str] | None = context.language.data["lists"].get(intent.name)
     tools = [tool for tool in every or tools if tool in context.turn.tools] or tools[:1]
-    rows, what = _rows(tools, context, days=366), context.language.rewrite("ended", intent.text)
-    stems = list(map(context.language.stem, context.language.content_words(what)))
-    fitting = [row for row, count in zip(rows, _counts(stems, rows, context), strict=True) if count == len(stems)]
-    if not stems:  # "it" is no name, but may be a title
-        fitting = [row for row in rows if what.casefold() in ("", row[1].text.casefold())]
+    rows = _rows(tools, context, days=366)
+    fitting = _named(intent.text, rows, context)
+    if not every:  # what rang last is done or put off, what is to come is canceled or moved
+        rang = sorted((row for row in fitting if row.rang), key=lambda row: row.rang or (False, ""))[-1:]
+        ahead, late = [row for row in fitting if not row.rang], operation in ("done", "snooze")
+        fitting = rang or (ahead if intent.text else []) if late else ahead or rang
     if not fitting or not (len(fitting) == 1 or every):
-        named = context.language.say("quote", text=intent.text[:_LONGEST_LINE])
+        named = context.language.say("quote" if intent.text else "that", text=intent.text[:_LONGEST_LINE])
         missing = STATEMENT if intent.act == "done_perhaps" else Intent("not_one" if fitting else "not_found", named)
-        return _say(missing, context)
+        several = [context.listed(row) for row in fitting[:_SHOWN] if missing is not STATEMENT]
+        return Lines("\n".join([_say(missing, context).text, *several]))
     if intent.act == "move":
-        return _move(intent, *fitting[0], context)
+        return _move(intent, fitting[0], context)
     # Of several things in one task ("milk and bread") each has to be named.
-    tasks = [row.text for tool, row in fitting if not every and (tool == "tasks" or operation == "done")]
-    things = [("", Record(text=each)) for text in tasks for each in context.language.split("items", text)]
-    if stems and not all(_counts(stems, things, context)):
-        return context.timed("part", fitting[0][1])
+    tasks = [row.text for row in fitting if not every and (row.kind == "tasks" or operation == "done")]
+    things = [Record(text=each) for text in tasks for each in context.language.split("items", text)]
+    if (stems := context.language.stems(intent.text)) and not all(_counts(stems, things, context)):
+        return context.timed("part", fitting[0])
     given = {"when": intent.when} if intent.when else {}
-    calls = [context.call(f"end{row.id}", tool, operation=operation, which=row.id, **given) for tool, row in fitting]
+    calls = [context.call(f"end{row.id}", row.kind, operation=operation, which=row.id, **given) for row in fitting]
     context.make(*calls)
-    ids = {row.id for _, row in fitting}
+    ids = {row.id for row in fitting}
     for _ in rows:  # a step may have steps
-        ids |= {each.id for _, each in rows if each.under in ids}
+        ids |= {each.id for each in rows if each.under in ids}
     steps = 0 if any(map(context.failure, calls)) else len(ids) - len(fitting)
     more = context.language.say("and_steps", count=steps) if steps else ""
     said = [context.failure(call) or context.timed(phrase, Record.read(context.data(call))).text for call in calls]
-    return Lines("\n".join(dict.fromkeys(said)) + f" {more}".rstrip())
+    return Lines("\n".join(said) + f" {more}".rstrip())
 
 
-def _counts(stems: Collection[str], rows: list[tuple[str, Record]], context: Context) -> list[int]:
+def _named(what: str, rows: list[Record], context: Context) -> list[Record]:
+    """What a name means: what has all its words; or those beside a time in it, and is due then."""
+    stems = context.language.stems(what)
+    if not stems:  # "it" is no name, but may be a title
+        return [row for row in rows if what.casefold() in ("", row.text.casefold())]
+    found = [row for row, count in zip(rows, _counts(stems, rows, context), strict=True) if count == len(stems)]
+    now, code, then = context.turn.now, context.language.code, list[Record]()
+    due = None if found else try_find(what, now, code)
+    for row in rows:
+        at = later(due.said, row.at, now, code, row.text) if due and row.at else None
+        then += [row] if at and row.at and abs(at - row.at) < timedelta(minutes=1) else []
+    return _named(due.rest, then, context) if due else found
+
+
+def _counts(stems: Collection[str], rows: list[Record], context: Context) -> list[int]:
     """How many words with these stems each row has, each as a word: tea is no part of a teacher."""
-    texts = [frozenset(map(context.language.stem, context.language.tokens(row.text))) for _, row in rows]
+    texts = [frozenset(map(context.language.stem, context.language.tokens(row.text))) for row in rows]
     return [sum(context.language.among(stem, text) for stem in stems) for text in texts]
 
 
-def _move(intent: Intent, tool: str, row: Record, context: Context) -> Lines:
+def _move(intent: Intent, row: Record, context: Context) -> Lines:
     """At its new time, once; an event that repeats stays. What a person chose for it is kept."""
-    at = later(intent.when, row.at, context.turn.now, context.language.code, row.text) if row.at else None
-    if row.at is None or at is None or at <= context.turn.now or (row.rule and tool == "events"):
+    now, code = context.turn.now, context.language.code
+    was = (row.at or now).astimezone(now.tzinfo)  # what rang has no time of its own
+    at = coming(intent.when, was, code) if intent.name == "by" else later(intent.when, was, now, code, row.text)
+    if at is None or at <= now or (row.rule and row.kind == "events"):
         return _say(Intent("cannot_move"), context)
-    if tool == "reminders":
-        moved = context.result("move", tool, operation="snooze", which=row.id, when=at.isoformat())
+    if row.kind == "reminders":
+        moved = context.result("move", row.kind, operation="snooze", which=row.id, when=at.isoformat())
         return context.timed("moved_once" if row.rule else "moved", moved)
-    ends = (at + (row.ends - row.at)).isoformat() if row.ends else ""
+    ends = (at + (row.ends - was)).isoformat() if row.ends else ""
     moving = Intent("event", row.text, "moved", at.isoformat(), ends, row.text)
     return _keep(moving, context, reminder_minutes=row.ahead)
 

@@ -1,10 +1,8 @@
-"""What a question asks about, what a statement states, and whether one answers the other.
-
-Content words, associations, possessives and the expected kind of answer decide.
-"""
+"""What a question asks about, what a statement states, and whether one answers the other: content words, associations,
+possessives and the expected kind of answer decide."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -12,25 +10,6 @@ from bot.models.offline.language import Language, detect
 
 _MOST = 2 / 3  # the part of a question which an answer to more than yes or no covers at least
 _NEAR, _SHORTEST = 0.8, 5  # how alike a misspelt word is; shorter words are too near to others
-
-
-def _joined(groups: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset[str]().union(*groups)
-
-
-def _stems(text: str, language: Language) -> frozenset[str]:
-    return frozenset(map(language.stem, language.content_words(text)))
-
-
-def _grouped(text: str, language: Language, which: str) -> list[frozenset[str]]:
-    """The stems of every match of a pattern, its groups taken together."""
-    return [stems for found in language.groups(which, text) if (stems := _stems(found, language))]
-
-
-def _meant(concepts: Iterable[str], text: str, language: Language) -> frozenset[str]:
-    """Ideas as a text means them: a negation turns some over (what is not eaten is a diet)."""
-    turned: Mapping[str, str] = language.data["negated"] if language.search("negated", text) else {}
-    return frozenset(turned.get(name, name) for name in concepts)
 
 
 class Term(NamedTuple):
@@ -45,9 +24,8 @@ class Term(NamedTuple):
 class Question:
     """What a question asks about. `plain` takes every word as it stands ("my dentist's address" is about both).
 
-    `open`: it wants more than a yes or a no. `own`: it names the speaker. `other`: it is about somebody else, whom a
-    word like "she" stands for. `names`: stems of names, where writing shows them. `required`: stems without which
-    nothing is an answer, the word after "my", and whose it is.
+    `open`: it wants more than a yes or a no. `own`: it names the speaker. `other`: it is about a "she" or "they".
+    `names`: stems of names, where writing shows them. `required`: without these (after "my", whose it is) none answers.
     """
 
     def __init__(self, text: str, language: Language, *, plain: bool = False) -> None:
@@ -63,10 +41,13 @@ class Question:
         self.terms = telling or terms
         self.words = [term.word for term in self.terms if term.word]
         self.stems = [term.stem for term in self.terms if term.stem]
-        self.concepts = _joined(term.concepts for term in self.terms)
-        self.names = _joined(_grouped(text, language, "names"))
-        whose = _joined((*_grouped(text, language, "mine"), *_grouped(text, language, "owners"), self.names))
+        self.concepts = frozenset[str]().union(*(term.concepts for term in self.terms))
+        self.names = frozenset[str]().union(*language.grouped(text, "names"))
+        whose = self.names.union(*language.grouped(text, "mine"), *language.grouped(text, "owners"))
         self.required = {each.stem for each in self.terms if each.stem in whose or (self.open and each.word.isdigit())}
+
+    def within(self, stems: Iterable[str]) -> bool:
+        return bool(self.stems) and all(self.language.among(stem, stems) for stem in self.stems)
 
     def _read(self, text: str) -> list[Term]:
         language, terms = self.language, []
@@ -75,15 +56,13 @@ class Question:
         phrased = {language.stem(word) for hit, _ in hits for word in hit.split() if " " in hit}
         for word in language.content_words(text):
             stem = language.stem(word)
-            if language.spaced:
-                named = frozenset(name for hit, name in hits if language.stem(hit) == stem)
-            else:
-                named = frozenset(name for hit, name in hits if hit in word or word in hit)
+            near = (each for each in hits if not language.spaced and (each[0] in word or word in each[0]))
+            named = frozenset(name for _, name in [*near, *(each for each in hits if language.stem(each[0]) == stem)])
             if named or stem not in phrased:
-                meant = _meant(named, text, language)
+                meant = language.meant(named, text)
                 either = () if self.open or not meant & {"like", "dislike"} else ("like", "dislike")
                 terms.append(Term(word, stem, meant.union(either), named))
-        unseen = sorted(_meant(touched, text, language) - _joined(term.concepts for term in terms))
+        unseen = sorted(language.meant(touched, text) - frozenset[str]().union(*(term.concepts for term in terms)))
         return [*terms, *(Term("", "", frozenset({name}), frozenset({name})) for name in unseen)]
 
 
@@ -91,8 +70,8 @@ class Fact:
     """What a statement states.
 
     `flat`: its words in one order; a statement and its denial have the same. `subject`: stems of what it is about, None
-    for the speaker. `value`: stems of what is said of it. `owners`: for each possession the names of whose it is ("my
-    sister Anna's": sister or Anna). `affirmed`: ideas that it answers with more than a no.
+    for the speaker. `value`: of what is said of it. `owners`: for each possession whose it is ("my sister Anna's":
+    sister or Anna). `affirmed`: ideas that it answers with more than a no.
     """
 
     def __init__(self, text: str, fallback: Language) -> None:
@@ -103,20 +82,37 @@ class Fact:
         found = None if own else language.begins("subject", ordered)
         about, rest = (found["subject"], found["rest"]) if found else ("", ordered)
         self.words = language.content_words(text)
-        self.stems = _stems(text, language)
+        self.stems = language.stems(text)
         self.flat = " ".join(sorted(self.stems))
-        self.subject = _stems(about, language) if found or (not own and language.spaced) else None
+        self.subject = language.stems(about) if found or (not own and language.spaced) else None
         members = language.ideas(about, asked=False).keys() & language.words("groups")
         self.subject_concepts = language.ideas(about, asked=True).keys() | members
-        self.value = _stems(rest, language) - (self.subject or frozenset())
-        self.owners = _grouped(text, language, "owners")
-        self.owner_concepts = language.ideas(" ".join(sorted(_joined(self.owners))), asked=False).keys()
+        self.value = language.stems(rest) - (self.subject or frozenset())
+        self.owners = language.grouped(text, "owners")
+        self.owner_concepts = language.ideas(" ".join(sorted(frozenset[str]().union(*self.owners))), asked=False).keys()
         plain = language.ideas(text, asked=False)
         implied = (name for name in ("implied_name", "implied_age") if language.begins(name, ordered))
-        self.concepts = _meant(plain, text, language).union(name.removeprefix("implied_") for name in implied)
+        self.concepts = language.meant(plain, text).union(name.removeprefix("implied_") for name in implied)
         self.affirmed = self.concepts - plain.keys() if language.search("denied", text) else self.concepts
         self.kinds = {kind for kind in language.data["kinds_stated"] if language.search(kind, text, "kinds_stated")}
         self.past = language.search("past", text) is not None
+
+    def answers(self, term: Term, question: Question) -> bool:
+        if term.concepts & (self.affirmed if question.open else self.concepts):
+            return True
+        stated = [word for name in term.named for word in self.language.stated.get(name, ())]
+        by_idea = any(term.word in (word.split() if question.language.spaced else word) for word in stated)
+        near = bool(term.concepts & self.concepts) or not by_idea  # no word that stands for the idea alone
+        return near and question.language.among(term.stem, self.stems)
+
+    def owned_in(self, question: Question) -> bool:
+        """Whether a question names everybody who is named as an owner."""
+        return all(any(question.language.among(stem, question.stems) for stem in owner) for owner in self.owners)
+
+    def value_in(self, question: Question) -> bool:
+        """Whether a question names what is said, and wants to know of whom ("who is Mia?", "who lives in Graz?")."""
+        about = question.own if self.subject is None else question.required & self.subject
+        return not about and question.within(self.value)
 
     @property
     def key(self) -> str:
@@ -144,42 +140,13 @@ class Fit(NamedTuple):
     covered: float
 
 
-def _answers(term: Term, fact: Fact, question: Question) -> bool:
-    if term.concepts & (fact.affirmed if question.open else fact.concepts):
-        return True
-    stated = _joined(fact.language.stated.get(name, frozenset()) for name in term.named)
-    by_idea_only = any(term.word in (word.split() if question.language.spaced else word) for word in stated)
-    associated = term.concepts & fact.concepts or not by_idea_only
-    return bool(associated) and question.language.among(term.stem, fact.stems)
-
-
-def _all_owned(question: Question, fact: Fact) -> bool:
-    """Whether a question names everybody whom a fact names as an owner."""
-    return all(any(question.language.among(stem, question.stems) for stem in owner) for owner in fact.owners)
-
-
-def _names_value(question: Question, fact: Fact) -> bool:
-    """Whether a question names what is said, and wants to know of whom ("who is Mia?", "who lives in Graz?")."""
-    about = question.own if fact.subject is None else question.required & fact.subject
-    return not about and _all_among(question, fact.value)
-
-
-def _all_among(question: Question, stems: Iterable[str]) -> bool:
-    return bool(question.stems) and all(question.language.among(stem, stems) for stem in question.stems)
-
-
 def fit(question: Question, fact: Fact) -> Fit | None:
     """How well a fact answers a question; None where it does not."""
     terms, among = question.terms, question.language.among
-    matched = [term for term in terms if _answers(term, fact, question)]
-    owned = (
-        fact.owner_concepts & question.concepts
-        or question.kind == "owner"
-        or question.names & fact.value
-        or (question.kind == "name" and _names_value(question, fact))
-        or _all_owned(question, fact)
-    )
-    if not matched or question.required - {term.stem for term in matched} or not owned:
+    matched = [term for term in terms if fact.answers(term, question)]
+    named = question.kind == "owner" or (question.kind == "name" and fact.value_in(question))
+    owned = named or fact.owner_concepts & question.concepts or question.names & fact.value
+    if not matched or question.required - {term.stem for term in matched} or not (owned or fact.owned_in(question)):
         return None
     about, ideas = fact.subject or (), fact.subject_concepts
     topical = [each for each in matched if among(each.stem, about) or each.concepts & ideas]
@@ -188,7 +155,7 @@ def fit(question: Question, fact: Fact) -> Fit | None:
         near = 2 * covered >= 1 and any(term.stem and not term.concepts for term in matched)
         fits = not question.other and (question.own or covered == 1)
     else:
-        near = any(not among(term.stem, _joined(fact.owners)) for term in topical)
+        near = any(not among(term.stem, frozenset[str]().union(*fact.owners)) for term in topical)
         fits = bool(topical) or not all(term.concepts for term in matched)
     if not fits or (covered < _MOST and not near):
         return None
@@ -200,7 +167,7 @@ def fit(question: Question, fact: Fact) -> Fit | None:
 
 def names_all(question: Question, fact: Fact) -> bool:
     """Whether every word of a question stands in a fact, without associations."""
-    return (_all_owned(question, fact) or _names_value(question, fact)) and _all_among(question, fact.stems)
+    return (fact.owned_in(question) or fact.value_in(question)) and question.within(fact.stems)
 
 
 def misspelt(question: Question, fact: Fact) -> Fit | None:

@@ -23,9 +23,9 @@ _ASKED, _ENDS = _TRAILING + "?？", _TRAILING + ":："
 class Intent(NamedTuple):
     """One thing that is wanted, by the name of its act (`acts.py`); what an act does not need is empty.
 
-    `text`: the fact, question, title or sum. `name`: the phrase to say, the tool to list, "sure" where a yes was said.
-    `when`: a time in their words; of a look back its first day. `other`: an event's end, the fact that one replaces,
-    the last day of a look back. `instead`: the text of what one replaces. `number`: days or characters.
+    `text`: the fact, question, title or sum. `name`: the phrase to say, what to list, "sure" where a yes was said, "by"
+    of a move. `when`: a time in their words; of a look back its first day. `other`: an event's end, the fact that one
+    replaces, a look back's last day. `instead`: the text of what one replaces. `number`: days or characters.
     """
 
     act: str
@@ -105,7 +105,8 @@ class Parser(Struct, frozen=True):
         while told[2] and all(each.act == "ask" for each in told[2]):  # a fact is in mind while it is asked about
             told = next(messages, (reader, "", ()))
         yes = begins("yes", text) and not text.endswith(("?", "？"))
-        mended = [each for each in told[2] if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
+        stated = [each._replace(text=each.text or told[1].strip(_TRAILING)) for each in told[2]]
+        mended = [each for each in stated if begins("instead", rewrite("bare", f"{each.text}\n{text}"))]
         match earlier := next(iter([*mended, *asked]), STATEMENT):
             case Intent("unclear", missing, "remind_when" | "event_when") if when := self._time_alone(text):
                 both = (f"{missing} {when}", f"{when} {missing}")
@@ -121,7 +122,9 @@ class Parser(Struct, frozen=True):
                 return (Intent("remember", old, "undo", other=newest),)
             case Intent("remind" | "task" | "event" | "remember" | "note") if begins("say_undo", text):
                 return (Intent("forget" if earlier.act in _KEPT else "cancel", earlier.text, "undo"),)
-            case Intent("remember" | "note", old) if said := begins("instead", rewrite("bare", f"{old}\n{text}")):
+            case Intent("remember" | "note" | "statement", old) if said := begins(
+                "instead", rewrite("bare", f"{old}\n{text}")
+            ):
                 return (Intent("remember", said["what"].strip(_TRAILING), other=said["old"] or ""),)
             case Intent("forget", name="" | "sure") if yes:  # to all that was asked
                 return tuple(each._replace(name="sure") for each in asked if each.act == "forget")
@@ -191,11 +194,13 @@ class Parser(Struct, frozen=True):
         return [each for intent in found for each in self._each(intent)]
 
     def _each(self, intent: Intent) -> Iterator[Intent]:
-        """An intent; each question of a sentence ("what's my name and where do I live?"), each thing on a list."""
-        between = {"ask": "further", "tasks": "items"}.get(intent.act, "")
-        parts = self.language.split(between, intent.text) if between else [intent.text]
-        whole = parts if all(map(self.language.content_words, parts)) else [intent.text]
-        yield from (intent._replace(act=intent.act.replace("tasks", "task"), text=part) for part in whole)
+        """An intent; each question of a sentence, each thing on a list, each reminder with a time of its own."""
+        between = {"ask": "further", "tasks": "items", "remind": "reminding"}.get(intent.act, "")
+        first, *more = self.language.split(between, intent.text) if between else [intent.text]
+        timed = [self._timed("remind", each, each) for each in more if between == "reminding"]
+        parts = [intent._replace(text=first), *(timed or (intent._replace(text=each) for each in more))]
+        whole = all(each.act == intent.act and self.language.content_words(each.text) for each in parts)
+        yield from (each._replace(act=each.act.replace("tasks", "task")) for each in (parts if whole else [intent]))
 
     def _spelt(self, text: str) -> str:
         """A sentence with a misspelt order put right, or the question word that it begins with."""
@@ -234,22 +239,22 @@ class Parser(Struct, frozen=True):
             case "remind" | "event" if "first" not in groups or self._time_alone(groups["first"]):
                 return self._timed(act, " ".join(groups.values()).strip(), sentence)
             case "at":
-                said = groups.get("when", "").replace("-", " ").strip(_ASKED)
-                said = self.language.say("minutes", count=int(said)) if rest == "timer" and said.isdecimal() else said
+                said = self.language.rewrite(rest, groups.get("when", "").strip(_ASKED))
                 text = self.language.say(rest, text=groups.get("for", said).strip(_ASKED))
                 missing, when = Intent("unclear", sentence.strip(_ASKED), "remind_when"), self._time_alone(said)
                 return Intent("remind", text, f"{rest}_set", when) if when else missing
-            case "snooze":
-                return Intent(act, self._title(what), when=self._time_alone(groups.get("for", "")))
             case "remember" | "forget":
                 return self._memory(act, self.language.rewrite("unquoted", what.strip(_ASKED)), sentence)
             case "talked" | "sum":
                 return self._look_back(sentence) if act == "talked" else self._sum(sentence)
             case "cancel" if rest:  # all of a kind
                 return Intent(act, what, next(filter(self.language.data["lists"].__contains__, groups), "reminders"))
-            case "move" if when := self._time_alone(groups["when"]):
-                return Intent(act, self._title(what), when=when)
-            case "task" | "tasks" | "done" | "cancel" if title := self._title(what):
+            case "move" | "snooze":
+                when = self._time_alone(groups.get("when") or groups.get("by", ""))
+                return (
+                    Intent(act, self._title(what), "by" * ("by" in groups), when) if when or act == "snooze" else None
+                )
+            case "task" | "tasks" | "done" | "cancel" if (title := self._title(what)) or rest:
                 return self.task(title)._replace(act=act) if act in ("task", "tasks") else Intent(name, title)
         return None
 

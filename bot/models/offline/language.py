@@ -200,6 +200,18 @@ class Language:
                     found.append(word)
         return tuple(dict.fromkeys(found))[:_MOST_WORDS]
 
+    def stems(self, text: str) -> frozenset[str]:
+        return frozenset(map(self.stem, self.content_words(text)))
+
+    def grouped(self, text: str, which: str) -> list[frozenset[str]]:
+        """The stems of every match of a pattern, its groups taken together."""
+        return [stems for found in self.groups(which, text) if (stems := self.stems(found))]
+
+    def meant(self, concepts: Iterable[str], text: str) -> frozenset[str]:
+        """Ideas as a text means them: a negation turns some over (what is not eaten is a diet)."""
+        turned: Mapping[str, str] = self.data["negated"] if self.search("negated", text) else {}
+        return frozenset(turned.get(name, name) for name in concepts)
+
     def ideas(self, text: str, *, asked: bool) -> dict[str, frozenset[str]]:
         """Ideas that a text touches, each with the words that did, without spaces and in compounds as a part."""
         stems, gap, hits = list(map(self.stem, self.tokens(text))), " " * self.spaced, set()

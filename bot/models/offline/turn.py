@@ -37,8 +37,9 @@ class FailedError(Exception):
 class Record(Struct, frozen=True):
     """A row of a result: an entry, a message, a block, a reminder, a task, an event, or what a call did.
 
-    `at` is when it was said, or when it is due. `mine` tells whether the asker said it, where the tool knows; otherwise
-    names are compared. `under` is the task of which it is a step. `ahead`: minutes before an event at which it is told.
+    `at`: when it was said, or is due. `mine`: whether the asker said it, where the tool knows; else names are compared.
+    `under`: the task of which it is a step. `ahead`: minutes before an event at which it is told. `rang`: of a reminder
+    that did and is not done yet, whether here, and when.
     """
 
     id: str = ""
@@ -62,6 +63,7 @@ class Record(Struct, frozen=True):
     messages: int = 0
     domain: str = ""
     rows: int = 0
+    rang: tuple[bool, str] | None = None
 
     @classmethod
     def read(cls, row: object) -> "Record":
@@ -86,11 +88,10 @@ class Turn:
     """What was heard and is not answered yet, what stands before it, and the calls that were made for it.
 
     `heard` is what the speaker of the newest message said since the last answer; what others said is context. Texts of
-    the turn itself (`said`) are no memory. `gone` are the entries that it deletes.
+    the turn itself (`said`) are no memory. `gone`: entries that it deletes. `now`: on the speaker's clocks.
     """
 
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
-        """`now` is on the clocks of who speaks."""
         self.request, self.now, self.zone = request, now, zone
         self.heard: list[UserMessage] = []
         since = 0

@@ -31,7 +31,7 @@ from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
-from scheduler.jobs import DueJob
+from scheduler.jobs import DueJob, JobKinds
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import BOB, ScriptedModel, said, thread_in_public
 from tests.bot.stage import Setting, running, talked
@@ -234,7 +234,7 @@ async def test_without_a_model_the_state_of_a_reminder_is_told_in_the_language_o
         await service.write(ring)
         for number, (asked, told) in enumerate(
             (
-                ("welche Timer habe ich?", "hat sich gemeldet, noch nicht erledigt"),
+                ("welche Erinnerungen habe ich?", "hat sich gemeldet, noch nicht erledigt"),
                 ("リマインダーを見せて", "通知済み、未完了"),
                 ("list my reminders", "went off, not done yet"),
             ),
@@ -270,6 +270,75 @@ async def test_without_a_model_an_event_is_moved_and_found_and_every_timer_ends_
         ("yoga", "2026-11-23T18:00", None),
         ("dinner", "2026-11-27T20:00", "2026-11-27T22:00"),
     ]
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        (
+            ("remind me tomorrow at 9 to call mum", "I'll remind you"),
+            ("done", "I didn't do anything with it"),
+            ("snooze it", "I found nothing for that here"),
+            ("remind me in 30 seconds to blink", "I'll remind you"),
+            ("", "⏰ blink"),
+            ("snooze it for 5 minutes", ": blink."),
+            ("done", "I didn't do anything with it"),
+            ("", "⏰ blink"),
+            ("I did it", "Done: blink."),
+        ),
+        (
+            ("erinnere mich in 30 Sekunden ans Blinzeln", "Ich erinnere dich"),
+            ("erinnere mich morgen um 9 an Papa", "Ich erinnere dich"),
+            ("", "⏰ Blinzeln"),
+            ("fertig", "Erledigt: Blinzeln."),
+        ),
+        (
+            ("30秒後に薬とリマインドして", "お知らせします：薬"),
+            ("明日9時に母に電話とリマインドして", "お知らせします"),
+            ("", "⏰ 薬"),
+            ("終わった", "完了しました：薬"),
+        ),
+        (
+            ("timer 1", "Your timer is set"),
+            ("", "⏰ timer (1 minute)"),
+            ("timer 20", "Your timer is set"),
+            ("what are my timers?", "- timer (20 minutes)"),
+            ("stop the timer", "Canceled: “timer (20 minutes)”."),
+        ),
+        (
+            ("wake me at 7", "Your alarm is set"),
+            ("wake me at 8", "Your alarm is set"),
+            ("cancel the alarm", "say when it is due:\n- alarm: time to wake up – "),
+            ("cancel the alarm on Friday", "I found nothing for “alarm on Friday”"),
+            ("cancel the 8am alarm", "Canceled: “alarm: time to wake up”."),
+            ("cancel the alarm tomorrow at 7", "Canceled: “alarm: time to wake up”."),
+            ("cancel all alarms", "I found nothing"),
+        ),
+        (
+            ("add an event: dentist on Friday at 10:00", "Added"),
+            ("push back the dentist by an hour", "Moved, now"),
+            ("what's on next week?", "Coming up in the next 15 days:\n- dentist – "),
+        ),
+    ],
+    ids=lambda talk: str(talk[0][0]),
+)
+async def test_without_a_model_what_rang_last_and_what_is_due_then_is_meant(
+    tmp_path: Path, talk: tuple[tuple[str, str], ...]
+) -> None:
+    async with running(tmp_path, without_a_model()) as service:
+        kinds = JobKinds()
+        runner = service.runner(kinds)
+        says().add(kinds)
+        for number, (text, answer) in enumerate(talk, 1):
+            if text:
+                await service.heard(said(text, number))
+            else:  # time goes on until it rings
+                service.clock.forward(400)
+                await runner.tick()
+                await runner.settled()
+                service.resume()
+                await service.settled()
+            assert answer in service.platform.texts()[-1], text
 
 
 async def test_without_a_model_the_steps_that_go_with_a_task_are_told(tmp_path: Path) -> None:
