@@ -172,13 +172,12 @@ class Receipt(Result):
     replica: bool = False
     """Whether Litestream makes a copy."""
     others: tuple["Receipt", ...] = ()
-    yours: bool = Field(default=True, exclude=True)
 
     @classmethod
-    def of(cls, erasure: Erasure, **more: Any) -> "Receipt":
+    def of(cls, erasure: Erasure) -> "Receipt":
         keys = ("person", "asked_by", "begun_at", "done_at")
         known = {key: value for key, value in erasure.receipt.items() if key in cls.model_fields}
-        return cls(id=str(erasure.id), **{key: getattr(erasure, key) for key in keys}, **known, **more)
+        return cls(id=str(erasure.id), **{key: getattr(erasure, key) for key in keys}, **known)
 
     def lines(self, markup: Markup) -> list[str]:
         if not self.others:
@@ -363,12 +362,12 @@ class Privacy(Struct, frozen=True):
 
     @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
     async def erase(self, caller: Caller, person: _Person = "") -> Receipt:
-        whose, yours = _meant(caller, person), not person
+        whose = _meant(caller, person)
         if not caller.sure:
-            seen = await self._seen(whose, yours=yours)
+            seen = await self._seen(whose, yours=not person)
             caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
         done = await self.eraser.erase_all(self.people.selves(whose), caller.person)
-        first, *others = [Receipt.of(each, yours=yours) for each in done]
+        first, *others = map(Receipt.of, done)
         return first.model_copy(update={"others": tuple(others)})
 
     def words_ignored(self, person: PersonId) -> str:
