@@ -261,7 +261,7 @@ class _Maker:
     async def services(self) -> Services:
         shared, clock = self.shared, self.shared.clock
         answers = await self._answers()
-        runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
+        runtime, deps, places = answers.runtime, answers.runtime.turn_deps, answers.places
         approvals, at_rest = answers.approvals, shared.at_rest
         await shared.choices.follow(self.database)
         await self.served.accounts.narrow_here(self.constellation.id, self.database)
@@ -345,7 +345,7 @@ class _Maker:
         runtime = ConstellationRuntime(self.constellation, self.database, *made)
         approvals = Approvals(self.database, shared.clock, shared.broker, runtime.resume, turn_deps.tools)
         places = await open_places(config, approvals, routing, shared.accounts)
-        return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, approvals, places)
+        return _Answers(runtime, embedding, compactor, terminal, approvals, places)
 
     async def _routing(self) -> RoutingTable:
         """The routing. In the configured constellation, or a new one, what the configuration names is created."""
@@ -446,8 +446,6 @@ class _Jobs(Struct, frozen=True):
 
 class _Answers(Struct, frozen=True):
     runtime: ConstellationRuntime
-    turn_deps: TurnDeps
-    routing: RoutingTable
     embedding: Embedding
     compactor: Compactor
     terminal: tuple[TerminalSource, TerminalEndpoint]
