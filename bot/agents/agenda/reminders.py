@@ -204,15 +204,12 @@ def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
     _show(tx, reminder, "✗ ", now)
 
 
-def find(found: list[Reminder], which: str) -> Reminder:
+def find(found: list[ListedReminder], which: str, zone: str) -> Reminder:
     """The reminder that a text refers to. Raises Refused."""
-    return find_one(
-        found,
-        which,
-        lambda reminder: reminder.text,
-        gettext_noop("There is no open reminder “{which}” here."),
-        gettext_noop("Several reminders match “{which}”. Choose one: {listed}."),
-    )
+    due: dict[int, str] = {each.reminder.id: f", {clock_words(each.next_at, zone)}" for each in found if each.next_at}
+    none = gettext_noop("There is no open reminder “{which}” here.")
+    several = gettext_noop("Several reminders match “{which}”. Choose one: {listed}.")
+    return find_one([each.reminder for each in found], which, lambda each: each.text, none, several, due)
 
 
 def split_request(text: str, now: datetime, zone: str) -> tuple[str, str]:

@@ -21,6 +21,7 @@ N = TypeVar("N", bound="HasId")
 
 NONE = "none"
 """In place of a time or a task: remove it."""
+_TIMES: Mapping[int, str] = {}  # where nothing is due
 
 
 class TaskChanges(Struct, frozen=True):
@@ -57,10 +58,12 @@ class HasId(Protocol):
     def id(self) -> int: ...
 
 
-def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
+def find_one(
+    found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str, due: Mapping[int, str] = _TIMES
+) -> N:
     """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 
-    The message also lists what there is, with numbers only where texts are the same.
+    The message also lists what there is, with numbers, and when it is `due`, only where texts are the same.
     """
     wanted = which.strip().lstrip("#").casefold()
     ends = wanted if wanted.isdecimal() and len(wanted) >= SHORTEST else " "
@@ -72,7 +75,7 @@ def find_one(found: Sequence[N], which: str, words: Callable[[N], str], none: st
     shown, ids = [words(each)[:60] for each in fitting or found], [each.id for each in fitting]
     if fitting:
         both = zip(ids, shown, strict=True)
-        named = [f"{code(own, ids)}: {text}" if shown.count(text) > 1 else text for own, text in both]
+        named = [f"{code(own, ids)}: {text}{due.get(own, '')}" if shown.count(text) > 1 else text for own, text in both]
         raise Refused(several, which=which, listed="; ".join(named[:10]))
     raise Refused(join_lazy("", (gettext_lazy(none, which=which), list_known(shown[:10], "; "))))
 

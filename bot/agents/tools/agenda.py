@@ -258,7 +258,7 @@ class RemindersTool(AgendaTool[ReminderArguments]):
             none = say("They have no reminders that may be mentioned here.")
             text = joined(map(line, reminding.lines(found, zone))) or none
             return Outcome(text, {"reminders": [_listed(each, zone, context.turn.place) for each in found]})
-        reminder = reminding.find([each.reminder for each in found], arguments.which)
+        reminder = reminding.find(found, arguments.which, zone)
         data = _reminder_data(reminder)
         match arguments.operation:
             case "snooze":

@@ -301,7 +301,7 @@ class Agenda(ZonedService, frozen=True):
         """The reminder that is meant; by number, also one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
             found = reminding.listing(tx, *self._own(caller), self.zone)
-            return reminding.find([each.reminder for each in found], which)
+            return reminding.find(found, which, self.zone_of(tx, caller))
         kept = reminders.by_id(tx, ReminderId(number))
         if kept is None or kept.person not in self.people.selves(caller.person):  # the same answer
             raise Refused("You have no such reminder.")

@@ -187,6 +187,19 @@ def test_each_time_of_one_that_repeats_is_known_also_after_it_was_moved_once(tx:
     assert reminding.occurrences(tx, Scope(GUILD), (ANN,), "UTC", NOW + timedelta(days=3)) == []
 
 
+def test_reminders_with_the_same_text_are_offered_with_their_times(tx: Tx) -> None:
+    for when in ("tomorrow at 7", "tomorrow at 8"):
+        planned(tx, when)
+    found = reminding.listing(tx, ALONE, (ANN,), "UTC")
+    with pytest.raises(
+        Refused, match=r"Choose one: \d{6}: call mum, [^;]*\b0?7:00[^;]*; \d{6}: call mum, .*\b0?8:00"
+    ) as refused:
+        reminding.find(found, "call mum", "UTC")
+    with pytest.raises(Refused, match=r"^There is no open reminder “dad” here\."):
+        reminding.find(found, "dad", "UTC")
+    assert str(refused.value).count("call mum") == 3
+
+
 def without_a_model() -> Setting:
     setting = Setting()
     setting.model = cast("ScriptedModel", OfflineModel(setting.clock))  # nobody looks at its requests here
