@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bot.agents.mcp import Servers
 from bot.agents.mcp.servers import connecting
 from bot.config import load_config
-from bot.config.tool_names import TOOLS
+from bot.config.values import TOOLS
 from tests.mcp.stage import KEY, Small
 from tests.worlds import (
     ANNS,

@@ -19,9 +19,11 @@ from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySection
 from bot.config.mcp import McpServer, ServerName, is_foreign
 from bot.config.problems import located
-from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from bot.config.values import (
+    CHOSEN_TOOLS,
+    FOLDER_TOOLS,
     OFFLINE,
+    TOOLS,
     DiscordId,
     FileName,
     Label,

@@ -153,6 +153,30 @@ def _number_as_text(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+TOOLS = (
+    "bluesky",
+    "bluesky_read",
+    "calculate",
+    "context",
+    "coord",
+    "emergency_halt",
+    "events",
+    "facts",
+    "projects",
+    "recall",
+    "reminders",
+    "search",
+    "send_message",
+    "tasks",
+    "web_fetch",
+    "web_search",
+    "working_memory",
+)
+"""The tools of an agent whose table names none. Bluesky's and the web's exist only if these are configured."""
+CHOSEN_TOOLS = ("sources", "source_subscribe")
+"""Tools that an agent has only if its table names them."""
+FOLDER_TOOLS = frozenset(("file", "file_write"))  # an agent has them by its folders
+
 ModelName: TypeAlias = Annotated[str, AfterValidator(check_model)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
 Name: TypeAlias = Annotated[

@@ -15,7 +15,7 @@ from bot.config.blocks import Block as BlockSettings
 from bot.config.blocks import CommonBlock
 from bot.config.file_settings import Agent as AgentSettings
 from bot.config.file_settings import Group as GroupSettings
-from bot.config.tool_names import TOOLS
+from bot.config.values import TOOLS
 from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from memory import agents

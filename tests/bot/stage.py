@@ -25,7 +25,7 @@ from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
 from bot.config import Config, load_config
-from bot.config.tool_names import TOOLS
+from bot.config.values import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seed_routing
 from bot.runtime.constellation import ConstellationRuntime

@@ -1,4 +1,4 @@
-"""The tools of agents. A new one is added to `make_tools` here and named in `TOOLS` (`bot.config.tool_names`)."""
+"""The tools of agents. A new one is added to `make_tools` here and named in `TOOLS` (`bot.config.values`)."""
 
 import functools
 import importlib
@@ -24,7 +24,7 @@ from bot.agents.tools.send_message import SendMessageTool
 from bot.agents.tools.sources import SourcesTool, SourceSubscribeTool
 from bot.agents.tools.working_memory import WorkingMemoryTool
 from bot.config.file_settings import Web
-from bot.config.tool_names import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
+from bot.config.values import CHOSEN_TOOLS, FOLDER_TOOLS, TOOLS
 from memory.agents import Agent
 from sources.base import Endpoint
 from sources.terminal import PLACE

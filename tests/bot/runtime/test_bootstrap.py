@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bot.config.tool_names import TOOLS
+from bot.config.values import TOOLS
 from memory import agents
 from memory.agents import Agent
 from memory.store.database import Rows

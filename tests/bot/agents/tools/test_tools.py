@@ -11,7 +11,7 @@ from bot.agents.tools.base import Toolset
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.more import ALIASES
 from bot.config.file_settings import Web
-from bot.config.tool_names import TOOLS
+from bot.config.values import TOOLS
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.queue.payloads import BlockNote
