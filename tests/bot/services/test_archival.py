@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.errors import UserError
-from bot.services.caller import Unconfirmed, owner_at_terminal
+from bot.services.caller import Caller, Unconfirmed, owner_at_terminal
 from bot.services.memory.archival import Archive
 from bot.services.memory.facts import Facts
 from bot.services.results import Plain
@@ -34,6 +34,9 @@ class Entries:
 
     async def call(self, name: str, *, sure: bool = False, shown: str = "", **given: Any) -> Any:
         caller = replace(owner_at_terminal(sure=sure), shown=shown)
+        return (await self._registry.call(name, caller, given)).data()
+
+    async def as_(self, caller: Caller, name: str, **given: Any) -> Any:
         return (await self._registry.call(name, caller, given)).data()
 
     async def add(self, text: str, **more: Any) -> Any:
@@ -72,6 +75,16 @@ async def test_words_that_go_on_are_not_said_to_be_known(of: Entries) -> None:
     assert (longer["id"], longer["text"], longer["already"]) == (first["id"], "I like green tea and coffee", False)
     assert "already knew" not in await of.told("archival.add", text="I like green tea and coffee and cake", agent="Ada")
     assert (await of.add("I like green tea and coffee and cake.", agent="Ada"))["already"]
+
+
+async def test_the_end_of_an_id_reaches_only_what_may_be_used(of: Entries) -> None:
+    kept = (await of.add("The owner's key is under the stone.", agent="Ada"))["id"]
+    stranger = somebody(ANN.id)
+    for which in (kept, kept[-6:]):
+        for ask in ("archival.show", "archival.delete"):
+            with pytest.raises(UserError, match=f"There is no entry “{which}” here"):
+                await of.as_(stranger, ask, entry=which)
+    assert (await of.call("archival.show", entry=kept[-6:]))["text"] == "The owner's key is under the stone."
 
 
 async def test_a_label_that_two_agents_use_is_not_guessed(of: Entries) -> None:
