@@ -579,7 +579,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo:
     await demo.call("facts.add", fact="Robin prefers tea to coffee")
     demo.browser.headers["Accept-Language"] = "de"
     for path, words, english in (
-        ("/search?text=lisbon", "enthält lisbon", "has lisbon"),
+        ("/search?text=lisbon", "enthält lisbon", "contains lisbon"),
         ("/memory", ">Kern<", ">core<"),
         ("/memory?show=facts", ">Vorliebe<", "user_preference"),
         (f"/messages/{answered}", "Zustellung über api: gesendet", "api: sent"),

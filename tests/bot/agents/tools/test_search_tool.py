@@ -120,7 +120,7 @@ async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(se
     assert "a red ferry" in told
     assert "safe" not in told
     (hit, *_) = (await found(owner, "ferry")).data()["hits"]
-    assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
+    assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "contains ferry", None, False)
     assert hit["before"]["by"] == "Carina"
     assert hit["after"]["text"] == "Yes."
 
