@@ -203,6 +203,12 @@ def release(tx: Tx, identifier: str) -> None:
     tx.run("UPDATE jobs SET held_until = NULL, holder = NULL WHERE id = ?", (identifier,))
 
 
+def recheck(tx: Tx, people: tuple[PersonId, ...]) -> None:
+    """Check the waiting jobs of these people now: what they wait for may be over. A failed one keeps its pause."""
+    for person in people:
+        tx.run("UPDATE jobs SET held_until = NULL WHERE person_id = ? AND holder IS NULL AND attempts = 0", (person,))
+
+
 def plan(tx: Tx, identifier: str, next_at: datetime) -> bool:
     """Make a job due at that time, even if it had ended; False if there is no such job."""
     sql = """UPDATE jobs SET next_at = ?, held_until = NULL, holder = NULL, attempts = 0,

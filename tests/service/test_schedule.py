@@ -1,6 +1,7 @@
 """Reminders over Discord's sockets: said once where they were set, with buttons that work after a restart."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         assert statuses(t) == ["done"]
         assert t.rows("SELECT id FROM jobs WHERE kind GLOB 'reminder*' AND status = 'active'") == []
         assert t.general.from_bot == [], "nothing of it is ever said in a channel"
+
+
+async def test_what_quiet_hours_held_back_is_said_when_they_are_turned_off(tmp_path: Path) -> None:
+    async with started(tmp_path, scripted=False) as t:
+        begin, end = (f"{datetime.now(UTC) + timedelta(hours=away):%H:%M}" for away in (-1, 2))
+        await t.ana.command("my quiet", {"begin": begin, "end": end})
+        await t.ana.dm("remind me in 1 second to call mum")
+        await until(lambda: t.rows("SELECT 1 FROM jobs WHERE kind = 'reminder' AND held_until IS NOT NULL"))
+        await t.ana.command("my quiet", {"begin": "off"})
+        await t.ana.direct.wait_for_bot(lambda m: CALL in m.text)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import KEEPS, LISTS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Result, Row, relative
 from bot.services.transactions import ZonedService
+from memory import jobs
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
 from memory.agenda.calendar import Event
@@ -283,6 +284,7 @@ class Agenda(ZonedService, frozen=True):
         kept = before.zone if arguments.zone is None else arguments.zone
         zone_of(kept or "UTC")
         person_settings.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
+        jobs.recheck(tx, selves)
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
         return self._clocks(tx, caller, note if kept != before.zone else "")
 
