@@ -32,7 +32,7 @@ _NAME = re.compile(r"(?!(?i:con_))[^\W_][\w .'-]*")  # con_: the ids of constell
 LARGEST = 2**63 - 1  # SQLite's largest integer
 
 
-_PROGRAMS = re.compile(r"\b[a-z]+_(?:channel|user):")
+_PROGRAMS = re.compile(r"\b[a-z]+_(?:channel|thread|user):")
 """Says in a block's label whom or what it is about."""
 
 

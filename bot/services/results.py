@@ -20,7 +20,7 @@ from scheduler.descriptions import clock_words
 from sources.text import without_unseen
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, timestamp
 
-_MARKS = re.compile(r"(https?://\S+|<t:\d+:[DfRt]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
+_MARKS = re.compile(r"(https?://\S+|<t:\d+:[DfRt]>|<[@#]\d+>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _ON_BLUESKY = re.compile(r"(?:person:)?bluesky:(did:[a-z]+:[A-Za-z0-9.:_-]+)")
 _FENCED = 3_500  # characters of code in a message; longer code becomes a file
 _UNITS = (

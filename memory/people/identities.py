@@ -134,7 +134,7 @@ def label_called(rows: Rows, label: str, scope: Scope) -> str:
     name = ""
     if what == "user" and number:
         name = person_called(rows, PersonId(identifier), scope)
-    elif what == "channel" and number:
+    elif (what == "channel" or kind == "discord_thread") and number:
         name = place_called(rows, PlaceId(identifier), scope)
     return f"{kind}:{name}" if name else label
 

@@ -22,6 +22,7 @@ from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
 from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker, deletion
 from sources.discord.answer_rules import Author, DiscordMessage, trust_of
 from sources.discord.cards import words_of
+from sources.discord.markup import BLOCKS_ARE_FOR
 from sources.discord.places import NAME, ChannelInfo, person_id, shortened
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState
@@ -298,12 +299,12 @@ def blocks(author: Author, around: MessageContext) -> tuple[BlockNote, ...]:
     return (
         BlockNote(
             label=f"discord_{'thread' if thread else 'channel'}:{info.id}",
-            description="Notes on this Discord thread." if thread else "Notes on this Discord channel.",
+            description=BLOCKS_ARE_FOR[1 if thread else 0],
             profile=_profile(lines),
         ),
         BlockNote(
             label=f"discord_user:{author.id}",
-            description="About the speaker, from this place.",
+            description=BLOCKS_ARE_FOR[2],
             profile=_profile(user),
             about=about,
         ),

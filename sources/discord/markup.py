@@ -15,6 +15,12 @@ from memory.people.audience import Audience
 from memory.store.ids import PlaceId
 from memory.store.patterns import Pattern
 
+BLOCKS_ARE_FOR = (
+    "Notes on this Discord channel.",
+    "Notes on this Discord thread.",
+    "About the speaker, from this place.",
+)
+"""What models are told of the blocks of a channel, a thread and a person."""
 _ADD_REACTIONS = 1 << 6
 _VIEW_CHANNEL = 1 << 10
 _SEND_MESSAGES = 1 << 11

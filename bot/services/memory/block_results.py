@@ -17,6 +17,7 @@ from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult
 from memory.blocks.schemas import outline
 from memory.erasure.blocks import NO_DESCRIPTION
+from sources.discord.markup import BLOCKS_ARE_FOR as DISCORD
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 
@@ -37,6 +38,9 @@ _PURPOSES = {
     LOG_DESCRIPTIONS[0]: gettext_noop("Which tools the agent used, and whether they worked"),
     LOG_DESCRIPTIONS[1]: gettext_noop("What happened besides messages"),
     LOG_DESCRIPTIONS[2]: gettext_noop("When earlier messages were summarized"),
+    DISCORD[0]: gettext_noop("What is known about this channel"),
+    DISCORD[1]: gettext_noop("What is known about this thread"),
+    DISCORD[2]: gettext_noop("What is known about this person, from this place"),
     NO_DESCRIPTION: gettext_noop("Its description was deleted"),
 }
 """What blocks are for, in place of what models are told."""

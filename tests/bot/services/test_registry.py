@@ -283,10 +283,10 @@ class Shown(Row):
 
 
 def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
-    row = Shown(id="123456789012345678", text="*stars* <@1> https://a.b/c_d_e", at=NOW + timedelta(hours=2))
+    row = Shown(id="123456789012345678", text="*stars* <@1> <@&1> https://a.b/c_d_e", at=NOW + timedelta(hours=2))
     found = Listing(rows=(row,), empty="Nothing.")
     stamp = int(row.at.timestamp())
-    assert found.lines(Markdown()) == [f"- \\*stars\\* \\<@1\\> https://a.b/c_d_e <t:{stamp}:f>, <t:{stamp}:R>"]
+    assert found.lines(Markdown()) == [f"- \\*stars\\* <@1> \\<@&1\\> https://a.b/c_d_e <t:{stamp}:f>, <t:{stamp}:R>"]
     plain = Plain("Europe/Vienna", NOW)
     assert found.terminal(plain) == f"- {row.text} Mon, Mar 2, 2026, 15:00 (in 2 hours){plain.number(row.id)}"
     assert Listing[Shown](rows=(), empty="Nothing.").terminal(plain) == "Nothing."
@@ -305,7 +305,7 @@ def test_people_read_as_each_interface_shows_them() -> None:
 
 
 def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> None:
-    shown = {"use `/x_y` *now*": "use `/x_y` \\*now\\*", "``<@1>`": "\\`\\`\\<@1\\>\\`", "a ` b": "a \\` b"}
+    shown = {"use `/x_y` *now*": "use `/x_y` \\*now\\*", "``<b>`": "\\`\\`\\<b\\>\\`", "a ` b": "a \\` b"}
     assert {text: Markdown().text(text) for text in shown} == shown
 
 

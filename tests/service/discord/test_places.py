@@ -168,6 +168,13 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
         assert answers(t.general) == []
         assert said.thread is thread
         assert "blue" in (await t.ask(t.ana, thread, "which color is my bike?")).text
+        t.server.settings.locale = "de"
+        blocks = (await t.ana.command("memory list", None, thread)).text
+        assert f"`#{thread.name}" in blocks
+        assert "Was über diesen Thread bekannt ist" in blocks
+        assert "discord_" not in blocks
+        assert "Notes on" not in blocks
+        assert "-# Du, " in (await t.ana.command("search", {"text": "bike"}, thread)).text
 
 
 async def test_a_channel_of_the_owner_may_use_what_the_owner_said_in_private(tmp_path: Path) -> None:
