@@ -91,15 +91,15 @@ async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
 async def test_a_code_alone_links_nobody_and_guessing_ends(t: Live) -> None:
     bea = t.member("Bea")
     first = code_in((await t.ana.command("my link start")).text)
-    refused(await t.ana.command("my link say", {"code": first}), "no open code")
+    refused(await t.ana.command("my link say", {"code": first}), "You cannot enter this code")
     asked = await bea.command("my link say", {"code": first.lower()})
     assert "stop here" in asked.text
     second = code_in(asked.text)
-    refused(await bea.command("my link say", {"code": second}), "no open code")
-    refused(await t.olga.command("my link say", {"code": second}), "no open code")
+    refused(await bea.command("my link say", {"code": second}), "You cannot enter this code")
+    refused(await t.olga.command("my link say", {"code": second}), "You cannot enter this code")
     assert "You have no linked accounts" in (await t.ana.command("my link list")).text
     for _ in range(4):
-        refused(await bea.command("my link say", {"code": "ABCD-2345"}), "no open code")
+        refused(await bea.command("my link say", {"code": "ABCD-2345"}), "You cannot enter this code")
     refused(await bea.command("my link say", {"code": "ABCD-2345"}), "the wrong code 5 times")
     assert "Done" in (await t.ana.command("my link say", {"code": second})).text
 
