@@ -20,7 +20,7 @@ from sources.discord.cards import FORM, NO
 from sources.discord.command_tree import BROKEN, answer_anyhow, not_stored
 from sources.discord.failures import REFUSED
 from sources.text import one_line
-from texts import error_sentence
+from texts import _, error_sentence
 
 _log = Log(__name__)
 
@@ -128,7 +128,7 @@ async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
         await tell(interaction, not_stored(why))
     except Exception:  # discord.py would log it, but leave whoever sent it waiting
         _log.exception("interaction_failed")
-        await answer_anyhow(interaction, BROKEN)
+        await answer_anyhow(interaction, _(BROKEN))
 
 
 def hear(pattern: re.Pattern[str], work: Pressed) -> Heard:

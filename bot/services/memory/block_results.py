@@ -231,7 +231,7 @@ class EditResult(Result):
     def lines(self, markup: Markup) -> list[str]:
         said = [
             self.told(markup, gettext_noop("Updated {field}.")) if self.field else "",
-            self.told(markup, _NOW_AT),
+            self.told(markup, _NOW_AT, block=markup.text(shown_block(self.block))),
             _("It keeps what others wrote in the meantime.") if self.merged else "",
         ]
         return [" ".join(filter(None, said))]

@@ -10,7 +10,7 @@ from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
-from bot.services.names import NamedBlock, find_living, find_named, named_audience, named_past, where
+from bot.services.names import NamedBlock, find_living, find_named, named_audience, named_past, shown_block, where
 from bot.services.registry import ASKS, KEEPS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService
 from memory import activity
@@ -131,7 +131,7 @@ class BlockSettings(MemoryService, frozen=True):
         named, past = named_past(tx, caller.scope, label)
         require_widening(tx, hand, named.block, past, audience)
         told = WidenedBlock(
-            named=_("Block {block}", block=named.name),
+            named=_("Block {block}", block=shown_block(named.name)),
             block=named.name,
             before=where(tx, named.block.audience, caller.scope),
             after=where(tx, audience, caller.scope),

@@ -28,7 +28,7 @@ from tests.bot.services.calling import registry
 from tests.captured_logs import capture_logs
 from tests.gallery import collect, words_of
 from tests.wire.discord import Message
-from texts import _, reading, slash_names
+from texts import _, reading, slash_names, speaking
 
 
 def _bare(service: Any) -> Any:
@@ -118,9 +118,9 @@ async def _broken() -> None:
 @pytest.mark.parametrize(("deferred", "way"), [(True, "followup"), (False, "response")])
 async def test_who_sent_a_form_that_breaks_is_told_and_the_log_has_why(deferred: bool, way: str) -> None:
     asked = Deferred(deferred=deferred)
-    with capture_logs() as logged:
+    with capture_logs() as logged, speaking("de"):
         await components._stored(cast("Interaction", asked), _broken())
-    assert asked.said == [(way, BROKEN)]
+        assert asked.said == [(way, _(BROKEN))] != [(way, BROKEN)]
     assert [(each["event"], each["log_level"], type(each["exc_info"])) for each in logged] == [
         ("interaction_failed", "error", TypeError)
     ]

@@ -174,6 +174,8 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
         assert "Was über diesen Thread bekannt ist" in blocks
         assert "discord_" not in blocks
         assert "Notes on" not in blocks
+        added = (await t.ana.command("memory append", {"label": "Annie", "text": "rides"}, thread)).text
+        assert "Block Annie" in added
         assert "-# Du, " in (await t.ana.command("search", {"text": "bike"}, thread)).text
 
 
