@@ -12,6 +12,7 @@ _TERMINAL = gettext_noop("the terminal")
 _PLACES = {
     "the dashboard with ": gettext_noop("the dashboard with {name}"),
     "direct messages with ": gettext_noop("direct messages with {name}"),
+    "direct messages": gettext_noop("direct messages"),
     "the direct messages with ": gettext_noop("the direct messages with {name}"),
     "patrol:source-": gettext_noop("the news from {name}"),
     "patrol:": gettext_noop("the patrol {name}"),

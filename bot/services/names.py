@@ -20,6 +20,7 @@ from memory.people.identities import audience_called, label_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId
 from scheduler.zones import instant
+from sources.text import place_title
 from texts import _, error_sentence, gettext_noop, source
 
 NO_AGENT = gettext_noop("There is no agent “{name}”.")
@@ -136,7 +137,7 @@ def shown_block(name: str) -> str:
     """A block's name as its reader sees it: on Discord, where it is chosen, without what only programs need."""
     if source() != "discord":
         return name
-    return _PROGRAMS.sub("", name).replace("tool_execution_log", _("use of tools"))
+    return place_title(_PROGRAMS.sub("", name).replace("tool_execution_log", _("use of tools")))
 
 
 def named_audience(text: str) -> Audience:
