@@ -179,7 +179,7 @@ class HitRow(Row):
         return f"{self._called(beside.id, beside.by)}: {beside.text}"
 
     def _called(self, message: str, name: str) -> str:
-        return _("You") if message in self.mine else name
+        return _("You").lower() if message in self.mine else name  # "you" is translated as an object
 
 
 def why_words(told: Why) -> str:

@@ -309,10 +309,14 @@ def require_sound(request: Request, spoke: set[str]) -> list[str]:
 def require_rows(message: ToolMessage) -> None:
     """A listing has as many rows as were found."""
     data = message.data if isinstance(message.data, dict) else {}
-    for name in ("hits", "entries", "tasks", "reminders", "events", "projects"):
-        if isinstance(listed := data.get(name), list) and message.name != "coord" and data.keys() != {"hits", "x"}:
-            rows = re.findall(r"(?m)^\s{0,3}- ", message.text)
-            assert message.name in ("working_memory", "web_search") or len(rows) == len(listed), message.text
+    lists = [data.get(name) for name in ("hits", "entries", "tasks", "reminders", "events", "projects")]
+    if any(isinstance(listed, list) for listed in lists) and message.name not in (
+        "coord",
+        "working_memory",
+        "web_search",
+    ):
+        rows = re.findall(r"(?m)^\s{0,3}- ", message.text)
+        assert len(rows) == sum(len(listed) for listed in lists if isinstance(listed, list)), message.text
 
 
 # ----------------------------------------------------------------------------------------------------- the world
