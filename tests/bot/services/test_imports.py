@@ -39,8 +39,7 @@ def answer(listening: socket.socket) -> None:
     connection, _ = listening.accept()
     with connection:
         request = json.loads(connection.makefile("rb").readline())
-        for reply in ({"data": {"text": f"did {request['op']}"}}, {"done": True}):
-            connection.sendall(json.dumps(reply).encode() + b"\n")
+        connection.sendall(json.dumps({"data": {"text": f"did {request['op']}"}}).encode() + b"\n")
 
 
 def loaded(folder: Path, *words: str) -> tuple[str, set[str], float]:

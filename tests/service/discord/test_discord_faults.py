@@ -108,7 +108,8 @@ async def test_a_first_connection_that_fails_is_tried_until_it_stands(tmp_path: 
 
 async def test_why_a_connection_was_interrupted_is_logged(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
-        await t.service.logged("discord_connected")
+        said = await t.ana.say(t.general, "<@bot> hello")  # once it answers, the library has asked for the members, too
+        await t.general.wait_for_bot(after=said)
         t.server.faults.close(4000)
         assert "code 4000" in (await t.service.logged("discord_interrupted"))["reason"]
         await t.service.logged("discord_connected", count=2)

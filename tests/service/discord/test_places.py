@@ -176,7 +176,7 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
         assert "Notes on" not in blocks
         added = (await t.ana.command("memory append", {"label": "Annie", "text": "rides"}, thread)).text
         assert "Block Annie" in added
-        assert "-# Du, " in (await t.ana.command("search", {"text": "bike"}, thread)).text
+        assert "-# du, " in (await t.ana.command("search", {"text": "bike"}, thread)).text
         await t.ask(t.ana, t.ana.direct, "hi")
         assert "- `Direktnachrichten" in (await t.ana.command("memory list", None, t.ana.direct)).text
 
