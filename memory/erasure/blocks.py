@@ -130,8 +130,8 @@ def _undescribe(tx: Tx, block: BlockId) -> None:
     """Remove a block's description. Its name stays, since others address it by that."""
     row = tx.all("SELECT label, content FROM memory_blocks WHERE id = ?", (block,))[0]
     search = index_text(f"{row['label']} {NO_DESCRIPTION} {row['content']}")
-    sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = ''
-             WHERE id = ?"""
+    sql = """UPDATE memory_blocks SET description = ?, search_text = iif(deleted_at IS NULL, ?, ''), described_by = '',
+             described_turn = NULL WHERE id = ?"""
     tx.run(sql, (NO_DESCRIPTION, search, block))
 
 
