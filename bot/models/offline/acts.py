@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, timedelta
+from itertools import takewhile
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -231,9 +232,9 @@ def _forget(intent: Intent, context: Context) -> Lines:
     entries = [hit for hit in found if hit.kind == "entry" and hit.id not in turn.gone]
     meant = [hit for hit in entries if names_all(question, Fact(hit.text, language))]
     own = {hit.id: f"- {one_line(hit.text, _LONGEST_LINE)}" for hit in meant if hit.told_by(context.speaker)}
-    answers = (each.text for each in reversed(turn.before) if is_answer(each))
-    listed_by = {"sure": next(answers, "").splitlines(), "undo": [f"- {one_line(what, _LONGEST_LINE)}"]}
-    shown = listed_by.get(intent.name, ())
+    since = takewhile(lambda each: each not in turn.own, reversed(turn.before))
+    answered = [line for each in since if is_answer(each) for line in each.text.splitlines()]
+    shown = {"sure": answered, "undo": [f"- {one_line(what, _LONGEST_LINE)}"]}.get(intent.name, [])
     drops = []
     for number, (entry, listed) in enumerate(own.items()):
         call = context.call(f"drop{number}", "recall", operation="delete", label=entry, forget_words=True)

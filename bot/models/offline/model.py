@@ -87,11 +87,8 @@ def _said_today(turn: Turn) -> bool:
 def _wanted(turn: Turn, speaks: Language) -> Iterator[tuple[Context, Intent]]:
     """Every intent of what was heard, each with what it works with."""
     earlier = [each for each in turn.before if isinstance(each, UserMessage)]
-    spoke = [each for each in earlier if not each.answer][-_MOST_BEFORE:] if turn.heard else []
     names = [turn.request.agent, *sorted({each.speaker for each in earlier if each.answer})]
-    # What others said is left empty: a yes after it repeats the question, as it may be an answer to them.
-    own = [each.said[:LONGEST] * (each.speaker == turn.heard[0].speaker and not each.overheard) for each in spoke]
-    before = [reduce(uncalled, names, said) for said in own]
+    before = [reduce(uncalled, names, each.said[:LONGEST]) for each in turn.own[-_MOST_BEFORE:]]
     for number, message in enumerate(turn.heard):
         words = uncalled(message.said, turn.request.agent)
         speaks = detect(words[:LONGEST], speaks.code)

@@ -87,8 +87,8 @@ class Record(Struct, frozen=True):
 class Turn:
     """What was heard and is not answered yet, what stands before it, and the calls that were made for it.
 
-    `heard` is what the speaker of the newest message said since the last answer; what others said is context. Texts of
-    the turn itself (`said`) are no memory. `gone`: entries that it deletes. `now`: on the speaker's clocks.
+    `heard`: what who spoke last has said since the last answer. `own`: what the same person told us before, whatever
+    others said since. `said`: texts of the turn itself, no memory. `gone`: entries it deletes. `now`: on their clocks.
     """
 
     def __init__(self, request: Request, now: datetime, zone: str) -> None:
@@ -105,6 +105,8 @@ class Turn:
                     self.heard.insert(0, message)
                     since = place
         self.before, window = request.messages[:since], request.messages[since:]
+        said = (each for each in self.before if isinstance(each, UserMessage) and not (each.answer or each.overheard))
+        self.own = [each for each in said if self.heard and each.speaker == self.heard[0].speaker]
         self.tools = {tool.name for tool in (*request.tools, *request.named_tools)}
         self.results = {each.call_id: each for each in window if isinstance(each, ToolMessage)}
         self.made = {call.id for each in window if isinstance(each, AssistantMessage) for call in each.calls}

@@ -158,3 +158,7 @@ async def test_without_a_language_model_too(tmp_path: Path) -> None:
         assert first.text.startswith("Annie said here: “the paint shop closes at 18:00”")
         later = await t.ask(bo, t.general, "<@bot> where is the ladder?")
         assert later.text.startswith("Annie said here: “the ladder is in the garage”")
+        await t.ask(t.ana, t.general, "<@bot> remember that my locker code is 4711")
+        assert "4711" in (await t.ask(t.ana, t.general, "<@bot> forget my locker code")).text
+        assert "4711" not in (await t.ask(bo, t.general, "<@bot> yes")).text
+        assert (await t.ask(t.ana, t.general, "<@bot> yes")).text.startswith("Forgotten"), "it was her question"
