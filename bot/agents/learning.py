@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.tools.base import OutsideTool, Toolset
-from memory import groups
+from memory import group_runs
 from memory.agents import Agent
 from memory.knowledge import facts, feedback, sessions
 from memory.knowledge.fact_extraction import READ, Statement, statements
@@ -45,7 +45,7 @@ def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now
 
 def _members(rows: Rows, material: PromptInputs) -> list[AgentId]:
     """The other agents that contributed to the answer; not those that only voted, chose or listened."""
-    parts = groups.parts(rows, material.turn.id)
+    parts = group_runs.parts(rows, material.turn.id)
     worked = (part.agent for part in parts if part.kind in _WORKED and part.status == "done")
     return [agent for agent in dict.fromkeys(worked) if agent != material.turn.agent]
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from bot.agents import events
+from bot.agents import turn_events
 from bot.agents.answers import without_our_lines
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context.prompt import PromptInputs
@@ -126,7 +126,7 @@ class ModelCall:
         model = await self._deps.model(self._allowed.agent)
         self._name, self._request = model.name, self._allowed.request(request)
         if model.name != OFFLINE:
-            self._deps.watch(events.ModelAsked(self._turn.id, self._turn.place, model.name))
+            self._deps.watch(turn_events.ModelAsked(self._turn.id, self._turn.place, model.name))
         answering = self._in_time(model, self._request)
         self._answering = call = asyncio.create_task(answering, name=f"model of turn {self._turn.id}")
         try:
@@ -135,7 +135,7 @@ class ModelCall:
                 self._given = True
                 return answer
             if self._written:
-                self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, ""))
+                self._deps.watch(turn_events.TextChunk(self._turn.id, self._turn.place, ""))
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if current is None or current.cancelling():
@@ -205,7 +205,7 @@ class ModelCall:
                     continue
             self._control.shown |= self._control.streams and bool(self._written)
             text = self._deps.redact(without_our_lines(self._written, whole=False))
-            self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, text))
+            self._deps.watch(turn_events.TextChunk(self._turn.id, self._turn.place, text))
         if answer is None:
             raise AssertionError("a model ended without an answer")
         return answer

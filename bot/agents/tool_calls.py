@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from bot.agents import events, turn_log
+from bot.agents import turn_events, turn_log
 from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
@@ -36,7 +36,7 @@ from bot.agents.tools.base import (
 from bot.agents.turn_deps import TurnDeps
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import groups
+from memory import group_runs
 from memory.knowledge.working_memory import By
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import messages, turns
@@ -79,7 +79,7 @@ class Caller:
     async def make(self, use: CallTool, material: PromptInputs) -> None:
         """Make a call that has no result yet; afterward it has one in any case."""
         turn, call, watch, begun = material.turn, use.call, self._deps.watch, self._deps.clock()
-        watch(events.ToolCallStarted(turn.id, turn.place, call.name))
+        watch(turn_events.ToolCallStarted(turn.id, turn.place, call.name))
         refused = Rules.of(material.agent).refusal(call, material.steps, material.used, self._deps.clock())
         if refused is not None and not use.begun and use.permit is None:
             await self._fail(call, material, begun, refused.text, refused.rule)
@@ -97,7 +97,7 @@ class Caller:
         except (ToolError, StoreError) as error:
             await self._fail(call, material, begun, reason_of(error))
         else:
-            watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
+            watch(turn_events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
     async def _permitted(self, tool: Tool, arguments: Arguments, use: CallTool, material: PromptInputs) -> bool:
         """Carry out a call; if it needs approval, ask for it, unless a grant covers it. False while it waits."""
@@ -197,7 +197,7 @@ class Caller:
             raise TurnMoved("stopped while another agent works")
 
         def end(tx: Tx) -> None:
-            part = groups.part(tx, handed.turn)
+            part = group_runs.part(tx, handed.turn)
             done = part is not None and part.status == "done"
             said = part.output if part is not None else ""
             text = said if done else f"It was not done: {said or 'it was stopped'}. Do it yourself, or say so."
@@ -255,7 +255,7 @@ class Caller:
             return False
 
         ok = await self._db.write(_TOOL_END, work)
-        self._deps.watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))
+        self._deps.watch(turn_events.ToolCallCompleted(turn.id, turn.place, call.name, ok=ok))
 
 
 def _said_with(material: PromptInputs, call: Call) -> str:

@@ -10,7 +10,7 @@ import functools
 from datetime import datetime, timedelta
 from typing import TypeAlias, assert_never
 
-from bot.agents import events
+from bot.agents import turn_events
 from bot.agents.answers import too_long
 from bot.agents.budgets import Allowance, BudgetLevel, cost_of
 from bot.agents.context import prompt
@@ -42,7 +42,7 @@ from bot.models.base import Answer, ContextTooLong, Request, Trouble
 from memory import budgets, coordination
 from memory.agents import Agent
 from memory.budgets import record
-from memory.groups import Status
+from memory.group_runs import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import outbox, turns
@@ -141,7 +141,7 @@ class TurnRunner:
                 continue  # nothing of it was stored
         if over:
             compacts = material.agent.config.compaction is not None
-            self._deps.watch(events.TurnCompleted(self._turn, material.turn.place, compacts))
+            self._deps.watch(turn_events.TurnCompleted(self._turn, material.turn.place, compacts))
         return over
 
     async def _note_ran(self, material: PromptInputs) -> None:
@@ -398,7 +398,7 @@ async def run_part(database: Database, turn_deps: TurnDeps, turn: TurnId, second
     turn_deps.watch(member)
     over = await _run_to_end(database, told, turn, seconds, control)
     if over:
-        turn_deps.watch(events.AgentCompleted(member.turn, member.place))
+        turn_deps.watch(turn_events.AgentCompleted(member.turn, member.place))
     return over
 
 
@@ -426,9 +426,9 @@ async def _run_to_end(
     return True
 
 
-def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: events.TurnEvent) -> None:
+def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: turn_events.TurnEvent) -> None:
     """Report events of a member's part as such: nothing of it is an answer to anybody yet."""
-    turn_deps.watch(events.OfMember(turn, event.place, event))
+    turn_deps.watch(turn_events.OfMember(turn, event.place, event))
 
 
 def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowance) -> bool:

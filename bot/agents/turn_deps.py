@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from bot.agents import events
+from bot.agents import turn_events
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.notices import Notices
@@ -108,7 +108,7 @@ class TurnDeps(Struct, frozen=True):
     of_folders: OfFolders
     checkpoints: CheckpointPolicy
     """How often documents of blocks get checkpoints."""
-    watch: events.Watch
+    watch: turn_events.Watch
     typing: TypingPeople
     ready: Callable[[Agent, str], Awaitable[None]]
     """(agent, name of the tool to be called, or "") -> waits a while until the current tools of servers are known."""

@@ -18,8 +18,8 @@ from bot.agents.groups.team import acting, is_observer
 from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
 from bot.agents.turn_deps import TurnDeps
-from memory import activity, groups
-from memory.groups import RunOutcome
+from memory import activity, group_runs
+from memory.group_runs import RunOutcome
 from memory.knowledge import unfinished_work, working_memory
 from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, messages, outbox, turns
@@ -59,7 +59,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
         patrols.note(tx, turn.place, material.steps, said)
     finish(tx, turn_deps, material, now)
     if any(isinstance(step.body, CallEnded) for step in material.steps):  # it may have given tasks
-        groups.forget_parts(tx, turn.id)
+        group_runs.forget_parts(tx, turn.id)
 
 
 def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, now: datetime) -> None:
@@ -75,9 +75,9 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
     broker.withdraw(tx, turn, now)
     outbox.withdraw_pending(tx, turn)
     agent_messages.withdraw(tx, turn, now)
-    groups.drop_parts(tx, turn)
-    groups.end_part(tx, turn, "failed", "", now)
-    groups.end_run(tx, turn, RunOutcome(), now)
+    group_runs.drop_parts(tx, turn)
+    group_runs.end_part(tx, turn, "failed", "", now)
+    group_runs.end_run(tx, turn, RunOutcome(), now)
     inbox.finish(tx, turn, now)
     turns.end(tx, turn, "cancelled", now)
 
@@ -92,7 +92,7 @@ def begin_again(tx: Tx, broker: Broker, material: PromptInputs, now: datetime) -
     """The messages changed, and nothing irrevocable was done: forget all steps and parts."""
     broker.withdraw(tx, material.turn.id, now)
     turns.require_current(tx, material.turn)
-    groups.drop_parts(tx, material.turn.id)
+    group_runs.drop_parts(tx, material.turn.id)
     turns.restart(tx, material.turn, [asked.message.id for asked in material.asked])
 
 
@@ -109,7 +109,7 @@ def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
     inbox.claim(tx, joined, turn.id)
     said = [row.message for row in joined if row.message is not None]
     turns.add_joined(tx, turn, said, now)
-    for part in groups.parts(tx, turn.id):
+    for part in group_runs.parts(tx, turn.id):
         if part.kind == "observe" and (listening := turns.get(tx, part.turn)) is not None:
             turns.add_joined(tx, listening, said, now)
     turn_log.note_asked(tx, turn, joined, now)

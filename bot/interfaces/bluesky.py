@@ -25,7 +25,7 @@ from memory.store.faults import Point, commit_point
 from memory.store.folder import DataFolder
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front, SourceRefused
-from sources.bluesky import bot_label
+from sources.bluesky import account_label
 from sources.bluesky.answer_rules import SKIPPED
 from sources.bluesky.failures import CallFailed
 from sources.bluesky.keys import NAME
@@ -212,8 +212,8 @@ class Account(Struct, frozen=True):
     async def setup(self, line: str = "") -> dict[str, Any]:
         """Label the account as a bot. Raises UserError."""
         with _explained():
-            words = line or await bot_label.owner_line(self.session, self.config.bluesky.owner)
-            changed = await bot_label.set_up(self.session, words)
+            words = line or await account_label.owner_line(self.session, self.config.bluesky.owner)
+            changed = await account_label.set_up(self.session, words)
         done = [f"{self.session.handle}: {_(each)}" for each in changed]
         return {
             "changed": changed,
@@ -223,7 +223,7 @@ class Account(Struct, frozen=True):
     async def status(self) -> dict[str, Any]:
         """The state of the account. Raises UserError."""
         with _explained():
-            labelled = await bot_label.is_labelled(self.session)
+            labelled = await account_label.is_labelled(self.session)
         found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
         passed = dict(await self.counts())
         lines = [

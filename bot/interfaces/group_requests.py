@@ -13,7 +13,7 @@ from msgspec import Struct
 from bot.errors import UserError
 from bot.runtime.router import Router
 from bot.services.composition import Services
-from memory import groups
+from memory import group_runs
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import OutRow, TextDetail
@@ -112,7 +112,7 @@ def answers_of(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[Ou
     """The messages to a place by the turns that answered a row, in order."""
     if row.turn is None:
         return ()
-    every = (row.turn, *(part.turn for part in groups.parts(rows, row.turn)))
+    every = (row.turn, *(part.turn for part in group_runs.parts(rows, row.turn)))
     found = [each for turn in every for each in outbox.of_turn(rows, turn)]
     here = {each.id: each for each in found if each.place == place and each.kind == "text" and words_of(each)}
     return [here[key] for key in sorted(here)]

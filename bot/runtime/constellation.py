@@ -18,7 +18,7 @@ from bot.runtime.group_routing import RoutingTable
 from bot.runtime.intake import ConstellationIntake, SharedParts
 from bot.runtime.supervision import Work
 from bot.storage_retry import until_stored
-from memory import groups
+from memory import group_runs
 from memory.queue import inbox, outbox
 from memory.store.constellation import Constellation
 from memory.store.database import Database
@@ -204,7 +204,7 @@ class ConstellationRuntime:
 
     async def _take_up(self) -> None:
         conversations = await self.database.read(
-            lambda rows: inbox.open_conversations(rows) + groups.listening_conversations(rows)
+            lambda rows: inbox.open_conversations(rows) + group_runs.listening_conversations(rows)
         )
         places = await self.database.read(outbox.open_places)
         for place, group in conversations:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from bot.agents import events
+from bot.agents import turn_events
 from bot.agents.context import interrupted_work
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.team import Team, team
@@ -24,7 +24,7 @@ from bot.agents.turn import run_part
 from bot.agents.turn_deps import TurnDeps
 from bot.runtime.turn_retries import GIVE_UP, POSTPONE, SEPARATE_AFTER, RetryPolicy, TurnRetries
 from bot.runtime.turn_start import TurnStart, begin_turn, is_unattended
-from memory import agents, groups
+from memory import agents, group_runs
 from memory.queue import inbox, turns
 from memory.queue.inbox import InRow
 from memory.store.database import Database, Rows, Tx
@@ -192,7 +192,7 @@ class ConversationWorker:
         return await self._begin(head, compare=compare)
 
     def _ahead(self, rows: Rows) -> _Backlog:
-        found = groups.waiting(rows, self._place, self._group)
+        found = group_runs.waiting(rows, self._place, self._group)
         head = inbox.oldest(rows, self._place, self._group, self._deps.clock())[0] if found.here else None
         compare = head is not None and head.turn is None and agents.pattern(rows, self._group) == _COMPARES
         return _Backlog(head, found.places, found.conversations, compare, None if head else found.listening)
@@ -275,7 +275,7 @@ class ConversationWorker:
     async def _passed(self, head: InRow) -> None:
         """The caller that waits for this answer stops waiting if the row was dropped or kept for an agent."""
         if not await self._db.read(lambda rows: _waits(rows, head)):
-            self._deps.watch(events.TurnCompleted(TurnId(head.id), self._place))
+            self._deps.watch(turn_events.TurnCompleted(TurnId(head.id), self._place))
 
     async def _take_up(self, head: InRow, turn: TurnId) -> TurnStart | None:
         """Resume a turn; None when it is given up, or its rows were separated."""
@@ -289,7 +289,7 @@ class ConversationWorker:
             return None
         if not counted and (spent >= 0 if head.ran else head.starts + 1 >= turns.MOST_STARTS):
             await self._db.write(GIVE_UP, lambda tx: self._retries.give_up(tx, turn, error_text, self._deps.clock()))
-            self._deps.watch(events.TurnFailed(turn, self._place, again=False))
+            self._deps.watch(turn_events.TurnFailed(turn, self._place, again=False))
             return None
         # Even if nothing is counted: while the database refuses writes, no model is asked.
         goes_on = await self._db.write(
@@ -344,7 +344,7 @@ class ConversationWorker:
         control = TurnControl(self._added, self._ending, self._over, streams=self._patience.streams)
         self._control, self._turn = control, turn
         control.stopping, control.first = self._stopping, begun.first
-        self._deps.watch(events.TurnStarted(turn, self._place))
+        self._deps.watch(turn_events.TurnStarted(turn, self._place))
         try:
             with self._deps.speaking_to(person):
                 ended = await run_turn(self._db, self._deps, turn, control, begun.seen)
@@ -354,7 +354,7 @@ class ConversationWorker:
             self._counted, self._next = turn, None
             raise  # not the turn's fault: it continues when the database accepts writes again
         except asyncio.CancelledError:
-            self._deps.watch(events.TurnFailed(turn, self._place, again=True))  # a halt, or the service ends
+            self._deps.watch(turn_events.TurnFailed(turn, self._place, again=True))  # a halt, or the service ends
             await self._spare(turn)
             raise
         except Exception as error:

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from bot.agents.events import (
+from bot.agents.groups.settings import Pipeline, stored
+from bot.agents.turn_end import name_of_speaker, progress_key
+from bot.agents.turn_events import (
     AgentCompleted,
     AgentStarted,
     OfMember,
@@ -25,12 +27,10 @@ from bot.agents.events import (
     TurnStarted,
     Watch,
 )
-from bot.agents.groups.settings import Pipeline, stored
-from bot.agents.turn_end import name_of_speaker, progress_key
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.supervision import Supervisor
-from memory import agents, groups
-from memory.groups import Part, Run
+from memory import agents, group_runs
+from memory.group_runs import Part, Run
 from memory.queue import outbox, turns
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
@@ -236,7 +236,7 @@ class Progress(_Watcher):
         shown = self._shown.get(turn)
 
         def work(rows: Rows) -> tuple[str, bool]:
-            run, parts, asked = groups.run(rows, turn), groups.parts(rows, turn), turns.get(rows, turn)
+            run, parts, asked = group_runs.run(rows, turn), group_runs.parts(rows, turn), turns.get(rows, turn)
             if run is None or asked is None:
                 return "", False
             members = {part.agent: agents.agent(rows, part.agent).name for part in parts}

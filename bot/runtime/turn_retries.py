@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from bot.agents import events
+from bot.agents import turn_events
 from bot.agents.context import interrupted_work
 from bot.agents.turn_deps import TurnDeps
 from memory.people.audience import OWNER, PUBLIC, Scope
@@ -67,7 +67,7 @@ class TurnRetries(Struct, frozen=True):
 
         await self.database.write(POSTPONE, work)
         if dead:  # the caller that waits for an answer stops waiting
-            self.deps.watch(events.TurnFailed(TurnId(head.id), self.place, again=False))
+            self.deps.watch(turn_events.TurnFailed(TurnId(head.id), self.place, again=False))
 
     def words_of(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self.deps.redact(str(error))}"[:500]
@@ -92,7 +92,7 @@ class TurnRetries(Struct, frozen=True):
             await self.database.write(POSTPONE, postpone)
         else:
             await self.database.write(GIVE_UP, lambda tx: self.give_up(tx, turn, error, now))
-        self.deps.watch(events.TurnFailed(turn, self.place, again))
+        self.deps.watch(turn_events.TurnFailed(turn, self.place, again))
 
     def retry_separately(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
         """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""

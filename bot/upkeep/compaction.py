@@ -19,9 +19,9 @@ from pydantic import ValidationError
 from bot.agents.context.history import DEFAULT_BUDGET
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import NOTHING, PromptText, estimate_tokens, joined, quotation
-from bot.agents.events import OfMember, TurnCompleted, TurnEvent
 from bot.agents.patrols import is_patrol
 from bot.agents.turn_deps import TurnDeps
+from bot.agents.turn_events import OfMember, TurnCompleted, TurnEvent
 from bot.models.base import Answer, Request, UserMessage
 from bot.storage_retry import until_stored
 from bot.upkeep.background_calls import Background, NoAnswer

@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory import groups
-from memory.erasure import stores
+from memory import group_runs
+from memory.erasure import personal_data
 from memory.erasure.blocks import remove_of_person, turns_of
 from memory.people.audience import Audience
 from memory.queue import messages, outbox, turns
@@ -51,12 +51,12 @@ class ErasureResult(Struct, frozen=True):
 
 def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> ErasureResult:
     """Erase a person from this file; for a repeated erasure, erase what came since. Must be durable."""
-    before = stores.count_all(tx, person)
+    before = personal_data.count_all(tx, person)
     moved = _running(tx)
     remove_of_person(tx, person, now)
     answers = _empty_answers(tx, person, now)
     _strip_names(tx, person)
-    for store in stores.STORES:
+    for store in personal_data.STORES:
         store.erase(tx, person)
     begin_again(tx, _running(tx))
     for index in full_text_indexes(tx):
@@ -67,7 +67,7 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
         first = json.loads(row["before"]) if row is not None else {}
         before = {store: max(count, first.get(store, 0)) for store, count in before.items()}
         answers += row["answers"] if row is not None else 0
-    left = {store.name: len(store.export(tx, person)) for store in stores.STORES}
+    left = {store.name: len(store.export(tx, person)) for store in personal_data.STORES}
     return ErasureResult(before, left, answers, moved)
 
 
@@ -131,13 +131,13 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
             turn is None
             or turn.status != "running"
             or outbox.anything_said(tx, identifier)
-            or groups.acted(tx, identifier)
+            or group_runs.acted(tx, identifier)
             or any(is_lasting(step.body) for step in steps)
         ):
             continue
-        answers = turn.id if turn.parent is None else groups.run_of(tx, turn.id)
+        answers = turn.id if turn.parent is None else group_runs.run_of(tx, turn.id)
         asked = tx.all("SELECT message_id FROM inbox WHERE turn_id = ? AND message_id IS NOT NULL", (answers,))
-        groups.drop_parts(tx, turn.id)
+        group_runs.drop_parts(tx, turn.id)
         turns.restart(tx, turn, [MessageId(row["message_id"]) for row in asked])
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from memory import groups
+from memory import group_runs
 from memory.knowledge import items
 from memory.knowledge.entries import checked_category, checked_tags
 from memory.knowledge.items import Item, Kind
@@ -83,7 +83,7 @@ class Entry(Struct, frozen=True):
 
 def namespace_of(rows: Rows, turn: Turn) -> str:
     """The namespace of a turn: its conversation, its patrol, or the task that another agent gave it."""
-    part = None if turn.parent is None else groups.part(rows, turn.id)
+    part = None if turn.parent is None else group_runs.part(rows, turn.id)
     if part is not None and part.kind == "task":
         return f"{SUBAGENT}/{turn.id}"
     if place_source(turn.place) == PATROL:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from memory.store.ids import PersonId
 from sources.bluesky.keys import author_of, person_id
-from sources.bluesky.server_answers import Account, Post
+from sources.bluesky.server_responses import Account, Post
 from sources.bluesky.settings import Filters
 from sources.bluesky.threads import Thread
 from texts import gettext_noop

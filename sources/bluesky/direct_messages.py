@@ -26,7 +26,7 @@ from sources.bluesky.answer_rules import SkipReason, opting
 from sources.bluesky.conversion import speaker_of
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
 from sources.bluesky.keys import LONG_AGO, NAME, direct_place, moment, person_id
-from sources.bluesky.server_answers import Account, account, items, mapping
+from sources.bluesky.server_responses import Account, account, items, mapping
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Wiring
 from sources.outgoing_text import outgoing, without_markup

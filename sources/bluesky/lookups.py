@@ -7,7 +7,7 @@ from memory.store.records import replace
 from sources.bluesky.answer_rules import vacates
 from sources.bluesky.conversion import as_shown, hidden_from
 from sources.bluesky.failures import CallRefused, NoAnswer
-from sources.bluesky.server_answers import Account, Post, account, items, mapping, post
+from sources.bluesky.server_responses import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession, SharedState
 from sources.bluesky.settings import Filters
 from sources.bluesky.threads import DEPTH, PARENTS, Thread, person_profile, siblings, thread, writers

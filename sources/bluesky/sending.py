@@ -16,7 +16,7 @@ from memory.store.recent import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.answer_rules import SkipReason
-from sources.bluesky.answered_posts import AnsweredPosts
+from sources.bluesky.deleted_posts import AnsweredPosts
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.failures import (
     SOON,
@@ -39,7 +39,7 @@ from sources.bluesky.keys import (
     user_of,
 )
 from sources.bluesky.lookups import BlueskyReader
-from sources.bluesky.server_answers import Account, Post, Reference, account, post
+from sources.bluesky.server_responses import Account, Post, Reference, account, post
 from sources.bluesky.session import SharedState
 from sources.outgoing_text import outgoing, without_markup
 from sources.text import visible

@@ -19,15 +19,15 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.answer_rules import SkipReason, answers, involved, machine, opting, skip_reason, vacates
-from sources.bluesky.answered_posts import AnsweredPosts
 from sources.bluesky.conversion import notifications
+from sources.bluesky.deleted_posts import AnsweredPosts
 from sources.bluesky.direct_messages import Decisions, DirectMessages
 from sources.bluesky.engagement import Engagement
 from sources.bluesky.failures import CallFailed, CallRefused, NoAnswer, RateLimited
 from sources.bluesky.keys import LONG_AGO, person_id, thread_place
 from sources.bluesky.lookups import read_thread
 from sources.bluesky.sending import BlueskyEndpoint
-from sources.bluesky.server_answers import BlueskyNotification, items, notified
+from sources.bluesky.server_responses import BlueskyNotification, items, notified
 from sources.bluesky.session import SharedState
 from sources.bluesky.settings import BlueskySettings, RememberedPost, Wiring
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bot.agents import events
+from bot.agents import turn_events
 from tests.benchmarks.options import Options, in_folder
 from tests.benchmarks.process import CARINA, FLOOR, begun, cpu_seconds, environment, stopped, until_ready
 from tests.benchmarks.report import Measure, Report, at_least
@@ -39,8 +39,8 @@ def check(asked: Mapping[str, Sequence[str]], answered: Mapping[str, Sequence[st
 async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str]]:
     ends, asked = [0.0], defaultdict[str, list[str]](list)
 
-    def watch(event: events.TurnEvent) -> None:
-        if isinstance(event, events.TurnCompleted):
+    def watch(event: turn_events.TurnEvent) -> None:
+        if isinstance(event, turn_events.TurnCompleted):
             ends.append(time.perf_counter())
 
     async with open_world(Making(folder, watch=watch)) as world:

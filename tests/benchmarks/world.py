@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bot.agents import events
+from bot.agents import turn_events
 from bot.agents.budgets import Budgets
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
@@ -122,7 +122,7 @@ class World:
     endpoint: Sink
 
 
-def unwatched(_event: events.TurnEvent) -> None:
+def unwatched(_event: turn_events.TurnEvent) -> None:
     """Nobody watches."""
 
 
@@ -130,7 +130,7 @@ def unwatched(_event: events.TurnEvent) -> None:
 class Making:
     folder: Path
     model: Model = field(default_factory=EchoModel)
-    watch: events.Watch = unwatched
+    watch: turn_events.Watch = unwatched
 
 
 @asynccontextmanager
@@ -160,7 +160,7 @@ def surroundings(constellations: Constellations) -> SharedParts:
     return SharedParts(lambda _: RetryPolicy(merge=0), open_gate(constellations), Supervisor(), Intake())
 
 
-def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = unwatched) -> TurnDeps:
+def make_kit(model: Model, endpoint: Endpoint, watch: turn_events.Watch = unwatched) -> TurnDeps:
     async def choose(_agent: Agent) -> Model:
         return model
 

@@ -14,7 +14,6 @@ from unittest.mock import AsyncMock, patch
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.events import TurnEvent
 from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms
@@ -24,6 +23,7 @@ from bot.agents.rules import MORE_TOOLS
 from bot.agents.tools import make_tools
 from bot.agents.tools.base import Tool, Toolset
 from bot.agents.turn_deps import Limits, TurnDeps, TypingPeople
+from bot.agents.turn_events import TurnEvent
 from bot.config import Config, load_config
 from bot.config.values import TOOLS
 from bot.models.base import Model, Request

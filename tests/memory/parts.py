@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memory.erasure import edits_and_deletions, stores
+from memory.erasure import edits_and_deletions, personal_data
 from memory.knowledge import entry_changes, items, projects
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.projects import ProjectLearnings
@@ -131,9 +131,9 @@ def followed(tx: Tx) -> None:
         edits_and_deletions.follow(tx, each)
 
 
-def kept_of(name: str) -> stores.PersonStore:
+def kept_of(name: str) -> personal_data.PersonStore:
     """What the store of that name knows about people."""
-    return next(each for each in stores.STORES if each.name == name)
+    return next(each for each in personal_data.STORES if each.name == name)
 
 
 def row_of(tx: Tx, identifier: InboxId) -> InRow:

@@ -24,8 +24,8 @@ from sources.bluesky.answer_rules import (
 )
 from sources.bluesky.conversion import notifications
 from sources.bluesky.keys import POSTS
-from sources.bluesky.server_answers import Account, Post, Reference
-from sources.bluesky.server_answers import post as parsed
+from sources.bluesky.server_responses import Account, Post, Reference
+from sources.bluesky.server_responses import post as parsed
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.threads import Branch, Thread, lines
 

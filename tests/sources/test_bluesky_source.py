@@ -322,8 +322,8 @@ async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(h
 
 
 async def test_of_many_that_wait_each_is_looked_for(here: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.bluesky.answered_posts._AT_ONCE", 2)
-    monkeypatch.setattr("sources.bluesky.answered_posts.EVERY", 0.3)
+    monkeypatch.setattr("sources.bluesky.deleted_posts._AT_ONCE", 2)
+    monkeypatch.setattr("sources.bluesky.deleted_posts.EVERY", 0.3)
     source = await here.begun()
     asked = [here.mention(f"number {number}") for number in range(4)]
     await here.poll(source)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from bot.agents.events import Watch
+from bot.agents.turn_events import Watch
 from bot.interfaces.web import mcp, openai_api, pages
 from bot.runtime.previews import Broadcast
 from memory.store.faults import commit_point

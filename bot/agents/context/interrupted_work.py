@@ -10,7 +10,7 @@ from datetime import datetime
 
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import parsed
-from memory import groups
+from memory import group_runs
 from memory.knowledge import actions, sessions, unfinished_work
 from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
@@ -127,7 +127,7 @@ def take_up(tx: Tx, identifier: TurnId, now: datetime) -> None:
     failed = any(row.last_error for row in claimed)
     status: CutOff = "failed" if failed else "interrupted"
     _take_up(tx, turn, asked, (_words(asked), status), now, even_if_idle=not failed)
-    for part in groups.parts(tx, identifier):
+    for part in group_runs.parts(tx, identifier):
         mine = turns.get(tx, part.turn) if part.status == "running" else None
         if mine is not None and mine.status == "running":
             _take_up(tx, mine, asked, (part.task or _words(asked), status), now, even_if_idle=False)

@@ -23,14 +23,6 @@ from bot.agents.context.history import (
     render_extras,
     render_message,
 )
-from bot.agents.context.known_facts import (
-    Knowledge,
-    RecalledEntry,
-    knowledge,
-    knowledge_parts,
-    recall_entries,
-    recalled_lines,
-)
 from bot.agents.context.quotes import (
     NOTHING,
     PromptText,
@@ -42,16 +34,24 @@ from bot.agents.context.quotes import (
     say,
     stored_result,
 )
+from bot.agents.context.recalled_knowledge import (
+    Knowledge,
+    RecalledEntry,
+    knowledge,
+    knowledge_parts,
+    recall_entries,
+    recalled_lines,
+)
 from bot.agents.context.situation import ROSTER, Situation, load_situation, situation_parts
 from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts, namespaces
 from bot.agents.groups import agent_messages
 from bot.agents.patrols import instructions, is_patrol
 from bot.agents.rules import EVERY, Rules
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
-from memory import blocks, groups
+from memory import blocks, group_runs
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
-from memory.groups import Part
+from memory.group_runs import Part
 from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
 from memory.knowledge.turn_views import TurnView, turn_view
@@ -148,7 +148,7 @@ class PromptInputs(Struct, frozen=True):
 
 def read_turn(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
     """Read the state of a turn: what it answers and has done, without memory and history. Raises RowUnreadable."""
-    part = None if turn.parent is None else groups.part(rows, turn.id)
+    part = None if turn.parent is None else group_runs.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
     asked = messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
     return inputs(rows, turn, agent, TurnRows(claimed, asked, turns.steps(rows, turn.id), part))

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import PromptText, display_name, say
 from bot.agents.patrols import is_patrol
-from memory import groups
+from memory import group_runs
 from memory.queue import agent_messages, outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
@@ -23,7 +23,7 @@ PAIR_LIMIT, PAIR_COOLDOWN = 6, timedelta(seconds=60)
 
 def root_of(rows: Rows, turn: Turn) -> TurnId:
     """The turn at the start of the chain, which answers people or the service."""
-    return agent_messages.root_of(rows, groups.run_of(rows, turn.id))
+    return agent_messages.root_of(rows, group_runs.run_of(rows, turn.id))
 
 
 def budget_left(tx: Tx, turn: Turn, now: datetime) -> bool:
@@ -38,7 +38,7 @@ def budget_left(tx: Tx, turn: Turn, now: datetime) -> bool:
 def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> bool:
     """Whether the turn's agent and another agent or group must wait, since they wrote too often; said once."""
     since = now - PAIR_COOLDOWN
-    passed = groups.tasks_between(tx, turn.agent, AgentId(other), since)
+    passed = group_runs.tasks_between(tx, turn.agent, AgentId(other), since)
     if passed + agent_messages.between(tx, turn.agent, other, since) < PAIR_LIMIT:
         return False
     say_once(tx, turn, f"pair/{root_of(tx, turn)}", now)

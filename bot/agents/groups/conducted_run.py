@@ -15,7 +15,7 @@ from bot.agents.context.quotes import NOTHING, PromptText, joined, quotation, sa
 from bot.agents.groups.dynamic_selectors import Candidate, fit, shuffled
 from bot.agents.groups.settings import Pipeline, Stage, Table, Voting, stored
 from bot.agents.groups.team import Team
-from memory.groups import BallotOutcome, Kind, Part, Run, RunOutcome, StageOutcome
+from memory.group_runs import BallotOutcome, Kind, Part, Run, RunOutcome, StageOutcome
 from memory.store.ids import AgentId
 from texts import _, gettext_noop, number_text
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bot.agents.groups.settings import Dynamic
 from memory.agents import Member
-from memory.groups import GroupState
+from memory.group_runs import GroupState
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.agents import events, steps
+from bot.agents import steps, turn_events
 from bot.agents.answers import package, queue
 from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
@@ -19,8 +19,8 @@ from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner, TurnState, load_state, run_part
 from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import answer_row, answers, begin_again, cancel, finish, words_of
-from memory import agents, groups
-from memory.groups import Part
+from memory import agents, group_runs
+from memory.group_runs import Part
 from memory.queue import messages, outbox, turns
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
@@ -64,7 +64,7 @@ class GroupFailed(TextError):
 
 def read_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> TurnState | None:
     """The state of a turn that a single agent answers; None if a group's pattern makes the answer."""
-    run = groups.run(rows, turn)
+    run = group_runs.run(rows, turn)
     return None if run is not None and run.conducted else load_state(rows, turn, turn_deps.limits.max_steps)
 
 
@@ -117,13 +117,13 @@ class Orchestrator:
         return True
 
     def _look(self, rows: Rows) -> tuple[PromptInputs, RunState]:
-        turn, run = turns.get(rows, self._turn), groups.run(rows, self._turn)
+        turn, run = turns.get(rows, self._turn), group_runs.run(rows, self._turn)
         if turn is None or run is None:
             raise KeyError(self._turn)
         material = prompt.read_turn(rows, turn, agents.agent(rows, turn.agent))
         live = [each.message.text for each in material.asked if each.message.deleted_at is None]
         # Delegated tasks belong to the part that gave them, not to the run's own steps.
-        own = tuple(part for part in groups.parts(rows, turn.id) if part.asked_by == run.id)
+        own = tuple(part for part in group_runs.parts(rows, turn.id) if part.asked_by == run.id)
         return material, RunState(run, team(rows, run.group), "\n".join(live), own)
 
     async def _next(self, now: RunState) -> Step:
@@ -135,7 +135,7 @@ class Orchestrator:
 
             def forget(tx: Tx) -> None:
                 self._deps.broker.withdraw(tx, self._turn, at)
-                groups.drop_parts(tx, self._turn)
+                group_runs.drop_parts(tx, self._turn)
 
             await self._db.write(_AGAIN, forget)
             name, why = now.team.group.name, str(error)
@@ -169,22 +169,22 @@ class Orchestrator:
         def work(tx: Tx) -> bool:
             turns.require_current(tx, turn)
             fresh = prompt.read_turn(tx, turn, material.agent)
-            again = turn.restarts < steps.MAX_RESTARTS and not groups.acted(tx, turn.id)
+            again = turn.restarts < steps.MAX_RESTARTS and not group_runs.acted(tx, turn.id)
             if steps.changed(fresh) and again:  # members worked on the old messages
                 begin_again(tx, self._deps.broker, fresh, now)
                 return False
             _write(tx, fresh, say, team, self._deps.endpoints[place_source(turn.place)], now)
             finish(tx, self._deps, fresh, now)
-            groups.end_run(tx, turn.id, say.outcome, now)
+            group_runs.end_run(tx, turn.id, say.outcome, now)
             turns.end(tx, turn.id, "done", now)
             return True
 
         over = await self._db.write(_SAY, work)
         if over:
-            self._deps.watch(events.TurnCompleted(turn.id, turn.place))
+            self._deps.watch(turn_events.TurnCompleted(turn.id, turn.place))
         return over
 
     async def _cancel(self, turn: Turn) -> None:
         now = self._deps.clock()
         await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, turn.id, now))
-        self._deps.watch(events.TurnCompleted(turn.id, turn.place))
+        self._deps.watch(turn_events.TurnCompleted(turn.id, turn.place))

@@ -15,9 +15,9 @@ from bot.agents.context.quotes import display_name
 from bot.agents.groups.settings import Sleeptime, Trigger
 from bot.agents.groups.team import Team, team
 from bot.agents.groups.who_answers import mentioned_words
-from memory import agents, blocks, groups
+from memory import agents, blocks, group_runs
 from memory.blocks import BlockType
-from memory.groups import LastCheck
+from memory.group_runs import LastCheck
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue import inbox, messages
 from memory.queue.messages import Utterance
@@ -205,7 +205,7 @@ def installed() -> dict[str, Predicate]:
 def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str) -> list[str]:
     """Check one group if it is due; returns the names of the triggers that held."""
     found = team(tx, group_id)
-    settings, state = found.settings, groups.state(tx, group_id)
+    settings, state = found.settings, group_runs.state(tx, group_id)
     if not isinstance(settings, Sleeptime):
         raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
     before, names = state, list[str]()
@@ -228,7 +228,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
         else:
             state = replace(state, places={**state.places, name: check})
     if state != before:
-        groups.set_state(tx, group_id, state, now)
+        group_runs.set_state(tx, group_id, state, now)
     return names
 
 

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from bot.agents.groups.dynamic_selectors import Candidate
 from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor, Table, Voting, stored
-from memory import agents, groups
+from memory import agents, group_runs
 from memory.agents import Agent, Group
-from memory.groups import Part
+from memory.group_runs import Part
 from memory.queue import place_settings
 from memory.queue.turns import Turn
 from memory.store.database import Rows
@@ -110,7 +110,7 @@ def _acting(rows: Rows, turn: Turn) -> Agent:
     if turn.group is None:
         return agent
     group = agents.group(rows, turn.group)
-    part = None if turn.parent is None else groups.part(rows, turn.id)
+    part = None if turn.parent is None else group_runs.part(rows, turn.id)
     if part is not None and part.kind in _ASKED_BY_TOOL:
         tool = _ASKED_BY_TOOL[part.kind]
         rules = ({"rule": "required_before_exit", "tool": tool}, {"rule": "exit_loop", "tool": tool})

@@ -17,9 +17,9 @@ from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, State, Voting
 from bot.agents.groups.team import Team, team
 from bot.agents.patrols import is_patrol
-from memory import groups
+from memory import group_runs
 from memory.agents import Group
-from memory.groups import GroupState, Run, RunPlan
+from memory.group_runs import GroupState, Run, RunPlan
 from memory.people import states
 from memory.people.audience import Scope
 from memory.queue import messages
@@ -128,9 +128,9 @@ class Plan(Struct, frozen=True):
             return
         group = found.group
         run = Run(turn.id, group.id, group.pattern, group.config, self.conducted, self.details)
-        groups.begin(tx, run, turn, now)
+        group_runs.begin(tx, run, turn, now)
         if self.state is not None:
-            groups.set_state(tx, group.id, self.state, now)
+            group_runs.set_state(tx, group.id, self.state, now)
         for agent in () if is_patrol(turn.place) else found.observers:
             begin_part(tx, turn, turn.id, MemberRequest(agent, "observe", task=_LISTEN), now)
 
@@ -147,7 +147,7 @@ def plan_turn(
     if is_patrol(head.place) or (not to_group and any(message.role == "system" for message in heard)):
         return Plan(_told(found, head))
     words = "\n".join(message.text for message in heard)
-    return plan_of(found, words, groups.state(rows, found.group.id), (turn, near), now)
+    return plan_of(found, words, group_runs.state(rows, found.group.id), (turn, near), now)
 
 
 def _told(found: Team, head: InRow) -> AgentId:

@@ -20,7 +20,7 @@ from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.permissions.who_may import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import groups, requests
+from memory import group_runs, requests
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.people.identities import person_called
@@ -387,7 +387,9 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
 
 def _answered(rows: Rows, request: Request) -> messages.Message | None:
     """The newest message that the requesting turn answered: the reply refers to it."""
-    claimed = [row.origin for row in inbox.of_turn(rows, groups.run_of(rows, request.turn)) if row.origin is not None]
+    claimed = [
+        row.origin for row in inbox.of_turn(rows, group_runs.run_of(rows, request.turn)) if row.origin is not None
+    ]
     heard = messages.by_ids(rows, claimed, request.hearers)
     return next((row for row in reversed(heard) if row.role == "user" and row.deleted_at is None), None)
 

@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from bot.agents.context.known_facts import numbered_line, project_line
 from bot.agents.context.quotes import PromptText, joined, say
+from bot.agents.context.recalled_knowledge import numbered_line, project_line
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Needs, Outcome, Rarely, StoreTool, ToolContext
 from bot.errors import ToolError

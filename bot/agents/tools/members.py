@@ -13,9 +13,9 @@ from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import groups
+from memory import group_runs
 from memory.agents import plain_name
-from memory.groups import PartDetail
+from memory.group_runs import PartDetail
 from memory.queue import agent_messages, inbox, turns
 from memory.queue.agent_messages import SentMessage
 from memory.queue.payloads import TaskEvent
@@ -61,7 +61,7 @@ def _chain(rows: Rows, turn: Turn) -> list[AgentId]:
 
 def _given(rows: Rows, run: TurnId) -> dict[AgentId, int]:
     given: dict[AgentId, int] = {}
-    for part in groups.parts(rows, run):
+    for part in group_runs.parts(rows, run):
         if part.kind == "task":
             given[part.agent] = given.get(part.agent, 0) + 1
     return given
@@ -113,14 +113,14 @@ class DelegateTool(MemberTool[DelegateArguments]):
             raise ToolError("There is nobody here to give a task to.")
         found = team(tx, turn.group)
         settings = _settings(found)
-        begun = groups.part_of_call(tx, turn.id, call.id)
+        begun = group_runs.part_of_call(tx, turn.id, call.id)
         if begun is not None:
             return Assignment(begun.turn, settings.timeout)
-        run = groups.run_of(tx, turn.id)
+        run = group_runs.run_of(tx, turn.id)
         if not budget_left(tx, turn, now):
             told = f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have."
             return DirectReply(told, ok=False)
-        state, given = groups.state(tx, found.group.id), _given(tx, run)
+        state, given = group_runs.state(tx, found.group.id), _given(tx, run)
         waiting = _chain(tx, turn)
         free = [each for each in found.candidates if each.agent not in waiting]
         able = [each for each in free if given.get(each.agent, 0) < settings.max_delegations]
@@ -140,7 +140,7 @@ class DelegateTool(MemberTool[DelegateArguments]):
             task=passage(arguments.task),
         )
         member = begin_part(tx, turn, run, MemberRequest(chosen.agent, "task", task=task), now, call=call.id)
-        groups.set_state(tx, found.group.id, state.using([chosen.agent], now), now)
+        group_runs.set_state(tx, found.group.id, state.using([chosen.agent], now), now)
         return Assignment(member, settings.timeout)
 
 
@@ -156,15 +156,15 @@ class BallotTool(StoreTool[BallotArguments]):
     description = "Cast your ballot in the vote you are asked for. The last one you cast counts."
 
     def work(self, tx: Tx, context: ToolContext, arguments: BallotArguments) -> Outcome:
-        part = groups.part(tx, context.turn.id)
-        run = None if part is None else groups.run(tx, part.run)
+        part = group_runs.part(tx, context.turn.id)
+        run = None if part is None else group_runs.run(tx, part.run)
         if part is None or run is None or part.kind != "ballot":
             raise ToolError("There is no vote at the moment.")
         options = run.plan.options
         choice = matching(arguments.choice, options)
         if not choice:
             raise ToolError(f'{arguments.choice!r} is none of the options: {", ".join(options)}, or "abstain".')
-        groups.note(tx, part.turn, PartDetail(choice, arguments.reason.strip()))
+        group_runs.note(tx, part.turn, PartDetail(choice, arguments.reason.strip()))
         return Outcome(say("Your ballot is cast: {choice}.", choice=choice))
 
 
@@ -179,7 +179,7 @@ class ChooseTool(StoreTool[ChooseArguments]):
     description = "Say who in the group answers the message. Choose as few as the message needs; you may name yourself."
 
     def work(self, tx: Tx, context: ToolContext, arguments: ChooseArguments) -> Outcome:
-        part, group = groups.part(tx, context.turn.id), context.turn.group
+        part, group = group_runs.part(tx, context.turn.id), context.turn.group
         if part is None or group is None or part.kind != "choice":
             raise ToolError("There is nobody to choose at the moment.")
         candidates = {each.name.casefold(): each for each in team(tx, group).candidates}
@@ -188,5 +188,5 @@ class ChooseTool(StoreTool[ChooseArguments]):
             known = ", ".join(each.name for each in candidates.values())
             raise ToolError(f"{', '.join(map(repr, unknown))}: nobody by that name can answer. There are: {known}.")
         chosen = dict.fromkeys(candidates[name].agent for name in wanted)
-        groups.note(tx, part.turn, PartDetail(agents=tuple(chosen)))
+        group_runs.note(tx, part.turn, PartDetail(agents=tuple(chosen)))
         return Outcome(say("Chosen."))

@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.events import ModelAsked, TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.who_may import Approver
 from bot.agents.turn_end import abandon
+from bot.agents.turn_events import ModelAsked, TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.errors import UserError
 from bot.interfaces.control.chat_events import ChatEvent, History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control.server import Handler
@@ -25,7 +25,7 @@ from bot.services.agents.constellations import named
 from bot.services.caller import owner_at_terminal
 from bot.services.composition import ServedConstellations, Services
 from bot.services.transactions import reads
-from memory import groups
+from memory import group_runs
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
@@ -121,7 +121,7 @@ class Chat:
     def _is_for(self, rows: Rows, shown: Message, source: str, waited: str) -> bool:
         """Whether what is shown answers this message, or at least no other call of `once`."""
         row = outbox.get(rows, row_of(shown.id))  # it has its external id only after this
-        claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
+        claimed = () if row is None or row.turn is None else inbox.of_turn(rows, group_runs.run_of(rows, row.turn))
         found = {(each.source, each.external_id) for each in claimed}
         return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 

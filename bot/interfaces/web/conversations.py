@@ -8,7 +8,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from bot.agents.events import AgentStarted, OfMember, TextChunk, ToolCallStarted, TurnCompleted, TurnEvent, TurnFailed
+from bot.agents.turn_events import (
+    AgentStarted,
+    OfMember,
+    TextChunk,
+    ToolCallStarted,
+    TurnCompleted,
+    TurnEvent,
+    TurnFailed,
+)
 from bot.errors import UserError
 from bot.interfaces.group_requests import answers_of, require_taken, words_of
 from bot.runtime.router import Router

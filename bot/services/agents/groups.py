@@ -32,7 +32,7 @@ from bot.services.names import find_group
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Lines, Listing, Markup, Result, Row
 from bot.services.transactions import MemoryService
-from memory import agents, groups
+from memory import agents, group_runs
 from memory.agents import Agent, Member
 from memory.store.database import Rows
 from sources.terminal import PERSON
@@ -140,7 +140,7 @@ class GroupStatus(Result):
         return [head, *(f"- {row.line(markup)}" for row in self.members), *self._kept(markup)]
 
     def _kept(self, markup: Markup) -> Iterator[str]:
-        kept = msgspec.convert(self.state, groups.GroupState)
+        kept = msgspec.convert(self.state, group_runs.GroupState)
         if self.began is not None:
             stopped = self.told(markup, gettext_noop("; stopped at the stage {stopped}")) if self.stopped else ""
             began = (
@@ -196,14 +196,14 @@ class Groups(MemoryService, frozen=True):
     def status(self, rows: Rows, _caller: Caller, group: _Group) -> GroupStatus:
         found = find_group(rows, group)
         names = {str(each.id): each.name for each in agents.every_agent(rows)}
-        usual, run = self.config.model.default, groups.latest(rows, found.id)
+        usual, run = self.config.model.default, group_runs.latest(rows, found.id)
         return GroupStatus.from_record(
             found,
             began=run and run.started_at,
             ended=run and run.ended_at,
             stopped=run.outcome.aborted if run else "",
             members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in found.members),
-            state=_with_names(msgspec.to_builtins(groups.state(rows, found.id)), names),
+            state=_with_names(msgspec.to_builtins(group_runs.state(rows, found.id)), names),
             speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),
         )
 

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from bot.agents.context import prompt
 from bot.agents.context.block_views import render_block
-from bot.agents.context.known_facts import fact_line
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
+from bot.agents.context.recalled_knowledge import fact_line
 from bot.agents.permissions.who_may import Action
 from bot.agents.tools.search import Why
 from bot.errors import UserError

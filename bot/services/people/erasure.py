@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
-from memory.erasure import byte_search, records, stores
+from memory.erasure import byte_search, personal_data, records
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.erasure.records import Erasure
 from memory.queue import outbox
@@ -208,11 +208,11 @@ class Eraser:
         registry = self.constellations.registry
 
         def count(rows: Rows) -> dict[str, int]:
-            return {store.name: store.count(rows, person) for store in stores.GLOBAL_STORES}
+            return {store.name: store.count(rows, person) for store in personal_data.GLOBAL_STORES}
 
         def work(tx: Tx) -> tuple[dict[str, int], dict[str, int]]:
             before = count(tx)
-            for store in stores.GLOBAL_STORES:
+            for store in personal_data.GLOBAL_STORES:
                 store.erase(tx, person)
             return before, count(tx)
 

@@ -18,8 +18,7 @@ from bot.services.people.erasure import Eraser
 from bot.services.people.privacy_choices import Choices
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile
-from memory.erasure import records
-from memory.erasure import stores as persons
+from memory.erasure import personal_data, records
 from memory.erasure.records import Erasure
 from memory.people.privacy_choices import PrivacyChoice
 from memory.store.clock import Clock, from_text, to_text
@@ -327,7 +326,8 @@ class Privacy(Struct, frozen=True):
         def read(rows: Rows) -> dict[str, Any]:
             selves = self.people.selves(whose)
             return {
-                store.name: [row for each in selves for row in store.export(rows, each)] for store in persons.STORES
+                store.name: [row for each in selves for row in store.export(rows, each)]
+                for store in personal_data.STORES
             }
 
         found = await self.constellations.read_each(read)
@@ -386,7 +386,7 @@ class Privacy(Struct, frozen=True):
 
     async def _seen(self, person: PersonId, *, yours: bool) -> PersonCounts:
         def read(rows: Rows) -> dict[str, int]:
-            found = [persons.count_all(rows, each) for each in self.people.selves(person)]
+            found = [personal_data.count_all(rows, each) for each in self.people.selves(person)]
             return {store: sum(counts[store] for counts in found) for store in found[0]}
 
         counts = await self.constellations.read_each(read)
@@ -410,7 +410,9 @@ class Privacy(Struct, frozen=True):
         selves = self.people.selves(person)
 
         def read(rows: Rows) -> list[dict[str, Any]]:
-            found = [row for each in selves for store in persons.GLOBAL_STORES for row in store.export(rows, each)]
+            found = [
+                row for each in selves for store in personal_data.GLOBAL_STORES for row in store.export(rows, each)
+            ]
             return [row for n, row in enumerate(found) if row not in found[:n]]  # a row can be about two of them
 
         return await self.constellations.registry.read(read)

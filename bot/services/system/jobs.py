@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from msgspec import Struct, field
 from pydantic import Field
 
-from bot.agents.events import ToolCallCompleted, TurnEvent
 from bot.agents.permissions.who_may import Action
+from bot.agents.turn_events import ToolCallCompleted, TurnEvent
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import Param, Suggestions, operation, suggestions

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.agents.context.known_facts import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts
 from bot.agents.context.quotes import estimate_tokens, passage, quotation
+from bot.agents.context.recalled_knowledge import OWN_HEAD, SHARED_HEAD, TOKENS, Knowledge, knowledge_parts
 from bot.agents.context.situation import ROSTER_CHARACTERS
 from bot.agents.permissions.who_may import Approver, Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext

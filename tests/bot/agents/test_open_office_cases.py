@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.agents.context.interrupted_work import recovery_text, state_of
-from bot.agents.context.known_facts import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
+from bot.agents.context.recalled_knowledge import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
 from memory.knowledge import actions, facts, projects, sessions

@@ -8,11 +8,11 @@ import pytest
 
 from bot.agents.budgets import Budgets
 from bot.agents.context.quotes import say
-from bot.agents.events import TextChunk
 from bot.agents.mcp import Servers
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.turn_deps import Limits
+from bot.agents.turn_events import TextChunk
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, Request, Trouble, UserMessage
 from bot.runtime.turn_retries import GIVEN_UP

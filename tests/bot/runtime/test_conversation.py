@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.events import ToolCallCompleted
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.turn_deps import Limits
+from bot.agents.turn_events import ToolCallCompleted
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Request, ToolMessage
 from bot.runtime.turn_retries import GIVEN_UP, RetryPolicy

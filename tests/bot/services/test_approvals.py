@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.events import ToolCallCompleted
 from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING
 from bot.agents.permissions.who_may import Approver, Caution, People, role_identity
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
+from bot.agents.turn_events import ToolCallCompleted
 from bot.errors import CallError, UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.services.caller import owner_at_terminal

@@ -22,7 +22,7 @@ from bot.services.people.privacy import WORDS, Export, Receipt, named
 from bot.services.people.privacy_choices import Choices
 from bot.services.results import Plain, Result
 from memory import folders
-from memory.erasure import records, stores
+from memory.erasure import personal_data, records
 from memory.folders import NewFolder
 from memory.people.audience import OWNER
 from memory.people.privacy_choices import PrivacyChoice
@@ -121,7 +121,7 @@ async def messages_of(service: Service, constellation: ConstellationId | None = 
 async def test_see_counts_each_store_in_words(service: Service) -> None:
     await lived(service)
     seen = await asked(service, "see")
-    counted = await service.read(lambda rows: stores.count_all(rows, ANN.id))
+    counted = await service.read(lambda rows: personal_data.count_all(rows, ANN.id))
     assert seen["stores"] == {"home": counted}
     lines = (await told(service, "see")).split("\n")
     for store, count in counted.items():
@@ -130,7 +130,7 @@ async def test_see_counts_each_store_in_words(service: Service) -> None:
 
 
 def test_every_store_has_words() -> None:
-    assert set(WORDS) == {store.name for store in (*stores.STORES, *stores.GLOBAL_STORES)}
+    assert set(WORDS) == {store.name for store in (*personal_data.STORES, *personal_data.GLOBAL_STORES)}
 
 
 async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp_path: Path) -> None:
@@ -139,8 +139,10 @@ async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp
         await service.heard(said("and my axolotl", 4, FAR), said("a walrus", 5, FAR, BOB))
         exported = json.loads(json.dumps(await asked(service, "export")))
         home, away = exported["constellations"]["home"], exported["constellations"]["away"]
-        assert set(home) == {store.name for store in stores.STORES}
-        held = await service.read(lambda rows: {store.name: store.export(rows, ANN.id) for store in stores.STORES})
+        assert set(home) == {store.name for store in personal_data.STORES}
+        held = await service.read(
+            lambda rows: {store.name: store.export(rows, ANN.id) for store in personal_data.STORES}
+        )
         assert home == json.loads(json.dumps(held))
         assert "axolotl" in json.dumps(away)
         assert not [word for word in ("tortoise", "walrus") if word in json.dumps(exported)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.context.known_facts import PROJECTS_HEAD
+from bot.agents.context.recalled_knowledge import PROJECTS_HEAD
 from bot.errors import UserError
 from bot.services.memory.projects import Projects
 from bot.services.registry import Registry

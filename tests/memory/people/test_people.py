@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory import activity, blocks, budgets, coordination, folders, groups, jobs, requests
+from memory import activity, blocks, budgets, coordination, folders, group_runs, jobs, requests
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import Reminder
@@ -14,7 +14,7 @@ from memory.agenda.tasks import Task
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.budgets import ModelCost
-from memory.erasure import stores
+from memory.erasure import personal_data
 from memory.jobs import NewJob
 from memory.knowledge import (
     entry_changes,
@@ -118,13 +118,13 @@ def tables(tx: Tx) -> dict[str, set[str]]:
 
 
 def registered() -> list[str]:
-    return [table for store in stores.STORES for table in sorted(store.tables)]
+    return [table for store in personal_data.STORES for table in sorted(store.tables)]
 
 
 def test_every_table_with_content_is_registered_once(tx: Tx) -> None:
     assert sorted(registered()) == sorted(set(registered()))
     named = {*registered(), *STRUCTURE, *PLACES}
-    assert tables(tx).keys() ^ named == set(), "add it to memory/erasure/stores.py, or say in STRUCTURE why not"
+    assert tables(tx).keys() ^ named == set(), "add it to memory/erasure/personal_data.py, or say in STRUCTURE why not"
 
 
 def test_every_table_with_content_has_an_audience(tx: Tx) -> None:
@@ -157,7 +157,7 @@ def unnamed(tx: Tx, table: str, sql: str) -> set[str]:
 
 
 def test_a_store_that_names_its_columns_names_all_that_hold_words(tx: Tx) -> None:
-    named = [each for store in stores.STORES for each in store.held if each.told and each.columns != "*"]
+    named = [each for store in personal_data.STORES for each in store.held if each.told and each.columns != "*"]
     deleted = {each.table for each in named if not each.emptied}
     forgotten = set[str]().union(*(unnamed(tx, each.table, each.columns) for each in named))
     assert forgotten ^ {*NOT_EXPORTED.split()} == set(), "name it in the store's `columns`, or in NOT_EXPORTED"
@@ -258,15 +258,15 @@ def lived(tx: Tx) -> None:
     answered(tx, running, f"Noted: {SECRET}.")
     origin = Origin(scope, Trust.APPROVED, ANN, direct.message, running.id)
     entry_changes.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
-    tell = groups.Run(
-        running.id, GroupId("grp_1"), "voting", {}, conducted=True, plan=groups.RunPlan(options=(SECRET,))
+    tell = group_runs.Run(
+        running.id, GroupId("grp_1"), "voting", {}, conducted=True, plan=group_runs.RunPlan(options=(SECRET,))
     )
-    groups.begin(tx, tell, running, NOON)
+    group_runs.begin(tx, tell, running, NOON)
     member = begun(tx, place=DIRECT.id, scope=scope)
-    asking = groups.Part(member.id, running.id, running.id, STAR, "ballot", task=SECRET)
-    groups.add_part(tx, asking, member, NOON)
-    groups.note(tx, member.id, groups.PartDetail(reason=SECRET))
-    groups.end_part(tx, member.id, "done", SECRET, NOON)
+    asking = group_runs.Part(member.id, running.id, running.id, STAR, "ballot", task=SECRET)
+    group_runs.add_part(tx, asking, member, NOON)
+    group_runs.note(tx, member.id, group_runs.PartDetail(reason=SECRET))
+    group_runs.end_part(tx, member.id, "done", SECRET, NOON)
     hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
     follow_ups.queue(tx, messages.of_id(tx, MessageId(hall.message or 0)) or pytest.fail("it was heard"), NOON)
     inbox.finish(tx, begun(tx, hall).id, NOON)
@@ -361,31 +361,31 @@ def holding(tx: Tx, word: str) -> list[str]:
 
 
 def erase(tx: Tx, person: PersonId) -> None:
-    for store in stores.STORES:
+    for store in personal_data.STORES:
         store.erase(tx, person)
 
 
 def test_what_is_counted_is_exported_without_anybody_elses_and_gone_with_the_id_after_erasing(tx: Tx) -> None:
     lived(tx)
     others(tx)
-    counted = stores.count_all(tx, ANN)
+    counted = personal_data.count_all(tx, ANN)
     assert all(counted.values()), counted
-    for store in stores.STORES:
+    for store in personal_data.STORES:
         if store.name != "turns":  # whose steps are rows of the export, joined
             apart = sum(each.told and each.counted != "true" for each in store.held)  # rows that nobody would count
             exported = len(store.export(tx, ANN))
             assert exported >= counted[store.name] if apart else exported == counted[store.name], store.name
-    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in stores.STORES])
+    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in personal_data.STORES])
     erase(tx, ANN)
-    assert set(stores.count_all(tx, ANN).values()) == {0}
-    assert [store.export(tx, ANN) for store in stores.STORES] == [[]] * len(stores.STORES)
+    assert set(personal_data.count_all(tx, ANN).values()) == {0}
+    assert [store.export(tx, ANN) for store in personal_data.STORES] == [[]] * len(personal_data.STORES)
     of_people = [name for name, columns in tables(tx).items() if "person_id" in columns]
     assert not {name for name in of_people if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
 
 
 def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
-    exported = {store.name: json.dumps(store.export(tx, ANN)) for store in stores.STORES}
+    exported = {store.name: json.dumps(store.export(tx, ANN)) for store in personal_data.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
         "groups", "folders", "files",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
@@ -429,9 +429,9 @@ def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
     erase(tx, ANN)
     erased = everything(tx)
     others(tx)
-    mine, after = stores.count_all(tx, BOB), everything(tx)
+    mine, after = personal_data.count_all(tx, BOB), everything(tx)
     erase(tx, ANN)
-    assert stores.count_all(tx, BOB) == mine
+    assert personal_data.count_all(tx, BOB) == mine
     content = [name for name in after if "_fts" not in name]
     assert {name: everything(tx)[name] for name in content} == {name: after[name] for name in content}
     assert after != erased

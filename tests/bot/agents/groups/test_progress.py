@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.events import AgentStarted, OfMember, TextChunk, TurnStarted
+from bot.agents.turn_events import AgentStarted, OfMember, TextChunk, TurnStarted
 from bot.runtime import previews as shown
 from bot.runtime.previews import Previews, Progress, progress_words
-from memory.groups import Part, Run
+from memory.group_runs import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
 from memory.store.records import asdict
 from tests.bot.agents.groups.parts import Cast, group, stages

@@ -10,7 +10,7 @@ import pytest
 
 from bot.agents.groups.settings import Trigger
 from bot.agents.groups.sleeptime import Facts, active, check_all, exceeding, number_of
-from memory.groups import GroupState, LastCheck
+from memory.group_runs import GroupState, LastCheck
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Utterance
