@@ -263,9 +263,7 @@ class DeliveryWorker:
         """Returns whether anything is left in the place."""
         if preview is not None and preview.external_id == external:
             outbox.replace_preview(tx, preview.id)
-        now = self._clock()
-        left = outbox.mark_sent(tx, row.id, external, now)
-        self._deps.broker.sent(tx, row, external, now)
+        left = outbox.mark_sent(tx, row.id, external, self._clock())
         if isinstance(row.detail, ActDetail) and row.detail.images:
             outbox.drop_images(tx, row.id)
         return left

@@ -7,7 +7,6 @@ Every function works inside the transaction of its cause: the request is stored 
 the row that restarts the agent, the use of an approval with the effect.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
@@ -41,9 +40,6 @@ SOURCE = "approval"
 """The source of inbox rows that carry decisions."""
 MOST_WAITING = 20
 """Open requests from one place at the same time; more are refused."""
-MOST_REPEATS = 3
-"""How often a deleted card is shown again; a moderating bot would delete it forever."""
-_GONE = 256  # ids of deleted messages: more than one cleanup takes
 
 
 class Terms(Struct, frozen=True):
@@ -75,7 +71,6 @@ class Broker:
     def __init__(self, terms: Terms, spoken: Callable[[PersonId], str]) -> None:
         self.terms = terms
         self.spoken = spoken
-        self._gone = deque[tuple[str, str]](maxlen=_GONE)  # a deleted one may turn out to be ours
 
     def ask(self, tx: Tx, asking: ApprovalCall, need: Need, now: datetime) -> Permit | Request:
         """A permit if a grant covers the call; otherwise the request is stored and its cards are queued.
@@ -309,12 +304,12 @@ class Broker:
         return speaking(self.spoken(PersonId(request.approvers[0])))
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
-        """A message was deleted: withdraw its requests, or repost our card; returns whether anything was queued."""
+        """A message was deleted: withdraw its requests; returns whether anything was queued."""
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else requests.about(tx, message.id)
         words = gettext_lazy("Withdrawn: the message that this came from was deleted")
         self._forget(tx, asked, now, words)
-        return bool(asked) or self.card_gone(tx, source, external_id, now)
+        return bool(asked)
 
     def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
         """A person is being erased: the requests that they caused are erased, and their cards deleted."""
@@ -325,26 +320,6 @@ class Broker:
             if requests.forget(tx, request.id, now):
                 _note(tx, request, "withdrawn", now)
             self._show(tx, _again(tx, request), now, words, "", away=away)
-
-    def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
-        """Repost a deleted card while its request waits, a few times."""
-        row = outbox.said_by_us(tx, source, external_id)
-        if row is None:
-            self._gone.append((source, external_id))
-        if row is None or not isinstance(row.detail, CardDetail):
-            return False
-        request = requests.get(tx, row.detail.card.request)
-        again = row.key.count("/again")
-        if request is None or request.status is not Status.WAITING or again >= MOST_REPEATS:
-            return False
-        outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, "deleted")
-        new = outbox.NewRow(f"{row.key}/again", row.place, row.content, row.audience, detail=row.detail)
-        outbox.add(tx, replace(new, person=request.person, agent=request.agent), now)
-        return True
-
-    def sent(self, tx: Tx, row: outbox.OutRow, external_id: str, now: datetime) -> bool:
-        """Repost a card that was deleted just before its id was stored; returns whether anything was queued."""
-        return (row.source, external_id) in self._gone and self.card_gone(tx, row.source, external_id, now)
 
     def lost(self, tx: Tx, row: outbox.OutRow, reason: str, now: datetime) -> bool:
         """A card could not be delivered: try the next place, or tell the agent. False if the row is not a card."""

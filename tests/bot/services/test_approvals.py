@@ -2,15 +2,14 @@
 
 import functools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.agents.context.quotes import say
-from bot.agents.permissions.broker import MOST_REPEATS, MOST_WAITING
+from bot.agents.permissions.broker import MOST_WAITING
 from bot.agents.permissions.who_may import Approver, Caution, People, role_identity
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.turn_events import ToolCallCompleted
@@ -25,7 +24,7 @@ from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
 from memory.store.records import replace
 from memory.store.sqlite import driver
-from sources.base import ANSWERED, Delivery, DeliveryFailed
+from sources.base import ANSWERED, DeliveryFailed
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -392,51 +391,14 @@ async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: 
         assert await strokes(service) == 1
 
 
-async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(service: Service) -> None:
+async def test_a_request_whose_card_somebody_deletes_is_answered_by_its_number(service: Service) -> None:
     request = await rung(service)
-    for _ in range(6):
-        (card,) = [post for post in service.platform.posts if post.buttons]
-        service.platform.posts.remove(card)
-        gone = replace(deleted(0, OWNERS_PLACE), subject=card.external_id, external_id=f"{card.external_id}!")
-        await service.heard(gone)
-        if not any(post.buttons for post in service.platform.posts):
-            break
-    assert len([send for send in service.platform.sends if send.buttons]) == 1 + MOST_REPEATS
+    (card,) = [post for post in service.platform.posts if post.buttons]
+    service.platform.posts.remove(card)
+    gone = replace(deleted(0, OWNERS_PLACE), subject=card.external_id, external_id=f"{card.external_id}!")
+    await service.heard(gone)
     await answer(service, request)
     assert await strokes(service) == 1
-
-
-@dataclass
-class Moderated(Platform):
-    """Somebody deletes the next card in the moment that it stands there, before the service knows its id."""
-
-    delete: Callable[[str], Awaitable[None]] | None = None
-
-    async def send(self, delivery: Delivery) -> str:
-        external = await super().send(delivery)
-        if delivery.buttons and (delete := self.delete) is not None:
-            self.delete = None
-            self.posts = [post for post in self.posts if post.external_id != external]
-            await delete(external)
-        return external
-
-
-async def test_a_card_that_is_deleted_before_its_id_is_stored_is_shown_again_too(tmp_path: Path) -> None:
-    setting = ringing()
-    setting.platform = platform = Moderated(setting.clock)
-    async with running(tmp_path, setting) as service:
-
-        async def delete(external: str) -> None:
-            service.hear(replace(deleted(0, OWNERS_PLACE), subject=external, external_id=f"{external}!"))
-            await service.router.taken_in(10)
-
-        platform.delete = delete
-        await service.heard(said("ring the bell", 1))
-        assert len([send for send in platform.sends if send.buttons]) == 2
-        (card,) = [post for post in platform.posts if post.buttons]
-        await answer(service, await waiting(service))
-        assert await strokes(service) == 1
-        assert card.buttons == ANSWERED
 
 
 async def test_when_nobody_can_be_asked_the_agent_is_told(service: Service) -> None:

@@ -128,23 +128,6 @@ async def test_a_role_counts_in_its_own_guild_and_nowhere_else(home: Administere
     await t.finished(card, channel)
 
 
-async def test_a_card_that_somebody_deletes_comes_back_while_it_waits(home: Administered) -> None:
-    t, content = home.live, "The huia is missed."
-    first, channel = await home.asked(content, DONE)
-    home.office.allow(home.eve, "manage_messages")
-    await home.eve.delete(first)
-    card = await home.office.wait_for_bot(lambda m: m.text == first.text)
-    assert labels(card) == LABELS
-    await home.rex.press(card, "Allow once")
-    await t.finished(card, channel)
-    await home.eve.delete(card)
-    other, elsewhere = await home.asked("The moho is missed.", "Eve said no.")
-    await home.eve.press(other, "Deny")
-    await t.finished(other, elsewhere, "Eve said no.")
-    assert [m for m in home.office.from_bot if str(t.request_of(content)) in m.text] == []
-    assert t.times_kept(content) == 1
-
-
 # ------------------------------------------------------------------------------------- places that take no message
 
 
