@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from memory.people.audience import OWNER, person_audience
 from memory.store.clock import from_text
-from memory.store.database import Rows, Tx
-from memory.store.ids import PlaceId
+from memory.store.database import Rows, Tx, Value
+from memory.store.ids import PersonId, PlaceId
 from memory.store.row_mapper import RowMapper
 from texts import _, ngettext
 
@@ -103,6 +104,22 @@ def next_try(rows: Rows, source: str) -> datetime | None:
 def listing(rows: Rows) -> list[Gap]:
     """Open gaps and recently closed ones, oldest first."""
     return _gap.all(rows, "SELECT * FROM gaps ORDER BY noticed_at, place_id")
+
+
+def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
+    """The persons whose direct messages were never heard, so that no cursor says how far they were read.
+
+    A direct place with the owner's audience counts only if this person wrote there.
+    """
+    sql = """SELECT 1 FROM places WHERE kind = 'direct' AND cursor IS NOT NULL AND audience IN (:alone, :owner)
+             AND (audience <> :owner OR EXISTS (SELECT 1 FROM messages m WHERE m.place_id = places.id
+               AND m.person_id = :person)) LIMIT 1"""
+    found = []
+    for person in dict.fromkeys(persons):
+        values: dict[str, Value] = {"alone": person_audience(person), "owner": OWNER, "person": person}
+        if rows.one(sql, values) is None:
+            found.append(person)
+    return found
 
 
 def words(found: Sequence[Gap]) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """Reads missed messages: after a start, and after a reconnect that could not resume.
 
 A place that cannot be read at that time becomes a gap, recorded before any live message of the place is accepted, since
-that moves the place's cursor. Gaps are retried with growing pauses until they are read or given up.
+that moves the place's cursor. Gaps are retried with growing pauses until they are read or given up. Direct messages of
+people who never wrote have no cursor and are in no list of Discord's: each is such a gap from the start, and is opened
+by the person's id.
 """
 
 import asyncio
@@ -21,7 +23,7 @@ from memory.store.logs import Log
 from sources.discord.conversion import heard_of, readable, said_by_a_person
 from sources.discord.failures import REFUSED, WORDS
 from sources.discord.listener import GatewayListener, Job
-from sources.discord.places import channel_info, channel_number, history_readable, place_id
+from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number
 from sources.discord.settings import Mode
 from sources.discord.shared_state import SharedState, StoredMessage
 from texts import gettext_lazy
@@ -29,12 +31,16 @@ from texts import gettext_lazy
 log = Log(__name__)
 
 HISTORY = call_point("discord.history")
+DIRECT = call_point("discord.open_unread")
 
 SECONDS = 20.0
 ASK_SECONDS = 30.0
 AT_ONCE = 4
 MAX_FIRST = 150
 """Places that are read before newer messages: each needs a database query while everything else waits."""
+MAX_DIRECT = 100
+DIRECT_EVERY = 1.0
+"""Seconds between two direct channels that are opened: Discord takes many at once for spam."""
 IDLE_SECONDS, AGAIN_SECONDS = 3600.0, 5.0
 MOST_UNDECIDED = 3
 CLOCK_MARGIN = timedelta(minutes=1)
@@ -120,6 +126,9 @@ class CatchUp:
             if self._moved(channel, last):
                 first.setdefault(channel, partial(self._read_first, channel, spans[channel], {}))
         later = [Span(place_id(one), str(max(last, floor)), until) for one, last in places[MAX_FIRST:]]
+        for person, let_in in list((await wiring.never_wrote()).items())[:MAX_DIRECT]:
+            after = max(newest, floor, 0 if let_in is None else discord.utils.time_snowflake(let_in))
+            later.append(Span(direct_place(user_number(person) or 0), str(after), until))
         await self._owe(later, "it was not read yet")
         for channel, span in spans.items():
             if known := _marks(await wiring.recent(span.place), floor):
@@ -190,9 +199,7 @@ class CatchUp:
         """Read a gap. The channel's queue does not wait for the request, only for the rest."""
         gaps = self._wiring.gaps
         try:
-            channel = channel_number(span.place)
-            if channel is None:
-                raise PlaceUnreadable(gettext_lazy("it does not name a place on Discord"), for_good=True)
+            channel = channel_number(span.place) or await self._open(user_number(span.place))
             recent = await self._wiring.recent(place_id(channel))
             known = {one: mark for one, mark in _marks(recent, 0).items() if one < int(span.before)}
             found = await self._messages(channel, span, known)
@@ -211,6 +218,14 @@ class CatchUp:
         await heard.wait()
         if not self._paused():  # else it was not accepted, and is read again
             await gaps.fill(span)
+
+    async def _open(self, person: int | None) -> int:
+        """The channel of a person's direct messages. Raises PlaceUnreadable."""
+        if person is None:
+            raise PlaceUnreadable(gettext_lazy("it does not name a place on Discord"), for_good=True)
+        await asyncio.sleep(DIRECT_EVERY)
+        opening = self._client.create_dm(discord.Object(person))
+        return int((await _asked(outside(DIRECT, opening, SECONDS))).id)
 
     async def _messages(self, channel: int, span: Span, known: Mapping[int, str]) -> list[discord.Message]:
         """The newest messages of the span and of the known ones, oldest first: up to the limit, and one more.

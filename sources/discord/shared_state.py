@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
 import discord
@@ -61,6 +62,11 @@ class Wiring:
     """Returns the last seen message id of every Discord place."""
     recent: Callable[[PlaceId], Awaitable[Sequence[StoredMessage]]]
     """Returns the last few stored messages of people in a place."""
+    never_wrote: Callable[[], Awaitable[Mapping[PersonId, datetime | None]]]
+    """Returns the owner and people who were let in, if none of their direct messages was heard yet.
+
+    The time is when they were let in: earlier messages are ignored.
+    """
     gaps: GapStore
     listens_from: Callable[[], Awaitable[int | None]]
     commands: Commands

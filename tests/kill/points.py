@@ -35,6 +35,7 @@ EXEMPT = {
     "follow_up.take_up": "what was given up is tried once more at a start",
     # A stranger's message is told a code and no more, which costs no turn; `tests/service/test_access.py` kills there.
     # Beside everything, after the start; what is lost is still a gap: `service/discord/test_discord_main.py`.
+    "discord.open_unread": "opens the direct messages of somebody who never wrote",
     "gaps.note": "remembers what is to be read; in each place the inbox knows what it has",
     "gaps.try": "a place could not be read once more",
     "gaps.fill": "it was read; after a death it is read again, and the inbox knows what it has",
@@ -121,6 +122,7 @@ EXEMPT = {
 
 BY_CLOCK = frozenset({"job.queue", "job.claim", "job.complete"}) | {
     "discord.typing",
+    "discord.open_unread",
     "gaps.note",
     "gaps.fill",
 }

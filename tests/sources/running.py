@@ -87,6 +87,8 @@ class Ear:
     ignored: set[PersonId] = field(default_factory=set)
     """Those who chose that nothing they say is heard."""
     gaps: KeptGaps = field(default_factory=KeptGaps)
+    let_in: list[PersonId] = field(default_factory=list)
+    """People of whom no direct message was heard yet."""
     listens_from: int | None = None
     paused: bool = False
     """Whether nothing of what is heard is taken."""
@@ -110,6 +112,9 @@ class Ear:
 
     async def last_seen(self) -> Mapping[PlaceId, str]:
         return dict(self.cursors)
+
+    async def never_wrote(self) -> Mapping[PersonId, datetime | None]:
+        return dict.fromkeys(self.let_in)
 
     async def starts_from(self) -> int | None:
         return self.listens_from
@@ -178,6 +183,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
     wiring = Wiring(
         ear.last_seen,
         ear.recently_stored,
+        ear.never_wrote,
         ear.gaps,
         ear.starts_from,
         ear.commands,

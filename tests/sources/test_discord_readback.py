@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import discord
 import pytest
 
 from memory.queue.gaps import Span
-from memory.store.ids import PlaceId
+from memory.store.ids import PersonId, PlaceId
 from sources.base import Kind
-from sources.discord.places import place_id
+from sources.discord.places import direct_place, person_id, place_id
 from sources.discord.shared_state import StoredMessage
 from tests.sources.running import Ear, KeptGaps, connected
 from tests.wire import until
@@ -173,16 +174,15 @@ async def test_what_is_said_is_heard_in_the_end_although_the_database_does_not_a
             asked += 1
             return await (super().last_seen() if asked > hangs else asyncio.Future())
 
+        async def never_wrote(self) -> Mapping[PersonId, datetime | None]:
+            nonlocal tries
+            tries += 1
+            return await (super().never_wrote() if knows else asyncio.Future())
+
         async def recently_stored(self, place: PlaceId) -> Sequence[StoredMessage]:
             return await asyncio.Future()
 
-    class Hanging(KeptGaps):
-        async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
-            nonlocal tries
-            tries += 1
-            await (super().note(spans, reason, at_once=at_once) if knows else asyncio.Future())
-
-    general, ear = channel(server), Stuck(gaps=Hanging())
+    general, ear = channel(server), Stuck()
     ear.cursors[place_id(general.id)] = str((await ana.say(general, "<@bot> before")).id)
     await ana.say(general, "<@bot> missed")
     async with connected(server, ear):
@@ -190,6 +190,37 @@ async def test_what_is_said_is_heard_in_the_end_although_the_database_does_not_a
         await ear.next(lambda heard: heard.text == "live")
     assert tries == (1 if hangs else 3)
     assert [one.text for one in ear.heard] == ["missed", "live"]
+
+
+async def test_the_first_direct_messages_of_those_who_were_let_in_are_looked_for(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.DIRECT_EVERY", 0.01)
+    begun = next(server.world.ids)
+    stranger = server.person("stranger")
+    await ana.dm("are you there?")
+    await stranger.dm("let me in")
+    ear = Ear(let_in=[person_id(ana.id)], listens_from=begun)
+    async with connected(server, ear):
+        heard = await ear.next()
+        await until(lambda: not ear.gaps.open)
+    assert [one.text for one in ear.heard] == ["are you there?"]
+    assert heard.place.id == place_id(ana.direct.id)
+    opened = [request.json["recipient_id"] for request in server.requests_to("POST", "/users/@me/channels")]
+    assert [int(each) for each in opened] == [ana.id]
+
+
+async def test_somebody_who_does_not_exist_is_not_looked_for_again(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sources.discord.catch_up.DIRECT_EVERY", 0.01)
+    server.guild("Home")
+    ear = Ear(let_in=[person_id(77)], listens_from=next(server.world.ids))
+    async with connected(server, ear):
+        await until(lambda: ear.gaps.closed)
+    assert [(span.place, why) for span, why in ear.gaps.closed.items()] == [
+        (direct_place(77), "there is no such person")
+    ]
 
 
 async def test_what_is_read_while_nothing_is_taken_is_read_again(

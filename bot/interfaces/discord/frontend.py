@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import discord
 
@@ -29,7 +30,7 @@ from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace
 from sources.base import Front
 from sources.discord.command_tree import Commands as Offered
-from sources.discord.settings import DiscordSettings, StoredDecisions
+from sources.discord.settings import Direct, DiscordSettings, StoredDecisions
 from sources.discord.shared_state import StoredMessage, Wiring
 from sources.discord.source import DiscordSource
 from texts import _
@@ -58,9 +59,19 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
             await marks.note_position(_BEGUN, stored)
         return int(stored)
 
+    async def never_wrote() -> Mapping[PersonId, datetime | None]:
+        """Whose direct channel is opened to look: the owner, the admins, and who was let in by name or by a code."""
+        rules = access.rules
+        allowed = {*settings.allow.persons, *_persons(rules, Rule.ALLOW)} - set(_persons(rules, Rule.DENY))
+        in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
+        others = sorted(map(str, allowed)) if settings.dm is not Direct.OFF else []
+        named = [PersonId(f"discord:{each}") for each in (*sorted(in_charge), *others)]
+        return await services.gaps.never_wrote([each for each in named if not ignored(each)])
+
     wiring = Wiring(
         cursors=functools.partial(services.heard_places.cursors, "discord"),
         recent=recent,
+        never_wrote=never_wrote,
         gaps=services.gaps,
         listens_from=listens_from,
         on_ready=lambda name: logs.ready("discord", name=name),

@@ -1,6 +1,7 @@
 """What front ends share with the services: their status, and their stored state."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime
 
 from msgspec import Struct, field
 
@@ -10,13 +11,14 @@ from bot.services.people.places import Places
 from bot.services.transactions import Service, reads
 from bot.storage_retry import until_stored
 from memory import agents
+from memory.people import access
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Gap, Span
 from memory.queue.messages import Message, newest_heard
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, GroupId, PlaceId
+from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.records import replace
 from sources.base import Notification, Place
@@ -77,6 +79,12 @@ class Gaps(Service, frozen=True):
         new = await self.database.write(_CLOSE, lambda tx: gaps.close(tx, span, reason, now), durable=True)
         if new:
             _log.warning("gap_closed", place=span.place, reason=reason)
+
+    @reads
+    def never_wrote(self, rows: Rows, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
+        """The persons whose direct messages were never heard, and since when they are let in."""
+        since = {each.subject: each.at for each in access.rules(rows) if each.rule is access.Rule.ALLOW}
+        return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
 
 
 class Addressee(Struct, frozen=True):

@@ -2,11 +2,15 @@
 
 from datetime import timedelta
 
-from memory.queue import gaps
+import pytest
+
+from memory.people.audience import OWNER, PUBLIC, Audience, person_audience
+from memory.queue import gaps, inbox
 from memory.queue.gaps import Span
+from memory.queue.inbox import Place
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from tests.memory.parts import NOON, kept_of
+from tests.memory.parts import ANN, NOON, arrival, kept_of
 
 HALL = PlaceId("discord:10")
 SPAN = Span(HALL, "100", "999")
@@ -81,6 +85,25 @@ def test_what_cannot_be_read_is_closed_once_and_forgotten_later(tx: Tx) -> None:
     later = NOON + gaps.KEPT + timedelta(seconds=1)
     gaps.note(tx, [other], "503", later, later)
     assert [gap.span for gap in gaps.listing(tx)] == [other]
+
+
+@pytest.mark.parametrize(
+    ("kind", "audience", "writer", "position", "known"),
+    [
+        ("direct", person_audience(EVE), EVE, "2", True), ("direct", person_audience(EVE), ANN, "2", True),
+        ("direct", person_audience(EVE), EVE, "", False), ("direct", person_audience(ANN), EVE, "2", False),
+        ("direct", OWNER, EVE, "2", True), ("direct", OWNER, ANN, "2", False), ("guild", OWNER, EVE, "2", False),
+    ],
+)  # fmt: skip
+def test_who_wrote_directly_before_needs_not_be_looked_for(
+    tx: Tx, kind: str, audience: Audience, writer: PersonId, position: str, known: bool
+) -> None:
+    elsewhere = Place(HALL, "guild", PUBLIC)
+    inbox.accept(tx, arrival(1, place=elsewhere, person=EVE, position="1"), NOON)
+    assert gaps.never_wrote(tx, [EVE, EVE]) == [EVE]
+    place = Place(PlaceId("discord:20"), kind, audience)
+    inbox.accept(tx, arrival(2, place=place, person=writer, position=position), NOON)
+    assert gaps.never_wrote(tx, [EVE]) == ([] if known else [EVE])
 
 
 def test_a_gap_of_direct_messages_goes_with_its_person(tx: Tx) -> None:
