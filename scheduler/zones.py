@@ -18,18 +18,17 @@ from texts import _
 
 @functools.lru_cache(maxsize=256)
 def zone_of(name: str) -> tzinfo:
-    """The zone of an IANA name such as "Europe/Vienna". Raises Refused, suggesting a similar name."""
+    """The zone of an IANA name such as "Europe/Vienna". Raises Refused, suggesting one for a city or a similar name."""
     if name.upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    near = difflib.get_close_matches(
-        name.casefold(), [each.casefold() for each in available_timezones()], n=1, cutoff=0.8
-    )
-    meant = [each for each in available_timezones() if near and each.casefold() == near[0]]
-    hint = _(" Did you mean {meant}?", meant=meant[0]) if meant else ""
+    wanted, known = name.casefold().replace(" ", "_"), {each.casefold(): each for each in sorted(available_timezones())}
+    cities = [each for each in known if each.rpartition("/")[2] == wanted]
+    near = cities or difflib.get_close_matches(wanted, known, n=1, cutoff=0.8)
+    hint = _(" Did you mean {meant}?", meant=known[near[0]]) if near else ""
     raise Refused(
         "There is no time zone “{name}”. Use a name like Europe/Vienna, America/New_York or UTC.{hint}",
         name=name[:60],

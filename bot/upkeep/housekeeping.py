@@ -71,4 +71,6 @@ class Housekeeping(Struct, frozen=True):
     def look_after_groups(self, tx: Tx, firing: DueJob) -> JobResult:
         """Check the triggers of sleeptime groups, and queue the turns that they call for."""
         fired = check_all(tx, firing.now, self.zone)
-        return JobResult(_("fired: {groups}", groups=", ".join(fired)) if fired else _("nothing had to be done"))
+        return JobResult(
+            _("gave a turn to {groups}", groups=", ".join(fired)) if fired else _("nothing had to be done")
+        )

@@ -338,7 +338,8 @@ def decide(said: Statement, source: Source, known: Sequence[Fact], before: froze
     mine = words(said.text)
     if said.only_replaces:
         return _corrected(said, known)
-    if len(mine) < LEAST_WORDS - (said.category is Category.PREFERENCE) and not is_unspaced(said.text):
+    short = said.category is Category.PREFERENCE or source.origin == "hand"
+    if len(mine) < LEAST_WORDS - short and not is_unspaced(said.text):
         return Decision(Step.SKIP)
     near = [fact for fact in known if are_near(mine, words(fact.text))]
     related = {fact.id: relation(said.text, fact.text) for fact in near}

@@ -14,6 +14,7 @@ from memory.store.errors import Refused
 from memory.store.ids import SHORTEST, code
 from scheduler.dates import read_when
 from scheduler.triggers import DateTrigger
+from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, join_lazy
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ def find_one(
     fitting = exact or [each for each in found if parts and all(part in words(each).casefold() for part in parts)]
     if len(fitting) == 1:
         return fitting[0]
-    shown, ids = [words(each)[:60] for each in fitting or found], [each.id for each in fitting]
+    shown, ids = [one_line(words(each), 60) for each in fitting or found], [each.id for each in fitting]
     if fitting:
         both = zip(ids, shown, strict=True)
         named = [f"{code(own, ids)}: {text}{due.get(own, '')}" if shown.count(text) > 1 else text for own, text in both]

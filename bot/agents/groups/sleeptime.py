@@ -180,14 +180,14 @@ _log = Log("bot.agents.groups.sleeptime")
 
 
 def check_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
-    """Check every sleeptime group that is due; returns what fired, as "group: trigger".
+    """Check every sleeptime group that is due; returns what fired, as "group (trigger)".
 
     `zone` is the service's, for the groups' quiet hours. The resulting turns wait in the inbox: the caller must call
     `Router.resume`.
     """
     predicates = installed()
     sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
-    fired = [f"{group.name}: {name}" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
+    fired = [f"{group.name} ({name})" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
     return list(dict.fromkeys(fired))  # a trigger may fire in several places
 
 

@@ -116,7 +116,7 @@ class AgentDetails(TomlFile):
             _("- Model: {model}", model=markup.text(self.model)),
             _("- Groups: {groups}", groups=markup.text(", ".join(self.groups) or _("none"))),
             _("- Tools: {tools}", tools=markup.text(", ".join(tools) or _("none"))),
-            *(f"- {markup.text(rule)}" for rule in self.rules),
+            *(_("- Rule, as the agent reads it: “{rule}”", rule=markup.text(rule)) for rule in self.rules),
         ]
 
     def terminal(self, _markup: Markup) -> str:

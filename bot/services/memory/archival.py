@@ -225,7 +225,8 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
             return _entry(rows, agent, whole, scope)
         raise UserError("There is no entry “{label}” here. `carina archival list` shows them.", label=label)
     if len(found) > 1:
-        which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())
+        named = ((code(each, found), of.name) for each, (of, _entry) in found.items())
+        which = ", ".join(_("{id} of {agent}", id=f"#{end}", agent=name) for end, name in named)
         raise UserError(
             "Several agents have an entry “{label}”. Choose one by its ID: {which}.", label=label, which=which
         )

@@ -33,7 +33,9 @@ _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[
     _Words, Param("One statement about you or your work", example="I'm allergic to peanuts.", metavar="TEXT")
 ]
-_Category = Annotated[Category, Param("What kind of fact it is", labels={"lesson_learned": "Note"})]
+_Category = Annotated[
+    Category | None, Param("What kind of fact it is (default: judged by its words)", labels={"lesson_learned": "Note"})
+]
 _Text = Annotated[_Words, Param("What is true instead", example="I'm allergic to walnuts.")]
 
 
@@ -84,7 +86,7 @@ class Facts(MemoryService, frozen=True):
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     def add_fact(
-        self, tx: Tx, caller: Caller, fact: _Fact, category: _Category = Category.PREFERENCE, agent: _Agent = ""
+        self, tx: Tx, caller: Caller, fact: _Fact, category: _Category = None, agent: _Agent = ""
     ) -> Entry[FactRow]:
         said = _statement(fact, category)
         agent = find_living(tx, agent).id
@@ -163,11 +165,13 @@ def _also_kept(rows: Rows, fact: Fact, scope: Scope) -> str:
     return f"{words} {_('`carina archival delete` deletes an entry along with your messages that it came from.')}"
 
 
-def _statement(given: str, category: Category) -> Statement:
+def _statement(given: str, category: Category | None) -> Statement:
+    """What was given, as a note if neither they nor its words say more of its kind."""
     text = " ".join(given.split())
     if not text:
         raise UserError("The statement is empty.")
-    return Statement(category, text)
+    read = next(iter(fact_extraction.statements(text, own=True)), None)
+    return Statement(category or (read.category if read else Category.LESSON), text)
 
 
 def _get(rows: Rows, which: str, scope: Scope) -> Fact:

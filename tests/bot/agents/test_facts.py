@@ -211,10 +211,13 @@ async def test_a_persons_own_words_are_not_doubted_where_they_read_them_themselv
     async with running(tmp_path) as service:
         kept = Facts(service.database, service.approvals.people, service.clock)
         hers = somebody(ANN.id)
+        for fact, label in ("I was born in Graz", "Note"), ("I always test before I push", "Habit"):
+            assert (await kept.add_fact(hers, fact=fact)).row.label == label
         added = await kept.add_fact(hers, fact="I prefer tea with milk")
+        assert added.row.label == "Preference"
         confirmed = await kept.confirm_fact(hers, fact=added.row.id)
         assert "unverified" not in f"{added.row.written} {confirmed.row.written}"
-        (mine,) = (await kept.list_facts(hers)).rows
+        mine = next(row for row in (await kept.list_facts(hers)).rows if row.id == added.row.id)
         assert "unverified" not in mine.written
-        (told,) = (await kept.list_facts(replace(hers, approver=Approver(BOB.id)))).rows
-        assert told.written.endswith(" [unverified]")
+        told = (await kept.list_facts(replace(hers, approver=Approver(BOB.id)))).rows
+        assert all(each.written.endswith(" [unverified]") for each in told)

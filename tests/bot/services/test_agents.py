@@ -36,6 +36,7 @@ persons = ["12"]
 name = "Star"
 description = "Shines"
 system_prompt = "{PROMPT}"
+rules = [{{ rule = "requires_consent", tool = "recall" }}]
 [[groups]]
 name = "Main"
 members = ["Star"]
@@ -73,6 +74,7 @@ async def test_prompts_are_taken_away_by_the_owner_alone(app: App) -> None:
             await app.services.registry.call(name, ANN, given)
     words, data = await told(app, "agent.show", EVA, agent="star")
     assert "- Groups: Main" in words
+    assert "- Rule, as the agent reads it: “`recall` needs somebody's approval" in words, "it speaks to the agent"
     assert PROMPT not in words + str(data)
     assert PROMPT in (await told(app, "agent.show", OLGA, agent="star"))[0]
     for name in ("agent.export", "group.export"):

@@ -206,6 +206,14 @@ async def test_which_of_several_is_meant_is_asked_by_their_titles_and_by_numbers
         await desk("tasks.done", task="buy")
 
 
+async def test_a_title_that_an_error_lists_breaks_no_line(desk: Harness) -> None:
+    for number in "12":
+        await desk("tasks.add", title=f"wash\r\n\u202eand\x1b[31m dry {number}")
+    for which in ("wash", "nothing"):
+        with pytest.raises(UserError, match=r"wash and dry 1; wash and dry 2"):
+            await desk("tasks.done", task=which)
+
+
 async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_charge(
     desk: Harness, database: Database
 ) -> None:

@@ -379,6 +379,7 @@ def test_a_description_that_a_deleted_message_led_to_goes_with_it(tx: Tx, gone: 
     assert find_block(tx, STAR, "llama", Scope(GUILD)).description == "About Quetzal"
     remove_derived(tx, old, NOON, gone=frozenset(gone))
     assert find_block(tx, STAR, "llama", Scope(GUILD)).description == NO_DESCRIPTION
+    assert tx.number("SELECT count(*) FROM memory_blocks WHERE described_by <> '' OR described_turn NOT NULL") == 0
 
 
 def test_what_an_index_kept_of_rows_long_gone_goes_too_and_the_file_has_no_free_pages(tx: Tx, tmp_path: Path) -> None:

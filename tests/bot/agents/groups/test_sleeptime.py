@@ -10,18 +10,24 @@ import pytest
 
 from bot.agents.groups.settings import Trigger
 from bot.agents.groups.sleeptime import Facts, active, check_all, exceeding, number_of
+from bot.upkeep import housekeeping
+from bot.upkeep.housekeeping import SLEEPTIME, Housekeeping
+from memory import jobs
 from memory.group_runs import GroupState, LastCheck
+from memory.jobs import NewJob
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Utterance
 from memory.store.clock import to_text
 from memory.store.database import Tx
-from memory.store.ids import AgentId, PersonId, PlaceId, TurnId
+from memory.store.ids import AgentId, ConstellationId, PersonId, PlaceId, TurnId
 from memory.store.records import asdict, replace
+from scheduler.jobs import DueJob
 from tests.bot import parts
 from tests.bot.agents.groups.parts import Cast, agents, sleeptime, told, watching
 from tests.bot.parts import HALL, NOON, MovableClock, Platform, call, channel, direct, said, says, words_of
 from tests.bot.stage import Service, Setting, running, talked
+from tests.memory.parts import store
 
 INTERVENTION = '"Ant", { agent = "Bee", role = "supervisor" }'
 SYNC = {"name": "sync", "on": "constellation_activity", "priority": "high", "messages": 20}
@@ -123,7 +129,7 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
         await talk(service, 20, 1)
         assert await ticked(service) == []  # too early for the next look
     async with running(tmp_path, setting) as service:  # what was counted stands in the store
-        assert await ticked(service, LATER) == ["Night: sync"]
+        assert await ticked(service, LATER) == ["Night (sync)"]
         assert platform.texts(DEN.id)[-1] == "I looked after you."
         assert [words_of(row).speaker for row in await service.outbox()][-1] == "Bee"
         assert await ticked(service, LATER) == []  # counted anew
@@ -138,7 +144,7 @@ async def test_in_bluesky_as_a_whole_a_group_works_and_says_nothing(tmp_path: Pa
         for number in range(20):
             await service.heard(said(f"word {number}", number, parts.thread_in_public("ann"), at=service.clock()))
         before = len(await service.outbox())
-        assert await ticked(service, LATER) == ["Night: sync"]
+        assert await ticked(service, LATER) == ["Night (sync)"]
         assert "leave your final text empty" in told(model.of("Bee")[0])
         assert len(await service.outbox()) == before
 
@@ -156,12 +162,12 @@ async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: P
         for number in range(20):
             clock.forward(1)
             await service.heard(said(f"a secret {number}", number, direct(ANN), at=clock()))
-        assert await ticked(service, LATER) == ["Night: sync"]  # her place alone: nobody else may know of this
+        assert await ticked(service, LATER) == ["Night (sync)"]  # her place alone: nobody else may know of this
         assert platform.texts(direct(ANN).id)[-1] == "I looked after you."
         assert "I looked after you." not in platform.texts(DEN.id)
         for first, answer in ((100, "And after all."), (200, "Again.")):
             await talk(service, first, 20)
-            assert "Night: sync" in await ticked(service, LATER)
+            assert "Night (sync)" in await ticked(service, LATER)
             assert platform.texts(DEN.id)[-1] == answer
         stored = await service.rows("SELECT audience FROM archival_entries ORDER BY n")
         assert [row["audience"] for row in stored] == [direct(ANN).audience, DEN.audience]  # into its own, once each
@@ -189,9 +195,9 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
     async with talked(tmp_path, setting, said("hello den", 500, DEN, at=clock())) as service:
         await ticked(service, zone=zone)
         await talk(service, 1, 2)
-        assert await ticked(service, LATER, zone) == (["Night: sync"] if fires else [])
+        assert await ticked(service, LATER, zone) == (["Night (sync)"] if fires else [])
         held = await ticked(service, 3 * LATER, zone)
-        assert held == ([] if fires else ["Night: sync"]), "what held then holds when they end"
+        assert held == ([] if fires else ["Night (sync)"]), "what held then holds when they end"
         assert platform.texts(DEN.id).count("I looked after you.") == 1
 
 
@@ -212,7 +218,7 @@ async def test_a_number_of_a_block_wakes_the_group_once_and_silence_says_nothing
     async with running(tmp_path, Setting(model, toml=toml)) as service:
         await looked(service)
         assert await looked(service, LATER) == []  # it was high at the first look
-        for content, fired in (("stress: 3", []), ("stress: 9", ["Night: stress"])):
+        for content, fired in (("stress: 3", []), ("stress: 9", ["Night (stress)"])):
             sql = "UPDATE memory_blocks SET content = ? WHERE label = 'mood'"
             await service.write(partial(Tx.run, sql=sql, parameters=(content,)))
             assert await looked(service, LATER) == fired
@@ -237,8 +243,20 @@ async def test_a_number_that_a_tool_gave_wakes_the_group_where_it_may_be_known(t
 
         assert await given("stress: 3", OWNER, 90) == [], "the first look only notes the time"
         assert await given("stress: 9", "person:discord:ann", 91) == [], "what somebody's direct messages hold"
-        assert await given("stress: 8", OWNER, 92) == ["Night: stress"]
+        assert await given("stress: 8", OWNER, 92) == ["Night (stress)"]
         assert await given("stress: 9", OWNER, 93) == [], "it did not fall since"
+
+
+def test_the_job_says_which_groups_it_gave_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    tx = store()
+    jobs.put(tx, NewJob(SLEEPTIME, SLEEPTIME, "", NOON), NOON)
+    (job,) = jobs.listing(tx, 1)
+    for fired, words in (
+        ([], "nothing had to be done"),
+        (["Night (sync)", "Day (idle)"], "gave a turn to Night (sync), Day (idle)"),
+    ):
+        monkeypatch.setattr(housekeeping, "check_all", lambda *_, found=fired: found)
+        assert Housekeeping().look_after_groups(tx, DueJob(job, ConstellationId("c"), NOON, NOON)).detail == words
 
 
 FORGETTING = {"name": "hyperfocus", "on": "time_elapsed", "of": "person", "minutes": 90, "cooldown": 180}
