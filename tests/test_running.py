@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from bot.config.service_manager import ServiceManager
+from bot.interfaces.cli.automatic_startup import Program, service_file
 from bot.interfaces.cli.serve import report_alive
-from bot.interfaces.cli.service import Program, service_file
 from memory.store.sqlite import connect
 from tests.bot.terminals import carina
 

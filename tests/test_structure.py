@@ -64,9 +64,9 @@ ONLY_IN = {
     "icalendar": ("sources/feeds/formats.py",),
     "libipld": ("memory/portability/",),
     "cryptography": ("memory/portability/",),
-    "dotenv": ("bot/config/", "bot/interfaces/cli/home.py"),
+    "dotenv": ("bot/config/", "bot/interfaces/cli/data_folder.py"),
 }
-READS_ENVIRONMENT = ("bot/config/", "bot/interfaces/cli/home.py")
+READS_ENVIRONMENT = ("bot/config/", "bot/interfaces/cli/data_folder.py")
 BEGIN_TASKS = {
     "bot/runtime/supervision.py": "everything that lives as long as the service",
     "bot/interfaces/control/server.py": "a connection, which ends with its own request",

@@ -6,8 +6,8 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic import model_validator as validate_model
 
+from bot.config.block_templates import TEMPLATES, initial_text
 from bot.config.values import BlockTypeName, Label, Name, Permission, Section, TemplateName
-from memory.blocks.configured import TEMPLATES, initial_text
 from memory.blocks.limits import MOST_CHARACTERS, require_fits, usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.store.errors import StoreError

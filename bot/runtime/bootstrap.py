@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import convert, to_builtins
 
 from bot.agents.groups.settings import with_agents
-from bot.agents.seeds import seed_agent, seed_common
+from bot.agents.initial_blocks import seed_agent, seed_common
 from bot.config import Config
 from bot.config.agent_files import read_agent, read_group, require_sound
 from bot.config.blocks import Block as BlockSettings
@@ -20,8 +20,8 @@ from bot.errors import ConfigError
 from bot.runtime.group_routing import EVERYWHERE_ELSE, RoutingTable
 from memory import agents
 from memory.agents import Agent, AgentConfig, Group, InitialBlock, Member
-from memory.blocks.configured import Common
 from memory.blocks.schemas import TEXT, dump_schema
+from memory.blocks.sharing import Common
 from memory.queue import inbox, outbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations

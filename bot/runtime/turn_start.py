@@ -12,10 +12,10 @@ from bot.agents import turn_log
 from bot.agents.context import prompt
 from bot.agents.groups.team import Team
 from bot.agents.groups.who_answers import plan_turn
+from bot.agents.initial_blocks import ensure_blocks
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
-from bot.agents.seeds import ensure_blocks
 from bot.agents.steps import CallModel, next_step
 from bot.agents.turn import TurnState, load_state
 from bot.agents.turn_deps import TurnDeps

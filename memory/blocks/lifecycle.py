@@ -23,8 +23,6 @@ from memory.blocks.records import (
     BlockType,
     NewBlock,
     Operation,
-    Permission,
-    access_at,
 )
 from memory.blocks.repair import open_block
 from memory.blocks.rights import existing_block, require_yes
@@ -363,99 +361,3 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
     save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)
-
-
-# ------------------------------------------------------------------------------------------------------------- sharing
-
-
-SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
-
-
-class Share(Struct, frozen=True):
-    """An agent that a block is shared with: the permission given, and the effective one, which may be less."""
-
-    agent: str
-    given: Permission
-    access: Permission
-
-    def __str__(self) -> str:
-        return f"{self.agent} ({self.given}{'' if self.access is self.given else f', in effect {self.access}'})"
-
-
-def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: datetime) -> None:
-    """Let another agent see a block, if its audience allows, at read_only, append or read_write; again to change that.
-
-    `name` is the agent's name or id. The caller checks who may share: the owner of the constellation, or
-    `share_by_agent`. Raises Refused.
-    """
-    agent = _recipient(tx, block, name, permission)
-    tx.run(
-        "INSERT INTO shared_block_agents (block_id, agent_id, permission, attached_at) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET permission = excluded.permission",
-        (block.id, agent, permission, now),
-    )
-
-
-def unshare_block(tx: Tx, block: Block, name: str) -> None:
-    """End a share at once. Raises Refused when there is none."""
-    sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
-    if not tx.run(sql, (block.id, _agent(tx, name))):
-        raise Refused(
-            "block {label} is not shared with “{name}”; {shared_with}",
-            label=block.label,
-            name=name[:80],
-            shared_with=_shared_with(tx, block),
-        )
-
-
-def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Permission) -> Block:
-    """Share an agent's own block, by its right to write it; if strangers' words ask for it, approval is needed.
-
-    Raises BlockNotFound, BlockRefused, Refused, ApprovalNeeded.
-    """
-    block, decision = existing_block(tx, author, label, Operation.SHARE)
-    _recipient(tx, block, name, permission)
-    require_yes(tx, author, block, Operation.SHARE, decision)  # who may not share does not ask
-    share_block(tx, block, name, permission, author.now)
-    return block
-
-
-def unshare_by_agent(tx: Tx, author: Author, label: str, name: str) -> Block:
-    """End a share of an agent's own block. Raises as `share_by_agent`, and Refused when there is none."""
-    block, _ = existing_block(tx, author, label, Operation.SHARE)
-    unshare_block(tx, block, name)
-    return block
-
-
-def shares_of(rows: Rows, block: Block) -> list[Share]:
-    """The agents that a block is shared with, and what they may do to it."""
-    sql = """SELECT a.name, s.permission FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id
-             WHERE s.block_id = ? ORDER BY a.name"""
-    shared = block.owner != CONSTELLATION_OWNER
-    given = [(row["name"], Permission(row["permission"])) for row in rows.all(sql, (block.id,))]
-    return [Share(name, level, access_at(block.type, block.permission, level, shared=shared)) for name, level in given]
-
-
-def _shared_with(rows: Rows, block: Block) -> str:
-    names = ", ".join(share.agent for share in shares_of(rows, block))
-    return gettext_lazy("it is shared with {names}", names=names) if names else gettext_lazy("it is shared with nobody")
-
-
-def _recipient(rows: Rows, block: Block, name: str, permission: Permission) -> AgentId:
-    if permission not in SHARED_AT:
-        raise Refused(
-            "a block can be shared as read_only, append or read_write, not as {permission}", permission=permission
-        )
-    if (agent := _agent(rows, name)) == block.owner:
-        raise Refused("block {label} is that agent's own", label=block.label)
-    return agent
-
-
-def _agent(rows: Rows, name: str) -> AgentId:
-    row = rows.one(
-        "SELECT id FROM agents WHERE name = ? COLLATE NOCASE OR id = ? ORDER BY id = ? DESC LIMIT 1", (name,) * 3
-    )
-    if row is None:
-        known = ", ".join(each["name"] for each in rows.all("SELECT name FROM agents ORDER BY name"))
-        raise Refused("There is no agent “{name}”. Choose from: {known}.", name=name[:80], known=known)
-    return AgentId(row["id"])

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.knowledge import actions
+from memory.knowledge import extracts
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.hidden_people import shown
 from memory.queue.messages import COLUMNS, Message, to_message
@@ -94,9 +94,16 @@ def summarize(tx: Tx, identifier: SessionId) -> None:
         """UPDATE sessions SET ended = 1, what = ?, decisions = ?, files = ?, commits = ?, unfinished = ?,
            input_tokens = ?, output_tokens = ?, trust = ? WHERE id = ?""",
         (
-            actions.summary(next((each for each in asked if each.strip()), ""), answers),
-            *(_list(found) for found in (actions.decisions(text), actions.files(text), actions.commits(text))),
-            _list(actions.unfinished(text)),
+            extracts.summary(next((each for each in asked if each.strip()), ""), answers),
+            *(
+                _list(found)
+                for found in (
+                    extracts.decisions(text),
+                    extracts.files(text),
+                    extracts.commits(text),
+                )
+            ),
+            _list(extracts.unfinished(text)),
             0 if used is None else used[0],
             0 if used is None else used[1],
             int(min(message.trust for message in heard)),

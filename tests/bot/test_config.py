@@ -19,7 +19,7 @@ from bot.config.mcp import missing_programs
 from bot.config.values import Section
 from bot.errors import ConfigError
 from bot.interfaces import bluesky
-from bot.interfaces.cli.home import data_folder
+from bot.interfaces.cli.data_folder import data_folder
 from bot.interfaces.discord import frontend
 from bot.services.memory.block_settings import CreateBlock
 from memory.blocks import BlockType, Permission

@@ -11,7 +11,7 @@ from datetime import datetime
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import parsed
 from memory import group_runs
-from memory.knowledge import actions, sessions, unfinished_work
+from memory.knowledge import extracts, sessions, unfinished_work
 from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
 from memory.queue import inbox, messages, turns
@@ -59,16 +59,19 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
     ended = {body.call for body in results}
     begun = [body.name for body in bodies if isinstance(body, CallStarted) and body.call not in ended]
     arguments = " ".join(calls.values())
-    did = [actions.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
+    did = [extracts.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
     return WorkState(
         status=status,
         prompt=" ".join(asked.split())[:_PROMPT],
         summary="; ".join(part for part in did if part),
-        decisions=tuple(actions.decisions(told)),
-        next_steps=tuple(actions.next_steps(told)),
-        unfinished=(*(f"{name} had begun, and nobody saw how it ended" for name in begun), *actions.unfinished(told)),
-        files=tuple(actions.files(f"{told}\n{arguments}")),
-        commits=tuple(actions.commits(f"{told}\n{given}")),
+        decisions=tuple(extracts.decisions(told)),
+        next_steps=tuple(extracts.next_steps(told)),
+        unfinished=(
+            *(f"{name} had begun, and nobody saw how it ended" for name in begun),
+            *extracts.unfinished(told),
+        ),
+        files=tuple(extracts.files(f"{told}\n{arguments}")),
+        commits=tuple(extracts.commits(f"{told}\n{given}")),
         last_activity=next(iter((*begun, *uses[-1:])), ""),
         at=steps[-1].at if steps else at,
     )

@@ -5,7 +5,7 @@ from datetime import datetime
 from bot.agents import turn_events
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.conducted_run import MemberRequest
-from bot.agents.seeds import ensure_blocks
+from bot.agents.initial_blocks import ensure_blocks
 from bot.config.values import OFFLINE
 from memory import agents, group_runs
 from memory.group_runs import Part, PartDetail, Status

@@ -41,7 +41,7 @@ from mcp_types import (
 from msgspec import Struct, field
 from pydantic import ValidationError
 
-from bot.agents.mcp.offers import ListedTool
+from bot.agents.mcp.offered_tools import ListedTool
 from memory.store.logs import Log
 from sources.text import one_line
 from texts import gettext_lazy

@@ -7,18 +7,19 @@ from pydantic import Field, model_validator
 
 from bot.agents.context.block_views import CHANGED, CREATED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
+from bot.agents.initial_blocks import new_block
 from bot.agents.permissions.who_may import Caution
-from bot.agents.seeds import new_block
 from bot.agents.tools.base import Arguments, Brief, Needs, Outcome, StoreTool, ToolContext
 from memory import blocks
-from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, lifecycle, revert
+from memory.blocks import Author, Block, BlockType, Decision, NewBlock, NewSettings, Permission, revert, sharing
 from memory.blocks import Operation as BlockOperation
 from memory.blocks.document import agent_writer
-from memory.blocks.lifecycle import require_allowed_label, shares_of, tell_changed
+from memory.blocks.lifecycle import require_allowed_label, tell_changed
 from memory.blocks.limits import MOST_CHARACTERS
 from memory.blocks.replay import not_back
 from memory.blocks.rights import decision_for, require_yes
 from memory.blocks.schemas import PlainContent, outline, plain_schema
+from memory.blocks.sharing import shares_of
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
@@ -222,10 +223,10 @@ class ContextTool(StoreTool[ContextArguments]):
                 return replace(_used(block, text), shown={block.id: block.version})
             case "share":
                 permission = Permission(arguments.permission)
-                block = lifecycle.share_by_agent(tx, author, label, arguments.agent, permission)
+                block = sharing.share_by_agent(tx, author, label, arguments.agent, permission)
                 return _used(block, line(f"{arguments.agent} sees block {block.label} now, at {permission}"))
             case "unshare":
-                block = lifecycle.unshare_by_agent(tx, author, label, arguments.agent)
+                block = sharing.unshare_by_agent(tx, author, label, arguments.agent)
                 return _used(block, line(f"{arguments.agent} no longer sees block {block.label}"))
             case "create" | "change" | "delete" | "restore":
                 return _administer(tx, author, arguments)

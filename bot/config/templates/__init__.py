@@ -5,8 +5,8 @@ import tomllib
 from functools import cache
 from importlib import resources
 
+from bot.config.block_templates import TEMPLATES, full_description
 from bot.config.file_settings import Agent
-from memory.blocks.configured import TEMPLATES, full_description
 
 
 @cache

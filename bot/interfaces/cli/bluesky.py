@@ -8,7 +8,7 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.cli.home import loaded
+from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.control.async_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation

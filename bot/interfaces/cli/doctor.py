@@ -19,8 +19,8 @@ from msgspec import Struct
 from bot.agents.permissions.who_may import Action
 from bot.config import OFFLINE, Config
 from bot.errors import UserError
+from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.database_files import File, examine
-from bot.interfaces.cli.home import loaded
 from bot.interfaces.control.async_client import Holder, holder_of
 from bot.interfaces.control.client import not_running
 from bot.models.base import Request, UserMessage

@@ -11,13 +11,13 @@ from typing import Literal
 import msgspec
 
 from bot.interfaces.cli import long_running
+from bot.interfaces.cli.automatic_startup import Removal, SystemService
 from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry
 from bot.interfaces.cli.portability import CarFiles
 from bot.interfaces.cli.restore import Restore
-from bot.interfaces.cli.service import Removal, SystemService
 from bot.interfaces.cli.status import IdleService
 from bot.interfaces.cli.wizard.init import Setup
 from bot.services import services, titles

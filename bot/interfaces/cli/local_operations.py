@@ -8,8 +8,8 @@ from typing import Any
 from bot.agents.permissions.who_may import People
 from bot.config import Config, load_here
 from bot.errors import ConfigError, UserError
+from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.database_files import require_data
-from bot.interfaces.cli.home import loaded
 from bot.interfaces.control import operations
 from bot.interfaces.control.client import Reply, View
 from bot.interfaces.exit_codes import exit_code

@@ -17,7 +17,7 @@ from bot import logs
 from bot.config import Config
 from bot.errors import CallError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.home import data_folder, loaded
+from bot.interfaces.cli.data_folder import data_folder, loaded
 from bot.interfaces.cli.local_operations import load_settings, log_to
 from bot.interfaces.cli.main import CommandFailed
 from bot.interfaces.control.async_client import holder_of

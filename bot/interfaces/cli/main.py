@@ -17,7 +17,7 @@ import click
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.commands import Commands
-from bot.interfaces.cli.home import data_folder, loaded, locale, source
+from bot.interfaces.cli.data_folder import data_folder, loaded, locale, source
 from bot.interfaces.cli.manifest import Entry, manifest, operation_entry
 from bot.interfaces.control import client
 from bot.interfaces.control.client import View
@@ -122,7 +122,7 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
         _set_up(entry, arguments, view)
         return
     if entry.name in _ASKING:
-        questions = loaded("bot.interfaces.cli.wizard.questions")
+        questions = loaded("bot.interfaces.cli.wizard.agent_questions")
         arguments = questions.ask_missing(entry.name, arguments, functools.partial(_look, view))
     reply = _reply(entry, arguments, view)
     if reply.confirm is not None:

@@ -14,7 +14,7 @@ from bot.config import Config, load_config
 from bot.config.service_manager import ServiceManager
 from bot.errors import UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.home import loaded
+from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
 from bot.services.people.web_access import sign_in_words

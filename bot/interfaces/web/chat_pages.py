@@ -9,9 +9,9 @@ from urllib.parse import quote
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
-from bot.interfaces.web.context import FAILURES, Context, outcome
 from bot.interfaces.web.conversations import Answer, AnswerStage, Conversation, PartialAnswer
 from bot.interfaces.web.render import render
+from bot.interfaces.web.request import FAILURES, Context, outcome
 from bot.interfaces.web.request_checks import MOST_WITH_FILES, Refusal
 from bot.services.caller import PlaceScope
 from bot.services.results import Result

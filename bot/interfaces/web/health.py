@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from bot.interfaces.web.context import Context
+from bot.interfaces.web.request import Context
 from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
 from memory.queue import metrics as stored

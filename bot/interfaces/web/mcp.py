@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from bot.interfaces.control import operations
 from bot.interfaces.group_requests import ask_group
 from bot.interfaces.version import version
-from bot.interfaces.web.context import Context
+from bot.interfaces.web.request import Context
 
 
 async def serve(ctx: Context) -> Response:

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from msgspec import Struct
 from starlette.responses import Response
 
-from bot.interfaces.web.context import FAILURES, Context, outcome, told
 from bot.interfaces.web.render import colors
+from bot.interfaces.web.request import FAILURES, Context, outcome, told
 from bot.services.memory.block_results import EditResult
 from texts import _, error_text, gettext_noop
 

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
-from bot.interfaces.web.context import Context
 from bot.interfaces.web.conversations import Answer, Conversation, PartialAnswer
+from bot.interfaces.web.request import Context
 from bot.interfaces.web.request_checks import Refusal
 from memory.people.web_keys import WebKey
 from memory.store.records import replace

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.version import version
-from bot.interfaces.web.context import FAILURES, Context, offered
+from bot.interfaces.web.request import FAILURES, Context, offered
 from bot.interfaces.web.request_checks import Refusal, problem
 from bot.services.caller import Unconfirmed, Via
 from bot.services.memory.block_results import History, ShownBlock

@@ -10,8 +10,8 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
+from bot.interfaces.web.request import FAILURES, Context, on_own_page
 from bot.interfaces.web.request_checks import COOKIE, Refusal, client_of
 from bot.logs import log
 from bot.services.people.privacy import PersonCounts

@@ -14,9 +14,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bot.interfaces.web import chat_pages, health, hooks, mcp, memory_pages, openai_api, pages, rest, sign_in
-from bot.interfaces.web.context import FAILURES, Context
+from bot.interfaces.web import chat_pages, health, mcp, memory_pages, openai_api, pages, rest, sign_in, webhooks
 from bot.interfaces.web.render import STATIC
+from bot.interfaces.web.request import FAILURES, Context
 from bot.interfaces.web.request_checks import FOR_PROGRAMS, AccessMiddleware, Refusal
 from bot.interfaces.web.server import WebServer
 from texts import _, error_text
@@ -33,7 +33,7 @@ class QuietServer(uvicorn.Server):
 Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
 
 PAGES: tuple[tuple[str, Handler], ...] = (*pages.ROUTES, *memory_pages.ROUTES, *chat_pages.ROUTES)
-PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *hooks.ROUTES, *mcp.ROUTES)
+PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *webhooks.ROUTES, *mcp.ROUTES)
 
 
 def application(web: WebServer) -> ASGIApp:

@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
+from bot.config.block_templates import TEMPLATES
 from bot.services.names import is_shared, shown_block
 from bot.services.results import Listing, Markup, Result, Row
 from memory.blocks import Block
 from memory.blocks.changes import Change, ChangeKind, Step, Writer, played
-from memory.blocks.configured import TEMPLATES
 from memory.blocks.edits import LOG_DESCRIPTIONS
 from memory.blocks.history import Piece
 from memory.blocks.revert import RevertResult

@@ -11,8 +11,8 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 from pydantic import Field, ValidationError
 
+from bot.agents.initial_blocks import seed_agent
 from bot.agents.permissions.who_may import Action
-from bot.agents.seeds import seed_agent
 from bot.config.file_settings import Agent as Section
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row

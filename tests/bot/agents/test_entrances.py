@@ -20,7 +20,7 @@ import pytest
 from msgspec import Struct
 
 from bot.agents.mcp.connection import CallResult, text_of
-from bot.agents.mcp.offers import ListedTool, Offer, offers
+from bot.agents.mcp.offered_tools import ListedTool, Offer, offers
 from bot.agents.mcp.servers import McpArguments, McpTool
 from bot.agents.permissions.who_may import People
 from bot.agents.tools.base import ToolContext

@@ -10,7 +10,7 @@ from bot.agents.context.interrupted_work import recovery_text, state_of
 from bot.agents.context.recalled_knowledge import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
-from memory.knowledge import actions, facts, projects, sessions
+from memory.knowledge import extracts, facts, projects, sessions
 from memory.knowledge import fact_extraction as extraction
 from memory.knowledge.fact_extraction import Category, Relation, Statement
 from memory.knowledge.facts import Fact, Source, Step
@@ -109,15 +109,17 @@ CASES: dict[int, Callable[[], object]] = {
     14: lambda: extraction.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
     15: lambda: not known(learned("use solid")[0]),
     16: lambda: learned(CODEBASE)[1] == [Step.ADD],
-    17: lambda: actions.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
-    18: lambda: actions.summary("", ["Working on it.\nSUMMARY: Redesigned the bar\nBye."]) == "Redesigned the bar",
-    19: lambda: actions.commits("Committed `ad8ed51`\ncommit abc1234") == ["ad8ed51", "abc1234"],
+    17: lambda: extracts.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
+    18: lambda: extracts.summary("", ["Working on it.\nSUMMARY: Redesigned the bar\nBye."]) == "Redesigned the bar",
+    19: lambda: extracts.commits("Committed `ad8ed51`\ncommit abc1234") == ["ad8ed51", "abc1234"],
     20: lambda: (
-        len(actions.decisions("- changed borders to solid\n- used oak instead of pine\n- chose it for consistency"))
+        len(extracts.decisions("- changed borders to solid\n- used oak instead of pine\n- chose it for consistency"))
         >= 2
     ),
-    21: lambda: any("unit tests" in each for each in actions.unfinished("TODO: add unit tests\nfiles remain unstaged")),
-    22: lambda: actions.files("Changed /srv/code/apps/web/src/Pane.tsx") == ["web/src/Pane.tsx"],
+    21: lambda: any(
+        "unit tests" in each for each in extracts.unfinished("TODO: add unit tests\nfiles remain unstaged")
+    ),
+    22: lambda: extracts.files("Changed /srv/code/apps/web/src/Pane.tsx") == ["web/src/Pane.tsx"],
     24: lambda: found("The user prefers solid borders over dashed ones.") == [Category.PREFERENCE],
     25: lambda: found(CODEBASE) == [Category.PATTERN],
     26: lambda: found("Note: these errors are pre-existing and should not be fixed") == [Category.LESSON],

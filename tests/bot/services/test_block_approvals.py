@@ -9,7 +9,7 @@ from bot.services.people.approvals import GrantRow, RequestRow, open_requests
 from memory import agents, blocks, requests
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
-from memory.blocks.lifecycle import share_block
+from memory.blocks.sharing import share_block
 from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx

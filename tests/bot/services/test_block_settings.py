@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from bot.config.block_templates import TEMPLATES
 from bot.errors import UserError
 from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_terminal
 from bot.services.memory import block_results
@@ -13,7 +14,6 @@ from bot.services.memory.block_settings import BlockSettings, ChangeBlock, Creat
 from bot.services.memory.blocks import Blocks, EditBlock
 from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
-from memory.blocks.configured import TEMPLATES
 from memory.blocks.document import SYSTEM
 from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema

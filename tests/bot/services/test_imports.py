@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.interfaces.cli import home
+from bot.interfaces.cli import data_folder
 from memory.store.folder import DataFolder
 
 ROOT = Path(__file__).parents[3]
@@ -94,7 +94,7 @@ def test_status_without_a_service_loads_no_tables_and_no_service(tmp_path: Path)
 def test_what_a_command_loads_is_not_searched_for_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "seldom_needed.py").write_text("import gc\nsearched = gc.isenabled()\n")
-    assert not home.loaded("seldom_needed").searched
+    assert not data_folder.loaded("seldom_needed").searched
     assert gc.isenabled()
     others = (ROOT / "bot" / "interfaces" / "cli").rglob("*.py")
     assert [each.name for each in others if 'import_module("bot.' in each.read_text("utf-8")] == []

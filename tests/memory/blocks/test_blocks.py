@@ -29,9 +29,9 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.changes import SYSTEM
-from memory.blocks.lifecycle import (
+from memory.blocks.lifecycle import deleted_blocks
+from memory.blocks.sharing import (
     Share,
-    deleted_blocks,
     share_block,
     share_by_agent,
     shares_of,

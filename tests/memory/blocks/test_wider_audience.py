@@ -18,10 +18,10 @@ from memory.blocks import (
     visible_blocks,
 )
 from memory.blocks.changes import Writer
-from memory.blocks.lifecycle import share_block, shares_of
 from memory.blocks.manual_edits import write
 from memory.blocks.revert import Hand, by_hand
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
+from memory.blocks.sharing import share_block, shares_of
 from memory.blocks.store import block_history
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx

@@ -21,7 +21,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.connection import Connection, connect, new_id
 from bot.interfaces.cli.commands import HEADINGS
-from bot.interfaces.cli.home import loaded
+from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.local_operations import NOT_RUNNING
 from bot.interfaces.control.async_client import ServiceEnded
 from bot.interfaces.control.chat_events import ChatEvent, Idle

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from bot.config import Config
-from bot.interfaces.cli.home import loaded
+from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.local_operations import local_registry
 from bot.interfaces.cli.manifest import Entry, operation_entry
 from bot.interfaces.control import operations

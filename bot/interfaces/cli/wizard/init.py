@@ -17,7 +17,7 @@ from bot.agents.permissions.who_may import Action
 from bot.config import Config, load_config, load_here
 from bot.config.loader import environment, read_dotenv
 from bot.errors import CallError, ConfigError, UserError
-from bot.interfaces.cli.service import no_manager
+from bot.interfaces.cli.automatic_startup import no_manager
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Markup, Result

@@ -16,8 +16,8 @@ from bot.config import OFFLINE, Config, load_here
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.automatic_startup import no_manager
 from bot.interfaces.cli.doctor import examine_bluesky, examine_discord, examine_models
-from bot.interfaces.cli.service import no_manager
 from bot.interfaces.cli.wizard.init import WriteFile, check_config, require_new, surroundings
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now

@@ -5,8 +5,8 @@ from typing import Any, get_args
 
 import pytest
 
+from bot.config.block_templates import TEMPLATES, full_description, initial_text
 from bot.config.values import TemplateName
-from memory.blocks.configured import TEMPLATES, full_description, initial_text
 from memory.blocks.schemas import LogSchema, TextSchema, dump_schema, parse_schema
 from memory.store.errors import Refused
 from tests.bot.parts import ScriptedModel, call, results, says, whole

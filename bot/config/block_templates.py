@@ -1,22 +1,14 @@
-"""Block templates, and the constellation's shared blocks, which an agent sees at the block's or its own permission."""
+"""Block templates: blocks that the configuration and agents name instead of describing them."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from memory.agents import InitialBlock
-from memory.blocks import CONSTELLATION_OWNER, Block, BlockType, Permission
+from memory.blocks import BlockType
 from memory.blocks.containers import begin
 from memory.blocks.document import BlockDocument
-from memory.blocks.lifecycle import share_block
-from memory.blocks.lookup import own_block
 from memory.blocks.schemas import TEXT, Field, FieldType, ListSchema, LogSchema, MapSchema, Schema, TextSchema, outline
-from memory.people.audience import Audience
-from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId
-from memory.store.row_mapper import RowMapper
 
 
 class Template(Struct, frozen=True):
@@ -119,53 +111,3 @@ def initial_text(schema: Schema, values: Mapping[str, Any]) -> str:
     document = BlockDocument()
     document.change(lambda loro: begin(loro, schema, values))
     return document.text()
-
-
-_CONFIGURED = "agent_id = ? AND label = ? AND deleted_at IS NULL"
-
-
-class Common(Struct, frozen=True):
-    """A shared block; `permissions` holds those that differ from the block's own."""
-
-    seed: InitialBlock
-    permissions: Mapping[AgentId, str]
-
-
-_common = RowMapper(Common)
-
-
-def configured(rows: Rows) -> list[Common]:
-    sql = "SELECT seed, permissions FROM constellation_blocks ORDER BY label"
-    return rows.cached(("constellation_blocks",), "configured blocks", lambda: _common.all(rows, sql))
-
-
-def configure(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
-    """Take over the wanted shared blocks. Existing ones stay; changed permissions apply to them at once."""
-    before = {each.seed.label: each for each in configured(tx)}
-    tx.run("DELETE FROM constellation_blocks")
-    for each in wanted:
-        label = each.seed.label
-        tx.insert("constellation_blocks", {"label": label, **_common.values(each)})
-        if label in before and _rights(before[label]) != _rights(each):
-            _renew_rights(tx, each, now)
-
-
-def _rights(common: Common) -> tuple[str, dict[AgentId, str]]:
-    return common.seed.permission, dict(common.permissions)
-
-
-def _renew_rights(tx: Tx, common: Common, now: datetime) -> None:
-    named = (CONSTELLATION_OWNER, common.seed.label)
-    tx.run(f"UPDATE memory_blocks SET permission = ? WHERE {_CONFIGURED}", (common.seed.permission, *named))
-    configured = f"SELECT id FROM memory_blocks WHERE {_CONFIGURED}"
-    tx.run(f"DELETE FROM shared_block_agents WHERE block_id IN ({configured})", named)
-    for row in tx.all(f"SELECT audience FROM memory_blocks WHERE {_CONFIGURED}", named):
-        block = own_block(tx, CONSTELLATION_OWNER, common.seed.label, Audience(row["audience"]))
-        if block is not None:
-            give_rights(tx, common, block, now)
-
-
-def give_rights(tx: Tx, common: Common, block: Block, now: datetime) -> None:
-    """Share a new block with the agents that it is for."""
-    for agent, permission in common.permissions.items():
-        share_block(tx, block, agent, Permission(permission), now)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from bot.errors import UserError
-from bot.interfaces.web.context import Context
+from bot.interfaces.web.request import Context
 from bot.interfaces.web.request_checks import problem
 from texts import error_text
 
