@@ -1,6 +1,6 @@
 """Scheduled jobs: Carina's own, and when each runs; all are listed, run now, paused and resumed by command."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
@@ -54,8 +54,10 @@ class BuiltInJob(Struct, frozen=True):
 
 _Done = Annotated[bool, Param("Include finished jobs")]
 _Job = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="jobs")]
+_Active = Annotated[str, Param("Name of the job, as listed", example="backup", suggests="active jobs")]
 _Paused = Annotated[
-    str, Param("Name of the job, as listed (default: all that an import paused)", positional=True, suggests="jobs")
+    str,
+    Param("Name of the job, as listed (default: all that an import paused)", positional=True, suggests="paused jobs"),
 ]
 
 
@@ -176,7 +178,7 @@ class Schedule(Service, frozen=True):
         return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=named)
 
     @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS)
-    def pause(self, tx: Tx, caller: Caller, job: _Job) -> str:
+    def pause(self, tx: Tx, caller: Caller, job: _Active) -> str:
         found = self._change(tx, job, caller, "pause", lambda found: jobs.pause(tx, found.id))
         return _("“{job}” is paused until you resume it.", job=_called(tx, caller, found))
 
@@ -209,11 +211,22 @@ class Schedule(Service, frozen=True):
 
     @suggestions("jobs")
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
-        found, now = self._rows(rows, caller, jobs.listing(rows, _LISTED)), self.clock()
+        return self._offered(rows, caller, jobs.listing(rows, _LISTED))
+
+    @suggestions("active jobs")
+    def suggest_active(self, rows: Rows, caller: Caller) -> Suggestions:
+        return self._offered(rows, caller, (job for job in jobs.listing(rows, _LISTED) if job.status == Status.ACTIVE))
+
+    @suggestions("paused jobs")
+    def suggest_paused(self, rows: Rows, caller: Caller) -> Suggestions:
+        return self._offered(rows, caller, jobs.paused(rows))
+
+    def _offered(self, rows: Rows, caller: Caller, some: Iterable[Job]) -> Suggestions:
+        found, now = self._rows(rows, caller, some), self.clock()
         ahead = {row.id: relative(row.next, now) for row in found if row.next and ":" in row.id}  # of several of a kind
         return [(row.id, ", ".join(filter(None, (row.title, ahead.get(row.id))))) for row in found]
 
-    def _rows(self, rows: Rows, caller: Caller, found: list[Job]) -> list[JobRow]:
+    def _rows(self, rows: Rows, caller: Caller, found: Iterable[Job]) -> list[JobRow]:
         return [JobRow.of(each, _own_reminder(rows, caller, each), self.clock()) for each in found]
 
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Job], bool]) -> Job:

@@ -31,7 +31,8 @@ from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
 
-_Source = Annotated[str, Param("Source, such as discord", example="discord", suggests="sources")]
+_Active = Annotated[str, Param("Source, such as discord", example="discord", suggests="active sources")]
+_Paused = Annotated[str, Param("Source, such as discord", example="discord", suggests="paused sources")]
 _Name = Annotated[str, Param("Source, such as news", example="news", suggests="data sources")]
 _Agent = Annotated[str, Param("Agent to notify", example="Carina", suggests="agents")]
 _Unsubscribed = Annotated[str, Param("Agent to stop notifying", example="Carina", suggests="agents")]
@@ -197,7 +198,7 @@ class SourceSettings(Service, frozen=True):
         return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
-    async def pause(self, caller: Caller, source: _Source) -> str:
+    async def pause(self, caller: Caller, source: _Active) -> str:
         if not (front := await self._changed(caller, source, paused=True)):
             return _("Paused. Anything new is reported when you resume it; anything sent to a webhook is refused.")
         later = (
@@ -214,7 +215,7 @@ class SourceSettings(Service, frozen=True):
         )
 
     @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
-    async def resume_source(self, caller: Caller, source: _Source) -> str:
+    async def resume_source(self, caller: Caller, source: _Paused) -> str:
         if not (front := await self._changed(caller, source, paused=False)):
             return _("Resumed. It will be read within a minute; anything sent to a webhook is accepted at once.")
         self.resume_all()
@@ -226,9 +227,17 @@ class SourceSettings(Service, frozen=True):
             "I am reading and answering {source} again. {meanwhile}", source=front.capitalize(), meanwhile=_(meanwhile)
         )
 
-    @suggestions("sources")
-    def suggest_sources(self, rows: Rows, _caller: Caller) -> Suggestions:
-        return (*self.fronts, *(source.name for source in data_sources.listing(rows)))
+    @suggestions("active sources")
+    def suggest_active(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return self._offered(rows, paused=False)
+
+    @suggestions("paused sources")
+    def suggest_paused(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return self._offered(rows, paused=True)
+
+    def _offered(self, rows: Rows, *, paused: bool) -> Suggestions:
+        fronts = (each for each in self.fronts if self.places.accounts.is_paused(each) is paused)
+        return (*fronts, *(each.name for each in data_sources.listing(rows) if each.enabled is not paused))
 
     async def _changed(self, caller: Caller, name: str, *, paused: bool) -> str:
         """Pause or resume a source; the name of a front end, or empty for a data source. Raises UserError."""
