@@ -292,6 +292,12 @@ def refused(answered: Answered, words: str) -> None:
     assert words in answered.text
 
 
+async def told_beside(answered: Answered) -> str:
+    """What is told of a button or form that leaves the message as it is under which it stood."""
+    await until(lambda: answered.followups, what="an answer")
+    return answered.followups[0].text
+
+
 async def agreed(person: Person, question: Message) -> Message:
     """What is told after a yes; the question can be answered no more."""
     answered = await person.press(question, "Yes, do it")

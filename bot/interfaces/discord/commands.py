@@ -14,13 +14,14 @@ from msgspec import Struct, field
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.components import OpenForm, hear, hear_forms, open_form
+from bot.interfaces.discord.components import OpenForm, hear, open_form
 from bot.interfaces.discord.confirmations import OpenQuestion, Questions
 from bot.interfaces.discord.responses import (
     Interaction,
     Tree,
     change,
     defer,
+    stands_under_answer,
     suggests,
     tell,
     text_file,
@@ -104,7 +105,6 @@ class Commands(Struct, frozen=True):
             hear(CALL, self._call),
             hear(EARLIER, _gone),
         )
-        hear_forms(tree, self._sent)
 
     def _group(self, path: str, place: Any, groups: dict[str, Group]) -> Group:
         if path not in groups:
@@ -185,19 +185,21 @@ class Commands(Struct, frozen=True):
         given = _given(declared, named["given"]) | _given(declared, chosen)
         if declared.name in self.forms:
             await open_form(interaction, self.forms[declared.name], given)
-        elif await defer(interaction):
-            where = {} if named["of"] is None else {"constellation": named["of"] or self.configured}
-            await self.answer(interaction, declared.name, given, **where)
+        elif await defer(interaction, quietly=declared.changes and stands_under_answer(interaction)):
+            where: dict[str, Any] = {} if named["of"] is None else {"constellation": named["of"] or self.configured}
+            await self._replace(interaction, declared, *await self._result(interaction, declared.name, given, **where))
 
-    async def _sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        """Call the operation of a form. A field that is blank now is reset: forms open with what is set."""
+    async def sent(self, interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
+        """Call the operation of a form."""
         declared = self.registry.operations[named["name"]]
-        told = {name: value if value.strip() else "" for name, value in fields.items()}
-        words, more = await self._result(interaction, declared.name, _given(declared, named["given"]) | told)
-        if more.get("looks") is NO and any(told.values()):  # a form that was sent is gone
-            written = "\n".join(filter(None, told.values()))
-            words = _("{refused}\n\nThis is what you wrote:\n{given}", refused=words, given=written)
-        await tell(interaction, words, **more)
+        words, more = await self._result(interaction, declared.name, _given(declared, named["given"]) | fields)
+        words = with_fields(words, fields) if more.get("looks") is NO else words
+        await self._replace(interaction, declared, words, more)
+
+    async def _replace(self, interaction: Interaction, declared: Operation, words: str, more: dict[str, Any]) -> None:
+        """Show what was done in place of the answer that offered it, so that it is not offered again."""
+        there = declared.changes and stands_under_answer(interaction) and more.get("looks") is not NO
+        await (change if there else tell)(interaction, words, **more)
 
     async def _result(
         self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int = 1, **said: Any
@@ -267,6 +269,12 @@ class Commands(Struct, frozen=True):
             return await self.registry.suggest(declared.name, argument, caller, dict(iter(interaction.namespace)))
 
         return known
+
+
+def with_fields(refused: str, fields: Mapping[str, str]) -> str:
+    """A refusal with what was written into the form, which is gone once it is sent."""
+    written = "\n".join(filter(None, fields.values()))
+    return _("{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=written) if written else refused
 
 
 async def _gone(interaction: Interaction, *_pressed: object) -> None:

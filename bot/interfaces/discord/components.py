@@ -13,10 +13,10 @@ import discord
 from msgspec import Struct
 
 from bot.errors import UserError
-from bot.interfaces.discord.responses import Interaction, Tree, defer, tell
+from bot.interfaces.discord.responses import Interaction, Tree, defer, stands_under_answer, tell
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.logs import Log
-from sources.discord.cards import FORM, NO
+from sources.discord.cards import NO
 from sources.discord.command_tree import BROKEN, answer_anyhow, not_stored
 from sources.discord.failures import REFUSED
 from sources.text import one_line
@@ -28,7 +28,7 @@ Heard: TypeAlias = type[discord.ui.DynamicItem[Any]]
 Pressed: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
 """Takes a button that was pressed, or a menu: what its id says, and the value that was chosen, empty for a button."""
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
-"""Takes a form that was sent: what its id says, and what was written into each of its fields."""
+"""Takes a form that was sent: what its id says, and what was written into each of its fields, empty if blank."""
 
 LONGEST_FIELD, LONGEST_ID = 4_000, 100
 """Characters that Discord takes in one field and in one id."""
@@ -96,19 +96,22 @@ def select(
     return [shown] if found else []
 
 
-def hear_forms(tree: Tree, sent: Sent) -> None:
-    """Have every form heard; whoever is not answered otherwise is not answered here either.
+def hear_forms(tree: Tree, heard: Mapping[re.Pattern[str], Sent]) -> None:
+    """Have every form heard, by its id; whoever is not answered otherwise is not answered here either.
 
-    An answer is promised before `sent` is called.
+    An answer is promised before it is taken. A field that is blank now is reset: forms open with what is set.
     """
 
     async def on_interaction(interaction: Interaction) -> None:
         if interaction.type is not discord.InteractionType.modal_submit:
             return
         data: Mapping[str, Any] = dict(interaction.data or {})
-        named = FORM.fullmatch(str(data.get("custom_id", "")))
-        if named is not None and await tree.interaction_check(interaction) and await defer(interaction):
-            await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
+        for pattern, sent in heard.items():
+            named = pattern.fullmatch(str(data.get("custom_id", "")))
+            if named is None or not await tree.interaction_check(interaction):
+                continue
+            if await defer(interaction, quietly=stands_under_answer(interaction)):
+                await _stored(interaction, sent(interaction, named, dict(_fields(data.get("components", [])))))
 
     tree.client.event(on_interaction)
 
@@ -117,7 +120,8 @@ def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     for frame in components:
         for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
             if "value" in part:
-                yield str(part.get("custom_id")), str(part["value"] or "")
+                written = str(part["value"] or "")
+                yield str(part.get("custom_id")), written if written.strip() else ""
 
 
 async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:

@@ -13,11 +13,11 @@ from bot.interfaces.discord.approval_buttons import install_approvals
 from bot.interfaces.discord.callers import refusal
 from bot.interfaces.discord.chat import install_chat
 from bot.interfaces.discord.commands import Commands, keeping
-from bot.interfaces.discord.components import OpenForm
+from bot.interfaces.discord.components import OpenForm, hear_forms
 from bot.interfaces.discord.help import install_help
 from bot.interfaces.discord.memory_forms import ITEMS, block_form, correction_form, entry_form, install_why
 from bot.interfaces.discord.responses import Tree
-from bot.interfaces.discord.settings_pages import install_settings
+from bot.interfaces.discord.settings_pages import CLOCKS, SettingsPages, install_settings
 from bot.secrets import Redactor
 from bot.services import titles
 from bot.services.composition import ServedConstellations, Services
@@ -29,6 +29,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, text_mark
 from memory.store.records import replace
 from sources.base import Front
+from sources.discord.cards import FORM
 from sources.discord.command_tree import Commands as Offered
 from sources.discord.settings import Direct, DiscordSettings, StoredDecisions
 from sources.discord.shared_state import StoredMessage, Wiring
@@ -131,7 +132,9 @@ def _install(
     commands = Commands(registry, titles(), settings, forms, ITEMS, configured=served.shared.configured)
     commands.install(tree)
     install_why(tree, commands)
-    install_settings(tree, commands)
+    pages = SettingsPages(commands)
+    install_settings(tree, pages)
+    hear_forms(tree, {FORM: commands.sent, CLOCKS: pages.sent})
     install_chat(tree, served, settings)
 
 

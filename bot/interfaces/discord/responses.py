@@ -45,6 +45,11 @@ async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:
     return True
 
 
+def stands_under_answer(interaction: Interaction) -> bool:
+    """Whether what was pressed or sent stands under an answer for one person, which is changed once it is done."""
+    return interaction.message is not None and interaction.message.flags.ephemeral
+
+
 def without_secrets(interaction: Interaction, text: str) -> str:
     """What is shown, without secrets: configuration and files may hold some, and Discord keeps what it is given."""
     return str(interaction.client.tree.cleaned(text))
@@ -86,25 +91,38 @@ async def tell(
 
     `file_name` is that of a text that is too long.
     """
-    whole, text = text, shown(interaction, text)
-    if len(text) > LONGEST:
-        file = file or text_file(interaction, whole, file_name)
-        text = _("{text}\n(The file has the full text.)", text=text[:LONGEST])
-    view = container(text, looks, () if file is None else (file.filename,))
+    view, files = _drawn(interaction, text, file_name, file, looks)
     try:
-        await interaction.followup.send(view=view, ephemeral=True, files=[] if file is None else [file])
+        await interaction.followup.send(view=view, ephemeral=True, files=files)
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="changes made so far stay")
 
 
-async def change(interaction: Interaction, text: str, looks: CardStyle) -> None:
+async def change(
+    interaction: Interaction,
+    text: str,
+    looks: CardStyle = PLAIN,
+    *,
+    file_name: str = "answer.md",
+    file: discord.File | None = None,
+) -> None:
     """Show something else in the answer under which something was pressed, or where that is gone in a new one."""
+    view, files = _drawn(interaction, text, file_name, file, looks)
     try:
-        await interaction.edit_original_response(
-            view=container(shown(interaction, text)[:LONGEST], looks), attachments=[]
-        )
+        await interaction.edit_original_response(view=view, attachments=files)
     except REFUSED:
-        await tell(interaction, text, looks=looks)
+        await tell(interaction, text, file_name=file_name, looks=looks)
+
+
+def _drawn(
+    interaction: Interaction, text: str, file_name: str, file: discord.File | None, looks: CardStyle
+) -> tuple[discord.ui.LayoutView, list[discord.File]]:
+    whole, text = text, shown(interaction, text)
+    if len(text) > LONGEST:
+        file = file or text_file(interaction, whole, file_name)
+        text = _("{text}\n(The file has the full text.)", text=text[:LONGEST])
+    files = [] if file is None else [file]
+    return container(text, looks, [each.filename for each in files]), files
 
 
 def suggests(command: app_commands.Command[Any, ..., None], option: str, find: Suggest) -> None:

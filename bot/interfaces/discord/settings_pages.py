@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.commands import Commands, with_fields
 from bot.interfaces.discord.components import Entry, OpenForm, hear, modal, open_form, select
 from bot.interfaces.discord.responses import Interaction, Tree, change, defer, tell
 from bot.interfaces.discord.row_actions import menu
@@ -24,11 +24,12 @@ from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import CARD_TITLES
 from memory.store.records import replace
-from sources.discord.cards import DONE, NO, PLAIN, CardStyle, call_id
+from sources.discord.cards import DONE, NO, PLAIN, CardStyle
 from texts import _, error_sentence, gettext_noop
 
 _PAGE = re.compile(r"carina:settings:page")
-_CLOCKS = re.compile(r"carina:settings:clocks")
+CLOCKS = re.compile(r"carina:settings:clocks")
+"""Matches the button for time zone and quiet hours, and the form that it opens."""
 _SET = re.compile(r"carina:set:(?P<name>[a-z.-]{1,40}):(?P<argument>[a-z_]{1,20})")
 
 
@@ -47,9 +48,7 @@ PAGES = {
 _ABOUT = gettext_noop("See and change your settings and those of a channel")
 
 
-def install_settings(tree: Tree, commands: Commands) -> None:
-    pages = SettingsPages(commands)
-
+def install_settings(tree: Tree, pages: "SettingsPages") -> None:
     @app_commands.command(name="settings", description=_ABOUT)
     async def command(interaction: Interaction) -> None:
         if await defer(interaction):
@@ -57,7 +56,7 @@ def install_settings(tree: Tree, commands: Commands) -> None:
             await tell(interaction, words, looks=looks)
 
     tree.add_command(command)
-    tree.client.add_dynamic_items(hear(_PAGE, pages.turn), hear(_SET, pages.set), hear(_CLOCKS, pages.clocks))
+    tree.client.add_dynamic_items(hear(_PAGE, pages.turn), hear(_SET, pages.set), hear(CLOCKS, pages.clocks))
 
 
 class SettingsPages(Struct, frozen=True):
@@ -84,7 +83,7 @@ class SettingsPages(Struct, frozen=True):
             items += await menu(registry, caller, declared, result.rows) if isinstance(result, Listing) else []
         if name == "you":
             label = _("Change time zone and quiet hours")
-            items.append(discord.ui.Button(label=label, custom_id="carina:settings:clocks"))
+            items.append(discord.ui.Button(label=label, custom_id=CLOCKS.pattern))
         return "\n".join(lines), replace(looks, title=_(page.title), items=items)
 
     async def _turning(self, caller: Caller, name: str) -> list[discord.ui.Item[Any]]:
@@ -121,16 +120,30 @@ class SettingsPages(Struct, frozen=True):
         """Do what was chosen, and show the page as it is then."""
         name, argument = named["name"], named["argument"]
         place = next((each for each, page in PAGES.items() if page.shows.get(name) == argument), "")
-        if not await defer(interaction, quietly=True):
-            return
+        if await defer(interaction, quietly=True):
+            await self._set(interaction, place, name, {argument: chosen})
+
+    async def sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
+        """Set what was written into the form for time zone and quiet hours, and show the page as it is then."""
+        await self._set(interaction, "you", "quiet", fields, fields)
+
+    async def _set(
+        self,
+        interaction: Interaction,
+        place: str,
+        name: str,
+        given: Mapping[str, str],
+        fields: Mapping[str, str] | None = None,
+    ) -> None:
         caller = await caller_of(interaction, self.commands.settings)
         try:
             done, looks = "", DONE
             if not place:  # an earlier version drew the menu
                 raise UserError("This setting no longer exists.")
-            await self.commands.registry.call(name, caller, {argument: chosen})
+            found = await self.commands.registry.call(name, caller, given)
+            done = found.note.strip() if isinstance(found, Clocks) else ""
         except (UserError, CallError) as error:
-            done, looks = error_sentence(error), NO
+            done, looks = with_fields(error_sentence(error), fields or {}), NO
         await change(interaction, *await self.page(interaction, place or "you", done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str], _chosen: str) -> None:
@@ -141,7 +154,7 @@ class SettingsPages(Struct, frozen=True):
         found = cast("Clocks", await self.commands.registry.call("quiet", caller, given))
         return modal(
             _("Time zone and quiet hours"),
-            call_id("quiet", {}, "form"),
+            CLOCKS.pattern,
             Entry("zone", _("Your time zone, such as Europe/Vienna"), 60, found.zone),
             Entry("begin", _("Quiet from, such as 22:30, or off"), 5, found.quiet_from),
             Entry("end", _("Quiet until, such as 7:00"), 5, found.quiet_until),

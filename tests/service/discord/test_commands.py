@@ -16,9 +16,11 @@ from tests.service.live_service import (
     asking_service,
     refused,
     started,
+    told_beside,
     until,
 )
 from tests.wire.discord import Answered, Channel, Impossible, Person
+from tests.wire.discord.messages import parts
 from tests.wire.model import Answer, Call, Calls
 
 KEEPING: tuple[tuple[str, Mapping[str, Any]], ...] = (
@@ -257,10 +259,18 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
             await t.ana.select(listed, "Choose one", "buy *zebra* 2")
         chosen = (await t.ana.select(listed, "Choose one", "buy *zebra* 22")).shown
         assert {each["label"]: each["style"] for each in chosen.buttons} == {"Complete": 2, "Cancel task": 4}
-        assert "Completed: buy" in (await t.ana.press(chosen, "Complete")).text
-        refused(await t.ana.press(chosen, "Complete"), "task")
-        offered = (await t.ana.command("facts list")).shown
-        assert offered.buttons == []
+        earlier = as_seen(chosen)
+        await t.ana.press(chosen, "Complete")
+        assert (await t.final(chosen)).startswith("Completed: buy")
+        assert "task" in await told_beside(await t.ana.press(earlier, "Complete"))
+        assert earlier.buttons, "what was not done is offered as before"
+        assert (await t.ana.command("facts list")).shown.buttons == []
+        await t.ana.command("facts add", {"fact": "I like *zebras*"})
+        known = (await t.ana.command("facts list")).shown
+        (fact,) = [each["options"][0]["value"] for each in parts(known.components) if each.get("options")]
+        chosen = (await t.ana.select(known, "Choose one", fact)).shown
+        await t.ana.press(chosen, "Forget")
+        assert (await t.final(chosen)).startswith("Forgotten")
         await t.ana.command("tasks add", {"title": "move"})
         for number in range(25):
             await t.ana.command("tasks add", {"title": f"box {number}", "under": "move"})
@@ -268,3 +278,13 @@ async def test_a_list_has_pages_and_what_can_be_done_with_one_of_its_things_also
         used = (await t.ana.command("tasks template use", {"name": "house", "title": "again"})).shown
         assert "box 24" in used.text
         assert used.buttons == [], "turning its pages would add the tasks again"
+        for listing, one, offered in (
+            ("admin jobs list", "backup", {"Resume", "Run now"}),
+            ("admin jobs list", "backup", {"Pause", "Run now"}),
+            ("owner source list", "discord", {"Pause"}),
+            ("owner source list", "discord", {"Resume"}),
+        ):
+            chosen = (await t.olga.select((await t.olga.command(listing)).shown, "Choose one", one)).shown
+            assert {each["label"] for each in chosen.buttons} == offered
+            await t.olga.press(chosen, min(offered - {"Run now"}))
+            await t.final(chosen)
