@@ -74,24 +74,3 @@ async def test_a_button_in_the_owners_messages_answers_the_constellation_that_as
         found = await made.run("search", "leaks", "--domain", "archival_memory", "--constellation", "boat")
         assert [hit["text"] for hit in found["hits"]] == ["The boat leaks."]
         assert (await made.run("search", "leaks", "--domain", "archival_memory"))["hits"] == []
-
-
-async def test_what_waits_in_an_idle_constellation_is_answered_after_a_kill_and_a_start(tmp_path: Path) -> None:
-    async with two(tmp_path) as made:
-        t = made.t
-        await made.run("halt")
-        await t.ana.say(made.deck, "<@bot> are you there?")
-        await t.ana.say(t.general, "<@bot> and here?")
-
-        async def waiting(constellation: str) -> int:
-            return int((await made.run("constellation", "status", constellation))["waiting"])
-
-        while (await waiting("boat"), await waiting("home")) != (1, 1):
-            pass
-        await t.service.kill()
-        t.model.default = lambda _request: Answer("Yes.")
-        await t.service.start()
-        assert (made.deck.from_bot, t.general.from_bot) == ([], []), "everything is still halted"
-        await made.run("halt", "release")
-        assert (await made.deck.wait_for_bot(lambda m: m.text == "Yes.")).text
-        assert (await t.general.wait_for_bot(lambda m: m.text == "Yes.")).text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.live_service import Live, first_of, started, until
+from tests.service.live_service import first_of, started, until
 from tests.wire.model import Answer, Call, Calls, Request
 
 TOML = """\
@@ -19,38 +19,6 @@ task = "Is anything on fire?"
 """
 JOB = "patrol:heartbeat"
 FIRE = "The kitchen is on fire."
-
-
-async def told(t: Live) -> str:
-    """What the job says of its last run."""
-    return str(next(job["text"] for job in await t.service.data("jobs", "list") if job["id"] == JOB))
-
-
-async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered(tmp_path: Path) -> None:
-    async with started(tmp_path, toml=TOML) as t:
-        t.model.script(Answer("SILENT"))
-        await t.service.said("jobs", "run", JOB)
-        await t.model.wait_for(1)
-        await until(
-            lambda: t.rows("SELECT 1 FROM jobs WHERE id GLOB 'patrol:*' AND last_detail LIKE '[\"nothing to say\"%'"),
-            what="the patrol is over",
-        )
-        assert t.olga.direct.from_bot == []
-        t.model.script(Answer(FIRE))
-        await t.service.said("jobs", "run", JOB)
-        said = await t.olga.direct.wait_for_bot()
-        assert said.text == FIRE
-        assert await told(t) == "said something to the owner"
-        await t.talk(t.olga, t.olga.direct, "call somebody", "They are on their way.")
-        assert FIRE in str(t.model.requests[-1].body)
-        t.model.script(Answer("I saw smoke."))
-        await t.service.said("jobs", "run", JOB)
-        await t.olga.direct.wait_for_bot(lambda message: message.text == "I saw smoke.")
-        await t.talk(t.olga, t.olga.direct, "how?", "Through the camera.")
-        shown = [(each["role"], str(each["content"])) for each in t.model.requests[-1].messages]
-        assert ("assistant", "I saw smoke.") in shown[-3:-1], "it stands in the conversation, where it was said"
-        assert "Is anything on fire?" not in str(t.model.requests[-1].body)
-        assert t.general.from_bot == t.ana.direct.from_bot == []
 
 
 async def test_what_needs_a_yes_is_asked_where_the_owner_is_and_goes_on_from_there(tmp_path: Path) -> None:

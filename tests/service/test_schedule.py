@@ -105,14 +105,3 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
         assert t.rows("SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
         assert t.rows("SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
         assert len(t.rows("SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1
-
-
-async def test_reminders_with_the_same_text_are_told_apart_by_when_they_come(tmp_path: Path) -> None:
-    async with started(tmp_path, scripted=False) as t:
-        for when in ("in 2 hours", "in 3 days"):
-            await t.ana.command("remind me", {"text": "take a pill", "when": when})
-        offered = await t.ana.autocomplete("remind cancel", "reminder", "pill")
-        assert [each.name for each in offered] == ["take a pill, in 2 hours", "take a pill, in 3 days"]
-        assert "Canceled" in (await t.ana.command("remind cancel", {"reminder": offered[1].value})).text
-        left = await t.ana.autocomplete("remind cancel", "reminder", "pill")
-        assert [each.name for each in left] == ["take a pill, in 2 hours"]
