@@ -61,21 +61,6 @@ def test_a_check_fails_while_a_block_is_damaged(folder: Path) -> None:
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
 
 
-def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
-    (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
-    assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
-    carina(folder, "memory", "widen", "scratchpad", "public").refused(
-        "would also be visible in all places", "\n\nShoes off.\n\nShare it?", code=2
-    )
-    assert row in [{**each, "size": row["size"], "changed_at": row["changed_at"]} for each in said(folder, "list")]
-    found = said(folder, "widen", "scratchpad", "public", "--yes")
-    assert (found["audience"], found["text"]) == ("public", "Shoes off.")
-    readers = {each["block"]: each["readers"] for each in said(folder, "list")}
-    assert readers["scratchpad"] == "all places"
-    again = carina(folder, "memory", "widen", "scratchpad", "public")
-    assert "may contain several people's words" in again.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -93,33 +78,6 @@ def test_what_cannot_be_done_is_said(folder: Path, arguments: tuple[str, ...], w
     carina(folder, "memory", *arguments).refused(words)
 
 
-def entry_of(folder: Path) -> Any:
-    (entry,) = carina(folder, "archival", "list", "--json").data()
-    return entry
-
-
-def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -> None:
-    assert carina(folder, "archival", "add", "The key lies under the mat.", "--label", "key").returncode == 0
-    carina(folder, "archival", "widen", "key", "public").refused(
-        "Entry key is visible in the owner's places and would also be visible in all places.",
-        "\n\nThe key lies under the mat.\n\nShare it?",
-        code=2,
-    )
-    assert entry_of(folder)["audience"] == "owner"
-    done = carina(folder, "archival", "widen", "key", "public", "--yes")
-    assert done.stdout == (
-        "Entry key was visible in the owner's places. Its current version is now also visible in all places; "
-        "earlier versions are not.\n"
-    )
-    assert entry_of(folder)["audience"] == "public"
-    for arguments, words, code in (
-        (("key", "public"), "may contain several people's words", 1),
-        (("nothing", "public"), "There is no entry “nothing” here", 1),
-        (("key", "everybody"), "is not an audience", 2),
-    ):
-        carina(folder, "archival", "widen", *arguments).refused(words, code=code)
-
-
 OF_ITS_OWN = """[[agents.blocks]]
 template = "persona"
 values = { name = "Star" }
@@ -127,41 +85,10 @@ audience = "public"
 [[agents.blocks]]
 label = "scratchpad"
 description = "Notes"
-[[agents.blocks]]
-label = "charter"
-description = "What holds"
-permission = "read_only"
-audience = "owner"
 """
 TWO = (
     f'[[agents]]\nname = "Star"\n{OF_ITS_OWN}[[agents]]\nname = "Moon"\n[[groups]]\nname = "Main"\nmembers = ["Star"]\n'
 )
-
-
-def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> None:
-    (tmp_path / "carina.toml").write_text(TWO, "utf-8")
-    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    assert said(tmp_path, "share", "scratchpad")["shares"] == []
-    told = carina(tmp_path, "memory", "share", "scratchpad", "moon", "--at", "append").said()
-    assert told == "Star's block scratchpad is shared with Moon (append), within the block's audience.\n"
-    assert said(tmp_path, "share", "scratchpad")["shares"] == [
-        {"agent": "Moon", "permission": "append", "effective": "append"}
-    ]
-    done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
-    assert done.stdout == (
-        "Star's block charter is shared with Moon (read_write), within the block's audience.\nIn "
-        "effect, Moon has read_only.\n"
-    )
-    for arguments, words in (
-        (("share", "scratchpad", "Star"), "is that agent's own"),
-        (("share", "scratchpad", "Sun"), "There is no agent “Sun”. Choose from: Moon, Star"),
-        (("share", "nothing", "Moon"), "There is no block “nothing”"),
-    ):
-        carina(tmp_path, "memory", *arguments).refused(words)
-    assert said(tmp_path, "unshare", "scratchpad", "Moon")["shares"] == []
-    carina(tmp_path, "memory", "unshare", "scratchpad", "Moon").refused(
-        "is not shared with “Moon”; it is shared with nobody"
-    )
 
 
 @pytest.mark.parametrize(

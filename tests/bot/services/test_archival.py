@@ -22,7 +22,7 @@ from tests.bot.parts import ANN, NOON, MovableClock, ScriptedModel, call, direct
 from tests.bot.plain import search
 from tests.bot.services.calling import ADA, BEA, PEOPLE, SETUP, registry, somebody
 from tests.bot.stage import Setting, running
-from texts import reading
+from texts import TextError, reading
 
 
 class Entries:
@@ -120,12 +120,23 @@ async def test_only_what_was_shown_is_made_known_more_widely(of: Entries) -> Non
     wider: Any = {"entry": "stork", "audience": "public"}
     with pytest.raises(Unconfirmed) as asked:
         await of.call("archival.widen", **wider)
+    assert str(asked.value).startswith(
+        "Entry stork is visible in the owner's places and would also be visible in all places."
+    )
+    assert str(asked.value).endswith("\n\nThe stork is back.\n\nShare it?")
     sql = "UPDATE archival_entries SET content = 'The stork has the key under the mat.'"
     await of.database.write(SETUP, lambda tx: tx.run(sql))
     with pytest.raises(Unconfirmed, match="under the mat") as again:
         await of.call("archival.widen", sure=True, shown=str(asked.value), **wider)
     assert (await of.call("archival.show", entry="stork"))["audience"] == "owner"
     assert (await of.call("archival.widen", sure=True, shown=str(again.value), **wider))["audience"] == "public"
+    for entry, audience, words in (
+        ("stork", "public", "may contain several people's words"),
+        ("nothing", "public", "There is no entry “nothing” here"),
+        ("stork", "everybody", "is not an audience"),
+    ):
+        with pytest.raises(TextError, match=words):
+            await of.call("archival.widen", entry=entry, audience=audience)
 
 
 async def test_what_else_was_kept_of_a_fact_that_does_not_hold_is_named(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from bot.services.caller import Location, PlaceScope, Unconfirmed, owner_at_term
 from bot.services.memory import block_results
 from bot.services.memory.block_settings import BlockSettings, ChangeBlock, CreateBlock
 from bot.services.memory.blocks import Blocks, EditBlock
+from bot.services.results import Plain
 from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
@@ -23,7 +24,7 @@ from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import GuildId, PersonId, PlaceId
 from memory.store.records import replace
 from tests.bot.services.calling import ADA, NOW, PEOPLE, SETUP, somebody
-from texts import error_text, speaking
+from texts import TextError, error_text, speaking
 
 GUILD = guild_audience(GuildId("discord:1"))
 OLGA = owner_at_terminal()
@@ -133,7 +134,7 @@ async def test_a_form_of_a_field_that_is_gone_says_so_and_saves_nothing(
 async def test_what_was_written_while_the_question_stood_is_not_shared(settings: BlockSettings, blocks: Blocks) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="What is planned"))
     await blocks.append(OLGA, label="plans", text="Paint the shed.")
-    with pytest.raises(Unconfirmed) as asked:
+    with pytest.raises(Unconfirmed, match=r"would also be visible in all places(.|\n)*\n\nPaint the shed\.") as asked:
         await settings.widen(OLGA, label="plans")
     await blocks.append(OLGA, label="plans", text="The key is under the mat.")
     with pytest.raises(Unconfirmed, match=r"The key is under the mat\.") as again:
@@ -142,6 +143,32 @@ async def test_what_was_written_while_the_question_stood_is_not_shared(settings:
     assert row.audience == OWNER
     told = await settings.widen(replace(OLGA, sure=True, shown=str(again.value)), label="plans")
     assert (told.audience, told.text) == (PUBLIC, "Paint the shed.\nThe key is under the mat.\n")
+    assert [each.readers for each in (await blocks.list_blocks(OLGA)).rows] == ["all places"]
+    with pytest.raises(BlockRefused, match="may contain several people's words"):
+        await settings.widen(OLGA, label="plans")
+
+
+async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: BlockSettings) -> None:
+    ink, plans = Plain("UTC", NOW), {"label": "plans"}
+    for label, permission in (("plans", "read_write"), ("charter", "read_only")):
+        new = {"label": label, "description": "Words", "permission": permission}
+        await settings.create(OLGA, CreateBlock.model_validate(new))
+    assert (await settings.share(OLGA, **plans)).data()["shares"] == []
+    shared = await settings.share(OLGA, **plans, agent="bea", at="append")
+    assert shared.lines(ink) == ["Ada's block plans is shared with Bea (append), within the block's audience."]
+    assert shared.data()["shares"] == [{"agent": "Bea", "permission": "append", "effective": "append"}]
+    bounded = await settings.share(OLGA, label="charter", agent="Bea", at="read_write")
+    assert bounded.lines(ink)[-1] == "In effect, Bea has read_only."
+    for label, agent, words in (
+        ("plans", "Ada", "is that agent's own"),
+        ("plans", "Sun", "There is no agent “Sun”. Choose from: Ada, Bea"),
+        ("nothing", "Bea", "There is no block “nothing”"),
+    ):
+        with pytest.raises(TextError, match=words):
+            await settings.share(OLGA, label=label, agent=agent)
+    assert (await settings.unshare(OLGA, **plans, agent="Bea")).data()["shares"] == []
+    with pytest.raises(TextError, match="is not shared with “Bea”; it is shared with nobody"):
+        await settings.unshare(OLGA, **plans, agent="Bea")
 
 
 async def test_names_are_given_once(settings: BlockSettings) -> None:
