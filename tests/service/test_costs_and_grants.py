@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.service.live_service import (
-    DONE,
     Live,
     asking_service,
     first_of,
@@ -39,48 +38,6 @@ async def test_costs_are_tokens_and_money_only_where_a_price_is_known(t: Live) -
     assert [(bill["input_tokens"], bill["output_tokens"])] == tokens
     wrong = "“moon” is not available. Choose one of agent, model, purpose, day"
     assert wrong in await t.service.refused("cost", "--by", "moon", code=2)
-
-
-async def test_what_was_granted_before_runs_without_a_question_where_it_was_granted(tmp_path: Path) -> None:
-    async with asking_service(tmp_path) as t:
-        content, arguments = "The stork is back.", '{"operation": "insert"}'
-        here = t.guild.text_channel("granted")
-        private = t.guild.text_channel("elsewhere", private=True, members=[t.ana, t.olga])
-        wanted = {"agent": "carina", "what": "recall", "arguments": arguments}
-        refused(await t.ana.command("admin permits grant", wanted), "Only the owner may give a lasting permission")
-        refused(await t.olga.command("admin permits grant", {**wanted, "agent": "Moon"}, here), "no agent “Moon”")
-        refused(await t.olga.command("admin permits grant", {**wanted, "what": "bell"}, here), "no tool “bell”")
-        refused(
-            await t.olga.command("admin permits grant", {**wanted, "arguments": "{insert}"}, here), "are not valid JSON"
-        )
-        refused(await t.olga.command("admin permits grant", {**wanted, "arguments": "[]"}, here), "JSON object")
-        refused(
-            await t.olga.command("admin permits grant", {**wanted, "arguments": '{"x": 1}'}, here), "does not accept x"
-        )
-        assert [each.value for each in await t.olga.autocomplete("admin permits grant", "agent", "car", here)] == [
-            "Carina"
-        ]
-        tools = await t.olga.autocomplete("admin permits grant", "what", "rec", here)
-        assert [each.value for each in tools] == ["recall"]
-
-        given = await t.olga.command("admin permits grant", {**wanted, "hours": 2}, here)
-        assert ", for a server; allowed by " in given.shown.text
-        assert f"discord:{t.guild.id}" not in given.text
-        assert "recall (operation='insert'), until <t:" in given.text
-        t.model.script(Calls(keep(content)), Answer("At once."))
-        assert (await t.ask(t.ana, here, "<@bot> keep this")).text == "At once."
-        assert t.times_kept(content) == 1
-        card = await t.waiting(t.ana, private, content, DONE)
-        await t.olga.press(card, "Allow once")
-        await t.finished(card, private)
-
-        (choice,) = await t.olga.autocomplete("admin permits revoke", "permit", "")
-        await t.olga.command("admin permits revoke", {"permit": choice.value})
-        card = await t.waiting(t.ana, here, content, "No.")
-        await t.olga.press(card, "Deny")
-        await t.finished(card, here, "No.")
-        record = t.rows("SELECT event FROM permission_audit WHERE grant_id = ? ORDER BY id", choice.value)
-        assert record == [("granted",), ("used",), ("revoked",)]
 
 
 async def test_the_owner_grants_at_the_terminal_and_never_for_others_direct_messages(tmp_path: Path) -> None:

@@ -12,19 +12,20 @@ import pytest
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.services.caller import Caller, owner_at_terminal
+from bot.services.caller import Caller, PlaceScope, owner_at_terminal
 from bot.services.results import Markdown, Plain
 from memory import agents, jobs
 from memory.agenda import reminders
-from memory.people.audience import OWNER, PUBLIC, Trust
+from memory.people.audience import OWNER, PUBLIC, Scope, Trust, guild_audience
 from memory.queue import outbox
 from memory.store.clock import from_text, to_text, utc_now
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import GuildId, PersonId, PlaceId
 from memory.store.records import replace
 from scheduler import triggers
 from tests.bot.services.calling import somebody
+from texts import TextError
 
 NOTE = commit_point("test_agents.note")
 ANN, EVA, OLGA = (somebody(PersonId(f"discord:{number}")) for number in (11, 12, 13))
@@ -201,9 +202,24 @@ async def test_only_who_set_a_reminder_sees_its_words_among_the_jobs(app: App) -
 
 
 async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -> None:
-    given = {"agent": "star", "what": "recall", "audience": "public"}
+    given: dict[str, Any] = {"agent": "star", "what": "recall", "audience": "public"}
     with pytest.raises(UserError, match="Only the owner may give a lasting permission"):
         await app.services.registry.call("permits.grant", EVA, given)
+    for wrong, refusal in (
+        ({"agent": "Moon"}, "no agent “Moon”"),
+        ({"what": "bell"}, "no tool “bell”"),
+        ({"arguments": "{insert}"}, "are not valid JSON"),
+        ({"arguments": "[]"}, "JSON object"),
+        ({"arguments": '{"x": 1}'}, "does not accept x"),
+    ):
+        with pytest.raises(TextError, match=refusal):
+            await app.services.registry.call("permits.grant", OLGA, {**given, **wrong})
+    there = replace(OLGA, here=PlaceScope(PlaceId("discord:1"), Scope(guild_audience(GuildId("discord:2")))))
+    bound: dict[str, Any] = {"agent": "star", "what": "recall", "arguments": '{"operation": "insert"}', "hours": 2}
+    words, grant = await told(app, "permits.grant", there, **bound)
+    assert "recall (operation='insert'), until <t:" in words
+    assert (", for a server; allowed by " in words, "discord:2" in words) == (True, False)
+    await told(app, "permits.revoke", EVA, permit=grant["id"])
     words, grant = await told(app, "permits.grant", OLGA, **given)
     assert (grant["subject"], grant["audience"], grant["id"] in words) == ("recall", "public", False)
     assert (", for all places; allowed by " in words, "all places" in str(grant)) == (True, False)
@@ -214,7 +230,7 @@ async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -
     ]
     assert (await told(app, "permits.revoke", EVA, permit=grant["id"]))[0].startswith("Revoked: Star: recall")
     events = (await told(app, "permits.audit", owner_at_terminal()))[1]
-    assert [(line["event"], len(line["at"])) for line in events] == [("revoked", 24), ("granted", 24)]
+    assert [(line["event"], len(line["at"])) for line in events] == [("revoked", 24), ("granted", 24)] * 2
     offered = await app.services.registry.suggest("permits.grant", "what", OLGA, {"agent": "star"})
     assert offered
     for what, _shown in offered:

@@ -149,12 +149,12 @@ async def test_what_was_written_while_the_question_stood_is_not_shared(settings:
 
 
 async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: BlockSettings) -> None:
-    ink, plans = Plain("UTC", NOW), {"label": "plans"}
+    ink = Plain("UTC", NOW)
     for label, permission in (("plans", "read_write"), ("charter", "read_only")):
         new = {"label": label, "description": "Words", "permission": permission}
         await settings.create(OLGA, CreateBlock.model_validate(new))
-    assert (await settings.share(OLGA, **plans)).data()["shares"] == []
-    shared = await settings.share(OLGA, **plans, agent="bea", at="append")
+    assert (await settings.share(OLGA, label="plans")).data()["shares"] == []
+    shared = await settings.share(OLGA, label="plans", agent="bea", at="append")
     assert shared.lines(ink) == ["Ada's block plans is shared with Bea (append), within the block's audience."]
     assert shared.data()["shares"] == [{"agent": "Bea", "permission": "append", "effective": "append"}]
     bounded = await settings.share(OLGA, label="charter", agent="Bea", at="read_write")
@@ -166,9 +166,9 @@ async def test_a_block_is_shared_with_another_agent_and_taken_back(settings: Blo
     ):
         with pytest.raises(TextError, match=words):
             await settings.share(OLGA, label=label, agent=agent)
-    assert (await settings.unshare(OLGA, **plans, agent="Bea")).data()["shares"] == []
+    assert (await settings.unshare(OLGA, label="plans", agent="Bea")).data()["shares"] == []
     with pytest.raises(TextError, match="is not shared with “Bea”; it is shared with nobody"):
-        await settings.unshare(OLGA, **plans, agent="Bea")
+        await settings.unshare(OLGA, label="plans", agent="Bea")
 
 
 async def test_names_are_given_once(settings: BlockSettings) -> None:
