@@ -4,15 +4,12 @@
 """
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, aclosing, asynccontextmanager
 from typing import Any
 
 from msgspec import Struct
 
-from bot.agents.permissions.broker import SOURCE as BROKER
-from bot.agents.permissions.who_may import Approver
 from bot.agents.turn_end import abandon
 from bot.agents.turn_events import ModelAsked, TextChunk, TurnCompleted, TurnEvent, TurnFailed
 from bot.errors import UserError
@@ -29,23 +26,18 @@ from memory import group_runs
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
-from memory.requests import Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from memory.store.records import replace
 from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Busy, Message, Shown, Typed, row_of, shown_as
-from texts import _, error_text
+from texts import _
 
 _STOP = commit_point("chat.stop")
 
 _STORED_SECONDS = 10.0
 """For how long a line waits for a database that takes no writes before that is said instead of an answer."""
-
-_ANSWER = re.compile(
-    r"/(?:approve|(?P<deny>deny)) +(?P<request>[0-9]{1,20})(?(deny)|(?: +(?P<length>once|hour|always))?)"
-)
 
 
 class Chat:
@@ -101,12 +93,11 @@ class Chat:
                 raise UserError(said.answer)
             if said.answer:
                 yield Message("", said.answer)
-            source, waited = (BROKER, said.request) if said.answer else (SOURCE, external_id)
-            while not said.answer or said.goes_on:
+            while not said.answer:
                 changed.clear()
-                row = await delivered_row(self._services, source, waited)
+                row = await delivered_row(self._services, SOURCE, external_id)
                 while not queue.empty():
-                    if await self._is_for(each := queue.get_nowait(), source, waited):
+                    if await self._is_for(each := queue.get_nowait(), external_id):
                         shown.add(each.id)
                         yield each
                 if row is not None and row.over:
@@ -118,12 +109,12 @@ class Chat:
             yield Idle()
 
     @reads
-    def _is_for(self, rows: Rows, shown: Message, source: str, waited: str) -> bool:
+    def _is_for(self, rows: Rows, shown: Message, waited: str) -> bool:
         """Whether what is shown answers this message, or at least no other call of `once`."""
         row = outbox.get(rows, row_of(shown.id))  # it has its external id only after this
         claimed = () if row is None or row.turn is None else inbox.of_turn(rows, group_runs.run_of(rows, row.turn))
         found = {(each.source, each.external_id) for each in claimed}
-        return (source, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
+        return (SOURCE, waited) in found or not any(external_id.startswith(ONCE) for _, external_id in found)
 
     @reads
     def _answers_to(self, rows: Rows, row: InRow) -> list[Message]:
@@ -136,26 +127,7 @@ class Chat:
         return [shown_as(to_delivery(each)) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
     async def say(self, text: str, external_id: str) -> LineResult:
-        """Accept a line; the same `external_id` again is the same line.
-
-        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead; `/why` explains the last
-        answer.
-        """
-        line = text.rstrip()
-        if line == "/why":
-            return LineResult(external_id, await self._last_explained())
-        answer = _ANSWER.fullmatch(line)
-        if answer is None and re.match(r"/(why|approve|deny)\b", line):
-            words = _("Use /approve <request> [once|hour|always], /deny <request> or /why. The card has the number.")
-            return LineResult(external_id, words)
-        if answer is not None:
-            verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
-            who = Approver(PERSON, door="terminal")
-            ruling = await self._approvals.answer_by_code(answer["request"], who, verdict)
-            request = ruling.request if ruling.counted else None
-            goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
-            number = "" if request is None else str(request.id)
-            return LineResult(external_id, ruling.words, goes_on, number)
+        """Accept a line; the same `external_id` again is the same line."""
         if words := self._privacy.words_ignored(PERSON):
             return LineResult(external_id, words)
         heard = self._source.hear(text, external_id)
@@ -178,16 +150,6 @@ class Chat:
             )
             return LineResult(external_id, words, refused=True)
         return LineResult(external_id)
-
-    async def _last_explained(self) -> str:
-        owner = owner_at_terminal()
-        try:
-            explained = await self._registry.call("why", owner, {})
-        except UserError as error:
-            return error_text(error)
-        # In Markdown, whatever follows a quotation without an empty line belongs to it.
-        lines = "\n".join(explained.lines(await self._registry.plain(owner))).splitlines()
-        return "\n".join(f"{line}\n" if line.startswith(">") else line for line in lines)
 
     async def stop(self) -> int:
         """Stop the answers that are in progress here; returns their number. Messages that were sent stay."""

@@ -42,11 +42,8 @@ ChatEvent: TypeAlias = Shown | PersonLine | History | Listening | Stream | Idle
 
 
 class LineResult(Struct, frozen=True, omit_defaults=True):
-    """What came of a line: an `answer` without an agent, unless it is empty, and whether an agent says more about it
-    here, in answer to a `request`; or, if it was `refused`, why."""
+    """What came of a line: an `answer` without an agent, unless it is empty; if it was `refused`, why."""
 
     id: str
     answer: str = ""
-    goes_on: bool = False
-    request: str = ""
     refused: bool = False

@@ -33,27 +33,22 @@ from texts import _, error_text, gettext_noop
 
 _OWN = (
     ("/help", gettext_noop("show this help")),
-    ("/why", gettext_noop("show what the last answer was based on")),
-    (gettext_noop("/approve REQUEST [once|hour|always]"), gettext_noop("allow what an agent asks for")),
-    (gettext_noop("/deny REQUEST"), gettext_noop("deny what an agent asks for")),
     ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")),
 )
 """The chat's own commands."""
 
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
 ALONE = ("help", "quit", "exit")
-SERVED = ("why", "approve", "deny")
-"""What the service understands (`bot.interfaces.control.chat.Chat.say`)."""
 
 
 def own_help() -> str:
-    width = max(len(_(typed)) for typed, _does in _OWN) + 2
+    width = max(len(typed) for typed, _does in _OWN) + 2
     rest = _("Everything else is sent to the agent. To send a line that begins with a slash, put a space before it.")
-    return "\n".join([*(f"{_(typed):<{width}}{_(does)}" for typed, does in _OWN), rest])
+    return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
 
 
 class TextLine(Struct, frozen=True):
-    """A message, or a command that the service understands, in its spelling."""
+    """A message."""
 
     text: str
 
@@ -95,8 +90,6 @@ def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
     if found is None:
         return TextLine(line)
     word, rest = found["word"].casefold(), found["rest"] or ""
-    if word in SERVED:
-        return TextLine(f"/{word}{rest}")
     if word not in ALONE:
         return Command(word + rest) if word in commands else UnknownCommand(_unknown(word, commands))
     if word == "help" and commands and (about := rest.strip().removeprefix("/")):
@@ -110,7 +103,7 @@ def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
 def _unknown(word: str, commands: Collection[str]) -> str:
     if not commands and any(word in names for names in HEADINGS.values()):
         return _("/{word} works only in a chat at a terminal. Otherwise, use `carina {word}`.", word=word)
-    near = difflib.get_close_matches(word, (*ALONE, *SERVED, *commands), n=1)
+    near = difflib.get_close_matches(word, (*ALONE, *commands), n=1)
     meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
     return _(
         "There is no /{word} in this chat. {meant}/help lists the commands. To send the line as "
@@ -123,8 +116,7 @@ def _unknown(word: str, commands: Collection[str]) -> str:
 def help_text(commands: Collection[str], hint: str) -> str:
     """Help for a chat with commands: the chat's own, then the others by name."""
     *own, end = own_help().splitlines()
-    others = {*commands} - {*SERVED}  # which stand above
-    kinds = ((_(kind), [f"/{each}" for each in names if each in others]) for kind, names in HEADINGS.items())
+    kinds = ((_(kind), [f"/{each}" for each in names if each in commands]) for kind, names in HEADINGS.items())
     every = "\n".join(f"{kind}: {'  '.join(names)}" for kind, names in kinds if names)
     keys = _(
         "Alt-Enter starts a new line, Tab completes, the arrow keys recall earlier lines, and Ctrl-C stops an answer."

@@ -13,7 +13,7 @@ from prompt_toolkit.document import Document
 
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.chat import ALONE, SERVED
+from bot.interfaces.cli.chat.chat import ALONE
 from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
@@ -133,7 +133,7 @@ class Completions(Completer):
 
     def _words(self, last: str) -> Iterator[tuple[str, str]]:
         if last.startswith("/"):
-            own = dict.fromkeys((*ALONE, *SERVED), "")
+            own = dict.fromkeys(ALONE, "")
             for word in sorted({*self._tree, *own}):
                 yield f"/{word}", _about(self._tree.get(word))
 
