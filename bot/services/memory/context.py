@@ -17,22 +17,23 @@ from bot.models.base import AssistantMessage
 from bot.models.base import Message as PromptMessage
 from bot.services.caller import Caller
 from bot.services.memory.search import why_words
-from bot.services.names import find_living, find_named, where
+from bot.services.names import find_living, find_named, shown_block, where
 from bot.services.registry import AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Listing, Markup, Result, Row
 from bot.services.transactions import Service
-from memory import agents, blocks
+from memory import agents, blocks, why
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
 from memory.blocks.limits import MOST_CHARACTERS
 from memory.knowledge.entries import shown_name
 from memory.people.audience import Scope
+from memory.people.identities import label_called
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
 from memory.queue.steps import MessagesJoined, Step
 from memory.queue.turns import Turn
 from memory.store.database import Rows
-from memory.store.ids import PlaceId
+from memory.store.ids import BlockId, PlaceId, TurnId
 from memory.store.records import replace
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
@@ -54,7 +55,11 @@ class PreviewArguments(Arguments):
 
 
 _ALWAYS = gettext_noop("always shown")
-_SHOWN_BECAUSE = {BlockType.LOG: gettext_noop("log of this place"), BlockType.WORKING: gettext_noop("pinned")}
+_SHOWN_BECAUSE = {
+    (BlockType.LOG, False): gettext_noop("log of this place"),
+    (BlockType.WORKING, True): gettext_noop("pinned"),
+    (BlockType.WORKING, False): gettext_noop("from the last answer here"),
+}
 _PARTS = {
     "instructions": (gettext_noop("Instructions"), True),
     "blocks": (gettext_noop("Memory blocks"), True),
@@ -103,8 +108,10 @@ class SeenBlock(Row):
 
     agent: str
     block: str = Field(validation_alias="label")
+    name: str = Field(exclude=True)
     id: str = Field(exclude=True)
     type: str
+    pinned: bool = Field(exclude=True)
     characters: int
     most: int = Field(validation_alias="char_limit")
     tokens: int
@@ -114,7 +121,8 @@ class SeenBlock(Row):
     @classmethod
     def of(cls, rows: Rows, agent: Agent, block: Block, scope: Scope) -> "SeenBlock":
         sizes = {"characters": len(block.content), "tokens": estimate_tokens(render_block(block))}
-        return cls.from_record(block, **sizes, agent=agent.name, readers=where(rows, block.audience, scope))
+        told = {"name": shown_block(label_called(rows, block.label, scope)), "agent": agent.name}
+        return cls.from_record(block, **sizes, **told, readers=where(rows, block.audience, scope))
 
     def line(self, markup: Markup) -> str:
         return self.told(
@@ -122,18 +130,21 @@ class SeenBlock(Row):
             gettext_noop(
                 "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
             ),
-            type=_(_SHOWN_BECAUSE.get(BlockType(self.type), _ALWAYS)),
+            block=markup.text(self.name),
+            type=_shown_because(BlockType(self.type), self.pinned),
         )
 
 
 class ContextViews(Service, frozen=True):
     @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
     def show_context(self, rows: Rows, caller: Caller) -> Listing[SeenBlock]:
+        """As if a message came that refers to the same as the newest answer there, which `/why` explains."""
         scope = caller.scope if caller.here is None else caller.here.scope
+        referred = _referred(rows, why.newest_answer(rows, caller.place, scope))
         found = [
             SeenBlock.of(rows, agent, block, scope)
             for agent in agents.agents(rows)
-            for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
+            for block in blocks.visible_blocks(rows, agent.id, scope, referred=referred)
         ]
         total = number_text(sum(row.tokens for row in found))
         more = _("- about {total} tokens in total, before the conversation", total=total)
@@ -177,10 +188,21 @@ class ContextViews(Service, frozen=True):
 
     def _material(self, rows: Rows, agent: Agent, scope: Scope, newest: Message) -> PromptInputs:
         now = self.clock()
-        turn = Turn(turns.new_turn_id(), agent.id, None, newest.place, newest.person, scope, newest.trust, (), 0, now)
+        who, referred = (newest.place, newest.person, scope, newest.trust), _referred(rows, newest.batch)
+        turn = Turn(turns.new_turn_id(), agent.id, None, *who, referred, 0, now)
         joined = Step(0, MessagesJoined(((newest.id, newest.revision),)), now)
         looked = prompt.inputs(rows, turn, agent, TurnRows((), (newest,), (joined,)))
         return prompt.add_recalled(rows, prompt.add_inputs(rows, looked))
+
+
+def _referred(rows: Rows, turn: TurnId | None) -> tuple[BlockId, ...]:
+    """The blocks that the messages of a turn brought, about its place and its people."""
+    found = None if turn is None else turns.get(rows, turn)
+    return () if found is None else found.blocks
+
+
+def _shown_because(kind: BlockType, pinned: bool) -> str:
+    return _(_SHOWN_BECAUSE.get((kind, pinned), _ALWAYS))
 
 
 def _with_calls(said: PromptMessage) -> str:
@@ -192,7 +214,7 @@ def _with_calls(said: PromptMessage) -> str:
 def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
     """Why each block, recalled entry and fact is in the prompt."""
     for block in (*material.placed.blocks, *material.placed.logs):
-        yield Reason(memory=block.label, why=_(_SHOWN_BECAUSE.get(block.type, _ALWAYS)))
+        yield Reason(memory=block.label, why=_shown_because(block.type, block.pinned))
     for each in material.recalled:
         name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)
         newest = _("one of the newest, because nothing matches what was said")

@@ -72,6 +72,10 @@ async def test_context_shows_the_blocks_of_the_place_with_their_sizes(t: Live) -
     here = await t.ana.command("memory context", None, t.general)
     assert "persona (Carina, always shown)" in here.shown.text
     assert "(Carina, pinned)" in here.shown.text
+    why = (await t.ana.command("why", None, t.general)).text
+    for block in "Annie", "\\#general in Home":
+        assert f"{block} (Carina, from the last answer here)" in here.shown.text
+        assert f"Block “{block}”" in why
     assert "; for Home" in here.text
     assert "this person" not in here.text
     assert " tokens in total" in here.text
