@@ -576,7 +576,7 @@ async def test_the_night_of_the_demo_is_undone(demo: Site) -> None:
 
 async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(demo: Site) -> None:
     answered = next(row["id"] for row in await demo.call("inbox.list") if row["status"] == "done")
-    await demo.call("facts.add", fact="Robin prefers tea to coffee")
+    await demo.call("facts.add", fact="I prefer tea to coffee")
     demo.browser.headers["Accept-Language"] = "de"
     for path, words, english in (
         ("/search?text=lisbon", "enthält lisbon", "contains lisbon"),
