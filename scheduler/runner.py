@@ -27,7 +27,7 @@ from memory.store.ids import ConstellationId, new_id
 from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobResult, Open, OpenConstellation, QueueJob, WorkJob
+from scheduler.job_kinds import DueJob, JobResult, Open, OpenConstellation, QueueJob, WorkJob
 from texts import _, ngettext, ngettext_noop
 
 _QUEUE = commit_point("job.queue")

@@ -28,7 +28,7 @@ MEMORY_LAYERS = (
     {"portability"},
     {"coordination", "erasure", "turn_effects", "why", "wider_audience"},
     {"blocks", "knowledge"},
-    {"activity", "agenda", "budgets", "group_runs", "requests", "search"},
+    {"activity", "agenda", "group_runs", "permission_requests", "search", "spending"},
     {"data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},
     {"store"},

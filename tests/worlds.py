@@ -34,8 +34,8 @@ from bot.services.people.people import Accounts
 from bot.services.system.front_ends import FrontEndStates
 from bot.upkeep.background_calls import Background, UpkeepDeps
 from bot.upkeep.embedding import Embedding
-from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
+from bot.upkeep.upkeep_run import UpkeepRun
 from memory import activity, agents
 from memory.agents import Agent
 from memory.blocks import Block, BlockType, visible_blocks

@@ -17,12 +17,12 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
 from bot.models.prices import priced
-from memory import agents, budgets
+from memory import agents, spending
 from memory.agents import Agent
-from memory.budgets import Filter, Limit, ModelCost, Period, Spender, Sum, guild_of
 from memory.knowledge.working_memory import PATROL
 from memory.queue import outbox
 from memory.queue.turns import Turn
+from memory.spending import Filter, Limit, ModelCost, Period, Spender, Sum, guild_of
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
 from memory.store.records import asdict, replace
@@ -136,7 +136,7 @@ class Budgets(Struct):
         if chosen.model == OFFLINE:
             return Allowance(level, chosen)
         tokens, cost = self._estimate(agent, request)
-        return Allowance(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+        return Allowance(level, chosen, spending.reserve(tx, spender, cost, tokens, now))
 
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
         """A call's estimated tokens and cost; the cost is None if the price is unknown."""
@@ -152,7 +152,7 @@ class Budgets(Struct):
         for limit in self.limits:
             if (counted := _counted(limit, spender, agent)) is None:
                 continue
-            spent = budgets.spent(rows, counted, budgets.period_start(limit.period, now), now)
+            spent = spending.spent(rows, counted, spending.period_start(limit.period, now), now)
             after = replace(spent, usd=spent.usd + (cost or 0), tokens=spent.tokens + tokens)
             level = self._of_share(max(_share(limit, after), 2 if _share(limit, spent) >= 1 else 0))
             if level > lowest[0]:
@@ -162,7 +162,7 @@ class Budgets(Struct):
     def states(self, rows: Rows, now: datetime) -> list[BudgetState]:
         """The state of each limit; for a limit per person or guild, that of the highest spender."""
         return [
-            BudgetState(each, _most_spent(rows, each, now), budgets.period_end(each.period, now), key in self.decided)
+            BudgetState(each, _most_spent(rows, each, now), spending.period_end(each.period, now), key in self.decided)
             for key, each in {**self.configured, **self.decided}.items()
         ]
 
@@ -219,20 +219,22 @@ def cost_of(answer: Answer, request: Request) -> ModelCost:
 def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
     """What was spent of a limit; if it is per person or guild, by the highest spender."""
     kind, _, name = limit.subject.partition(":")
-    since = budgets.period_start(limit.period, now)
+    since = spending.period_start(limit.period, now)
     match kind:
         case "agent":
             named = agents.agent_named(rows, name)
             filters = [] if named is None else [Filter(agent=named.id)]
         case "person":
-            filters = [Filter(person=each) for each in ([name] if name else budgets.spenders(rows, "person_id", since))]
+            filters = [
+                Filter(person=each) for each in ([name] if name else spending.spenders(rows, "person_id", since))
+            ]
         case "guild":
-            found = [f"guild:{name}"] if name else budgets.spenders(rows, "guild_id", since)
+            found = [f"guild:{name}"] if name else spending.spenders(rows, "guild_id", since)
             filters = [Filter(guild=each) for each in found]
         case _:
             filters = [Filter()]
     return max(
-        (budgets.spent(rows, of, since, now) for of in filters),
+        (spending.spent(rows, of, since, now) for of in filters),
         key=lambda each: _share(limit, each),
         default=Sum(0, 0, 0),
     )
@@ -242,7 +244,7 @@ def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -
     """Tell the person once per period, place and level. A refusal is the answer itself."""
     if turn.person is None or level is BudgetLevel.REFUSED:
         return
-    began = budgets.period_start(limit.period, now)
+    began = spending.period_start(limit.period, now)
     key = f"budget/{limit.subject}/{limit.period}/{began:%Y-%m-%d}/{level}/{turn.person}/{turn.place}"
     source = place_source(turn.place)
     words = _words(level, limit, now, source)
@@ -251,7 +253,7 @@ def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -
 
 def _words(level: BudgetLevel, limit: Limit, now: datetime, source: str) -> str:
     """The text for the person; without amounts of money."""
-    until = moment_text(budgets.period_end(limit.period, now), source)
+    until = moment_text(spending.period_end(limit.period, now), source)
     budget = _("Today's budget") if limit.period == "day" else _("This month's budget")
     said = {
         BudgetLevel.CHEAPER: gettext_noop("{budget} for answers is low. A smaller model answers until {until}."),

@@ -24,9 +24,9 @@ from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import arrivals
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, AnswerRestarted, Model, Request, TextDelta, Usage
-from memory import budgets
-from memory.budgets import record
+from memory import spending
 from memory.queue.steps import MessagesJoined, has_effect
+from memory.spending import record
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point, outside
 from memory.store.records import replace
@@ -151,14 +151,14 @@ class ModelCall:
         failed = whole and call is not None and call.exception() is not None
         if call is None or self._request is None or self._given or failed or self._name == OFFLINE:
             if reserved is not None:  # if this cannot be stored, the next start or the expiry releases it
-                await self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved))
+                await self._db.write(_RELEASE, lambda tx: spending.release(tx, reserved))
             return
         made = call.result() if whole else Answer(self._written, (), Usage(cost_usd=None), self._name)
         cost = cost_of(made, self._request)
 
         def work(tx: Tx) -> None:
             if reserved is not None:
-                budgets.release(tx, reserved)
+                spending.release(tx, reserved)
             record(tx, self._turn, cost, now)
 
         await self._db.write(_IN_VAIN, work)

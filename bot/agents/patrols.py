@@ -26,7 +26,7 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import CronTrigger
 from texts import _, gettext_lazy
 

@@ -18,10 +18,10 @@ from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
 from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
+from bot.agents.next_step import CallTool, versions_shown
 from bot.agents.permissions import cards, who_may
 from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.rules import Rules
-from bot.agents.steps import CallTool, versions_shown
 from bot.agents.tools.base import (
     Arguments,
     Assignment,
@@ -39,10 +39,10 @@ from bot.models.base import Call
 from memory import group_runs
 from memory.knowledge.working_memory import By
 from memory.people.audience import OWNER, PUBLIC, Trust
+from memory.permission_requests import ApprovalNeeded, Permit, require
 from memory.queue import messages, turns
 from memory.queue.steps import CallDone, CallFailed, CallStarted, CallWaits, ModelAnswer
 from memory.queue.turns import TurnMoved
-from memory.requests import ApprovalNeeded, Permit, require
 from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError

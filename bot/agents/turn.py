@@ -19,8 +19,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
 from bot.agents.model_call import ModelCall, TurnControl
-from bot.agents.rules import Rules
-from bot.agents.steps import (
+from bot.agents.next_step import (
     CallModel,
     CallTool,
     Cancel,
@@ -32,6 +31,7 @@ from bot.agents.steps import (
     open_call,
     wordings,
 )
+from bot.agents.rules import Rules
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.more import Offer, offer, unaliased
 from bot.agents.turn_deps import TurnDeps
@@ -39,9 +39,8 @@ from bot.agents.turn_end import answer_place, arrivals, begin_again, cancel, end
 from bot.config.values import OFFLINE
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble
-from memory import budgets, coordination
+from memory import coordination, spending
 from memory.agents import Agent
-from memory.budgets import record
 from memory.group_runs import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
@@ -49,6 +48,7 @@ from memory.queue import outbox, turns
 from memory.queue.payloads import NewsEvent
 from memory.queue.steps import MissingCalls, ModelAnswer, Note, Step, StepBody, ToolCall, Wordings
 from memory.queue.turns import Turn, TurnMoved
+from memory.spending import record
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
@@ -281,7 +281,7 @@ class TurnRunner:
             if answer.model:
                 record(tx, turn, cost, now)
             if allowed.reservation is not None:
-                budgets.release(tx, allowed.reservation)
+                spending.release(tx, allowed.reservation)
             if trouble:
                 self._tell_owner(tx, trouble, body.text, now)
             seen = self._finished_or_state(tx, lowered, body, now)

@@ -17,8 +17,8 @@ from memory import activity
 from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust
 from memory.people.privacy_choices import PrivacyChoice
+from memory.permission_requests import Verdict
 from memory.queue import messages, outbox, skipped, turns
-from memory.requests import Verdict
 from memory.store.clock import Clock
 from memory.store.database import Rows, Tx
 from memory.store.faults import Point, commit_point

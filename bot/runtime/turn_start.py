@@ -13,10 +13,10 @@ from bot.agents.context import prompt
 from bot.agents.groups.team import Team
 from bot.agents.groups.who_answers import plan_turn
 from bot.agents.initial_blocks import ensure_blocks
+from bot.agents.next_step import CallModel, next_step
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
-from bot.agents.steps import CallModel, next_step
 from bot.agents.turn import TurnState, load_state
 from bot.agents.turn_deps import TurnDeps
 from memory import activity, agents
@@ -24,12 +24,12 @@ from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.people.identities import place_named
+from memory.permission_requests import Request
 from memory.queue import agent_messages, inbox, messages, outbox, place_settings, turns
 from memory.queue.inbox import InRow, Status
 from memory.queue.payloads import PAYLOAD, Extras, PatrolEvent
 from memory.queue.steps import MessagesJoined, Step
 from memory.queue.turns import Turn
-from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import TurnId, place_source
 from memory.store.records import replace

@@ -17,11 +17,11 @@ from bot.agents import patrols
 from bot.agents.agenda.calendar import EventJob
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.agenda.reminders import ReminderJob
-from bot.agents.data_sources import DataSources
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
 from bot.agents.permissions.broker import Broker
 from bot.agents.rate_limits import Rates
+from bot.agents.source_news import DataSources
 from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
@@ -64,7 +64,7 @@ from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts, KnownPeople
-from bot.services.people.places import AccountSettings, Places, open_places
+from bot.services.people.place_settings import AccountSettings, Places, open_places
 from bot.services.people.privacy import Privacy
 from bot.services.people.privacy_choices import Choices
 from bot.services.people.web_access import WebAccess
@@ -85,11 +85,10 @@ from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.embedding import Embedders, Embedding
 from bot.upkeep.evaluations import EvaluationJob
 from bot.upkeep.expansion import ExpansionJob
-from bot.upkeep.housekeeping import Housekeeping
-from bot.upkeep.monitors import IdleMonitor, IntegrityMonitor
+from bot.upkeep.housekeeping import Housekeeping, IdleMonitor, IntegrityMonitor
 from bot.upkeep.prompts import FOLDER
-from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
+from bot.upkeep.upkeep_run import UpkeepRun
 from memory import jobs
 from memory.people import person_settings
 from memory.queue import inbox
@@ -99,7 +98,7 @@ from memory.store.database import Database, Rows
 from memory.store.folder import DataFolder
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.records import replace
-from scheduler.jobs import OpenConstellation
+from scheduler.job_kinds import OpenConstellation
 from scheduler.runner import Runner
 from sources.base import Endpoint
 from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource

@@ -23,7 +23,7 @@ from bot.secrets import Redactor
 from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
-from bot.services.people.places import AccountSettings
+from bot.services.people.place_settings import AccountSettings
 from bot.services.people.privacy_choices import Choices
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Operation, Registry, Suggested

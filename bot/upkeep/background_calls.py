@@ -23,11 +23,11 @@ from bot.config.file_settings import Dreams as Settings
 from bot.config.values import OFFLINE
 from bot.errors import ConfigError
 from bot.models.base import Answer, Model, ModelError, Request, UserMessage
-from memory import budgets
+from memory import spending
 from memory.agents import Agent
-from memory.budgets import Spender, guild_of, record_upkeep
 from memory.knowledge.graph import Kind
 from memory.people.audience import OWNER, Scope
+from memory.spending import Spender, guild_of, record_upkeep
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
@@ -307,7 +307,7 @@ class Background(Struct, frozen=True):
                 if cost is not None:
                     record_upkeep(tx, agent.id, guild, cost, self.clock())
                 if allowed.reservation is not None:
-                    budgets.release(tx, allowed.reservation)
+                    spending.release(tx, allowed.reservation)
 
             if cost is not None or allowed.reservation is not None:
                 await asyncio.shield(database.write(_SETTLE, settle))

@@ -19,7 +19,7 @@ from memory.queue import outbox
 from memory.store.database import Tx
 from memory.store.ids import EntryId, PersonId, place_source
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
 from sources.terminal import SOURCE
 from sources.text import one_line

@@ -24,7 +24,7 @@ from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
-from scheduler.jobs import DueJob, JobKinds, WorkJob
+from scheduler.job_kinds import DueJob, JobKinds, WorkJob
 from texts import gettext_lazy, gettext_noop, join_lazy
 
 _JUDGE = commit_point("evaluations.keep")

@@ -42,7 +42,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import EntryId
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobKinds, JobResult, WorkJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, WorkJob
 from scheduler.triggers import DateTrigger
 from texts import _, gettext_lazy, ngettext, reason_of
 

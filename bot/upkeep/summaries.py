@@ -37,7 +37,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.logs import Log
 from memory.store.records import replace
-from scheduler.jobs import JobKinds, WorkJob
+from scheduler.job_kinds import JobKinds, WorkJob
 from scheduler.zones import instant, zone_of
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, join_lazy, many

@@ -12,7 +12,7 @@ from memory.blocks.limits import usual_limit
 from memory.blocks.schemas import TEXT, Schema, TextSchema, view
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust
-from memory.requests import Permit
+from memory.permission_requests import Permit
 from memory.store.ids import AgentId, BlockId, PersonId, TurnId
 
 

@@ -5,7 +5,7 @@ from memory.blocks.changes import SYSTEM
 from memory.blocks.lookup import find_block, visible_blocks
 from memory.blocks.records import Author, Block, BlockType, Decision, Operation, Permission
 from memory.people.audience import Trust, may_write_down
-from memory.requests import Kind, Need, Permit, require
+from memory.permission_requests import Kind, Need, Permit, require
 from memory.store.database import Rows
 from memory.store.errors import BlockRefused
 from memory.store.records import replace

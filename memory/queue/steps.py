@@ -38,7 +38,7 @@ class MessagesJoined(_Stored):
 
 @dataclass(frozen=True)
 class CallApproval:
-    """The approval under which a call is made; `covers` are digests of needs (`memory.requests.Need`)."""
+    """The approval under which a call is made; `covers` are digests of needs (`memory.permission_requests.Need`)."""
 
     request: RequestId
     covers: tuple[tuple[str, str, str], ...]

@@ -14,14 +14,14 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from memory.people.audience import OWNER, Trust, person_audience
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.clock import from_text, to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
-from sources.bluesky import richtext
+from sources.bluesky import post_text
 from sources.bluesky.answer_rules import SkipReason, opting
 from sources.bluesky.conversion import speaker_of
 from sources.bluesky.failures import CallFailed, RateLimited, ServerUnreachable
@@ -326,7 +326,7 @@ class DirectMessages:
 
     async def _send(self, convo: str, text: str) -> str:
         message: dict[str, Any] = {"text": text}
-        if facets := richtext.facets(text, {}):
+        if facets := post_text.facets(text, {}):
             message["facets"] = facets
         data = {"convoId": convo, "message": message}
         answer = await self._session.procedure("chat.bsky.convo.sendMessage", data, _SAY, proxy=CHAT)
@@ -344,10 +344,10 @@ def _fitting(delivery: Delivery) -> str:
         number = code(int(delivery.buttons.request))
         offers = ", ".join(f"{names[each]} {number}" for each in delivery.buttons.offers)
         how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
-    room = _MOST_GRAPHEMES - richtext.graphemes(how)
-    if richtext.graphemes(text) > room:
+    room = _MOST_GRAPHEMES - post_text.graphemes(how)
+    if post_text.graphemes(text) > room:
         cut = "… " + _("(cut off; `carina permits show` shows all of it)") if how else "…"
-        text = richtext.shortened(text, room - len(cut)) + cut
+        text = post_text.shortened(text, room - len(cut)) + cut
     return text + how
 
 

@@ -14,7 +14,7 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
-from sources.bluesky import richtext
+from sources.bluesky import post_text
 from sources.bluesky.answer_rules import SkipReason
 from sources.bluesky.deleted_posts import AnsweredPosts
 from sources.bluesky.direct_messages import DirectMessages
@@ -73,7 +73,7 @@ _SHUT_OUT = {
 
 
 class BlueskyEndpoint(Endpoint):
-    max_length = richtext.MOST_GRAPHEMES
+    max_length = post_text.MOST_GRAPHEMES
     nonce_seconds = 1_800.0
     """A record's key never expires; after this time it is checked whether the record exists."""
 
@@ -91,7 +91,7 @@ class BlueskyEndpoint(Endpoint):
         return self._session.did
 
     def split(self, text: str) -> list[str]:
-        return richtext.posts(outgoing(text), numbered=self._settings.numbered)
+        return post_text.posts(outgoing(text), numbered=self._settings.numbered)
 
     async def send(self, delivery: Delivery) -> str:
         if (already := self._done.get(delivery.id)) is not None:
@@ -258,10 +258,10 @@ class BlueskyEndpoint(Endpoint):
             text = without_markup(text)
         if not visible(text):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
-        if not richtext.fits(text):
+        if not post_text.fits(text):
             raise DeliveryFailed(
                 gettext_lazy(
-                    "the text has {count} characters, but a post can have at most 300", count=richtext.graphemes(text)
+                    "the text has {count} characters, but a post can have at most 300", count=post_text.graphemes(text)
                 )
             )
         record: dict[str, Any] = {
@@ -270,13 +270,13 @@ class BlueskyEndpoint(Endpoint):
             "createdAt": to_text(delivery.created_at),
             "langs": list(languages or self._settings.post_languages),
         }
-        if facets := richtext.facets(text, await self._resolved(text, delivery.may_mention)):
+        if facets := post_text.facets(text, await self._resolved(text, delivery.may_mention)):
             record["facets"] = facets
         return record
 
     async def _resolved(self, text: str, may_mention: Collection[PersonId]) -> Mapping[str, str]:
         """The DIDs of the handles that a text mentions, if those people may be notified."""
-        found = {handle: await self._did(handle) for handle in richtext.handles(text)[:10]}
+        found = {handle: await self._did(handle) for handle in post_text.handles(text)[:10]}
         return {handle: did for handle, did in found.items() if person_id(did) in may_mention}
 
     async def _did(self, handle: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from pydantic import SecretStr
 
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
 

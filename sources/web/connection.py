@@ -6,7 +6,8 @@ from urllib.parse import SplitResult, quote
 
 import httpcore
 
-from sources.web.pages import CONNECT_SECONDS, SECONDS, Page, Resolve, Vet, WebRefused, ascii_host
+from sources.web.fetch import Page
+from sources.web.public_addresses import CONNECT_SECONDS, SECONDS, Resolve, Vet, WebRefused, ascii_host
 
 ERRORS = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException)
 _REDIRECTS = (301, 302, 303, 307, 308)

@@ -10,10 +10,10 @@ from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal
 from bot.services.status_results import ServiceStatus
-from memory import requests
+from memory import permission_requests
 from memory.people import audience
 from memory.people.audience import Scope, Trust
-from memory.requests import Kind, Request, Verdict
+from memory.permission_requests import Kind, Request, Verdict
 from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.ids import AgentId, GroupId, PlaceId, RequestId, TurnId
@@ -87,7 +87,7 @@ def asked(tx: Tx, agent: AgentId, group: GroupId, number: int) -> RequestId:
     """A request that waits for the owner at the terminal."""
     arguments = '{"query": "x"}'
     request = Request(
-        id=requests.new_request_id(),
+        id=permission_requests.new_request_id(),
         kind=Kind.TOOL,
         subject="recall",
         agent=agent,
@@ -96,7 +96,7 @@ def asked(tx: Tx, agent: AgentId, group: GroupId, number: int) -> RequestId:
         call=f"call-{number}",
         tool="recall",
         arguments=arguments,
-        digest=requests.digest_of("recall", arguments),
+        digest=permission_requests.digest_of("recall", arguments),
         covers=((Kind.TOOL, "recall", ""),),
         pattern={},
         reason="the agent's configuration says so",
@@ -110,5 +110,5 @@ def asked(tx: Tx, agent: AgentId, group: GroupId, number: int) -> RequestId:
         created_at=utc_now(),
         expires_at=utc_now() + timedelta(hours=1),
     )
-    assert requests.ask(tx, request)
+    assert permission_requests.ask(tx, request)
     return request.id

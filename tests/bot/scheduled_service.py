@@ -12,11 +12,10 @@ from typing import Any
 from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.system.jobs import Schedule, built_in_jobs
 from bot.upkeep.background_calls import Background
-from bot.upkeep.housekeeping import Housekeeping
-from bot.upkeep.monitors import IdleMonitor
+from bot.upkeep.housekeeping import Housekeeping, IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
 from memory.jobs import Job, get
-from scheduler.jobs import JobKinds
+from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
 from sources.base import Place, Speaker
 from tests.bot.parts import ANN, HALL, NOON, MovableClock, Platform, ScriptedModel, said, says

@@ -56,7 +56,7 @@ from memory.store.database import Database, Row, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.store.sqlite import connect
-from scheduler.jobs import JobKinds
+from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct, said

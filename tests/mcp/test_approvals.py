@@ -8,8 +8,8 @@ from bot.errors import UserError
 from bot.models.base import Call
 from bot.services.caller import owner_at_terminal
 from bot.services.people.approvals import GrantPermit
+from memory.permission_requests import Verdict
 from memory.queue.outbox import CardDetail
-from memory.requests import Verdict
 from sources.base import Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, channel, direct, person, said, says, thread_in_public
 from tests.bot.requests import answer, waiting

@@ -13,7 +13,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from scheduler.jobs import DueJob, JobKinds, JobResult, Open, OpenConstellation, QueueJob, WorkJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, Open, OpenConstellation, QueueJob, WorkJob
 from scheduler.runner import Runner
 from scheduler.triggers import Trigger, dump, next_run
 

@@ -13,7 +13,7 @@ from memory.store.database import Database, Tx
 from memory.store.errors import EntryNotFound
 from memory.store.ids import ConstellationId
 from memory.store.sqlite import driver
-from scheduler.jobs import DueJob, JobResult, QueueJob, WorkJob
+from scheduler.job_kinds import DueJob, JobResult, QueueJob, WorkJob
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import CronTrigger, DateTrigger, IntervalTrigger
 from tests.captured_logs import capture_logs

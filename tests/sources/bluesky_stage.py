@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pydantic import SecretStr
 
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
 from memory.store.records import replace
 from sources.base import Delivery, Kind, Notification

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memory.people.audience import OWNER, Trust, person_audience
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.clock import utc_now
 from memory.store.ids import PersonId, PlaceId, RequestId
 from memory.store.records import replace

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from sources.web import Page, PageText, Reader, WebRefused, WebSearch, is_public, read_text
-from sources.web.pages import resolve
+from sources.web.public_addresses import resolve
 from tests.sources.web_server import here_or_public, small_web
 
 INSIDE = """

@@ -23,9 +23,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from bot.errors import CallError, UserError
-from bot.interfaces.web import health
+from bot.interfaces.web import monitoring
 from bot.interfaces.web.conversations import Answer
-from memory import budgets
+from memory import spending
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
@@ -35,7 +35,7 @@ from tests.web.test_pages import scripted_by
 from tests.wire.model import Answer as Scripted
 from tests.wire.model import ModelServer
 
-_SPEND, SPENT = commit_point("test.spend"), budgets.ModelCost("m", 1, 1, 0, 0, None)
+_SPEND, SPENT = commit_point("test.spend"), spending.ModelCost("m", 1, 1, 0, 0, None)
 
 DENTIST = "remember that my dentist is on Elm Street"
 
@@ -416,11 +416,11 @@ async def test_an_mcp_client_calls_the_tools(s: Site) -> None:
 
 
 async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "_LATE", timedelta())
+    monkeypatch.setattr(monitoring, "_LATE", timedelta())
     async with site(tmp_path) as s:
         program = await s.program("read")
         for gone in map(AgentId, ("agt_one", "agt_other")):
-            used = functools.partial(budgets.record_upkeep, agent=gone, guild=None, spent=SPENT, now=utc_now())
+            used = functools.partial(spending.record_upkeep, agent=gone, guild=None, spent=SPENT, now=utc_now())
             await s.app.database.write(_SPEND, used)
         body = {"model": "Carina", "messages": [{"role": "user", "content": "remember that my dentist is private"}]}
         await program.post("/v1/chat/completions", json=body)

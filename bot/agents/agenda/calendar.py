@@ -21,7 +21,7 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import read_when
 from scheduler.descriptions import clock_words
-from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
 from texts import _, gettext_noop

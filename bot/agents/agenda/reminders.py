@@ -37,7 +37,7 @@ from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words
-from scheduler.jobs import DueJob, JobKinds, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
 from scheduler.zones import Quiet, instant, zone_of
 from sources.api import SOURCE as API

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.agents import steps, turn_events
+from bot.agents import turn_events
 from bot.agents.answers import package, queue
 from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
@@ -16,6 +16,7 @@ from bot.agents.groups.conducted_run import MemberRequest, NoMemberAnswer, RunAn
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
+from bot.agents.next_step import MAX_RESTARTS, changed
 from bot.agents.turn import TurnRunner, TurnState, load_state, run_part
 from bot.agents.turn_deps import TurnDeps
 from bot.agents.turn_end import answer_row, answers, begin_again, cancel, finish, words_of
@@ -169,8 +170,8 @@ class Orchestrator:
         def work(tx: Tx) -> bool:
             turns.require_current(tx, turn)
             fresh = prompt.read_turn(tx, turn, material.agent)
-            again = turn.restarts < steps.MAX_RESTARTS and not group_runs.acted(tx, turn.id)
-            if steps.changed(fresh) and again:  # members worked on the old messages
+            again = turn.restarts < MAX_RESTARTS and not group_runs.acted(tx, turn.id)
+            if changed(fresh) and again:  # members worked on the old messages
                 begin_again(tx, self._deps.broker, fresh, now)
                 return False
             _write(tx, fresh, say, team, self._deps.endpoints[place_source(turn.place)], now)

@@ -19,17 +19,17 @@ from bot.agents.permissions.cards import ApprovalCall
 from bot.agents.permissions.who_may import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import group_runs, requests
+from memory import group_runs, permission_requests
 from memory.knowledge.working_memory import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.people.identities import person_called
+from memory.permission_requests import Need, Permit, Request, Status, Verdict, Vote
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.outbox import CardDetail, EditDetail
 from memory.queue.payloads import DecisionEvent
 from memory.queue.steps import CallApproval, ModelAnswer, Note, ToolCall
 from memory.queue.turns import Turn
-from memory.requests import Need, Permit, Request, Status, Verdict, Vote
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from memory.store.records import replace
@@ -80,14 +80,14 @@ class Broker:
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
         given = cards.call_arguments(asking.call.arguments, asking.bound)
-        found = requests.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
+        found = permission_requests.matching_grant(tx, need, turn.agent, given, turn.scope.audience, now)
         if found is not None and not need.once_only:
             return Permit(covers, earlier.request if earlier else None, found.id)
         request = self._request(tx, asking, need, covers, now)
-        requests.ask(tx, request)
+        permission_requests.ask(tx, request)
         before = earlier.request if earlier else None
         if before is not None:  # its approval is part of this request now
-            requests.use(tx, before)
+            permission_requests.use(tx, before)
         _note(tx, request, "asked", now, detail=f"after request {before}" if before is not None else "")
         self._queue_cards(tx, request, asking, now)
         return request
@@ -99,13 +99,13 @@ class Broker:
         who, quorum = who_may.approvers(self.terms.people, need, turn)
         if not who or turn.group is None:
             raise ToolError(f"This needs approval ({need.reason}), and there is nobody here to ask.")
-        if requests.count_waiting(tx, turn.place) >= MOST_WAITING:
+        if permission_requests.count_waiting(tx, turn.place) >= MOST_WAITING:
             raise ToolError(
                 f"This needs approval, and {MOST_WAITING} requests from here are waiting already. Nobody was asked."
             )
         hidden = not Scope(OWNER).may_use(turn.scope.audience) and who != (turn.person,)
         return Request(
-            id=requests.new_request_id(),
+            id=permission_requests.new_request_id(),
             kind=need.kind,
             subject=need.subject,
             agent=turn.agent,
@@ -114,7 +114,7 @@ class Broker:
             call=asking.call.id,
             tool=asking.call.name,
             arguments=asking.call.arguments,
-            digest=requests.digest_of(asking.call.name, asking.call.arguments),
+            digest=permission_requests.digest_of(asking.call.name, asking.call.arguments),
             covers=tuple(sorted(covers)),
             pattern=dict(cards.call_arguments(asking.call.arguments, asking.bound).bound),
             reason=need.reason,
@@ -132,22 +132,24 @@ class Broker:
 
     def spend(self, tx: Tx, permit: Permit, call: Call, turn: Turn, now: datetime) -> None:
         """Use a permit for this call; raises ToolError if it is for another call, or was used before."""
-        digest = requests.digest_of(call.name, call.arguments)
+        digest = permission_requests.digest_of(call.name, call.arguments)
         if permit.request is not None:
-            request = requests.get(tx, permit.request)
+            request = permission_requests.get(tx, permit.request)
             if request is None or request.digest != digest or request.agent != turn.agent:
                 raise ToolError("What was approved is not this call; nothing was done.")
-            if not requests.use(tx, permit.request):
+            if not permission_requests.use(tx, permit.request):
                 raise ToolError(f"Request {permit.request} was used before; nothing was done again.")
         at, agent, audience = now, turn.agent, turn.scope.audience
-        entry = requests.Entry("used", at, audience, None, permit.request, permit.grant, agent, digest=digest)
-        requests.note(tx, entry)
+        entry = permission_requests.Entry(
+            "used", at, audience, None, permit.request, permit.grant, agent, digest=digest
+        )
+        permission_requests.note(tx, entry)
 
     # ------------------------------------------------------------------ the answer
 
     def answer(self, tx: Tx, identifier: RequestId, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
         """Count a person's answer. It is recorded in any case."""
-        request = requests.get(tx, identifier)
+        request = permission_requests.get(tx, identifier)
         if request is None:
             return Ruling(_("There is no such request; it may have been erased."), counted=False)
         if request.status is Status.WAITING and request.expires_at <= now:
@@ -159,11 +161,13 @@ class Broker:
                 words = f"{words} {self.decision(tx, request, place_source(who.person))}."
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)
-        if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
+        if verdict is not Verdict.DENY and any(
+            vote.person in selves for vote in permission_requests.votes(tx, request.id)
+        ):
             return Ruling(
                 _("You have already answered this. More people still need to answer."), counted=False, request=request
             )
-        requests.vote(tx, request, who.person, verdict, now, who.account)
+        permission_requests.vote(tx, request, who.person, verdict, now, who.account)
         request = _again(tx, request)
         _note(tx, request, "answered", now, person=who.person, detail=f"{verdict} by {who.door}")
         if request.status is Status.APPROVED:
@@ -176,18 +180,18 @@ class Broker:
 
     def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
         """Store the grant; if several approved, the shortest of their choices counts."""
-        said = [vote.verdict for vote in requests.votes(tx, request.id)]
-        last = requests.votes(tx, request.id)[-1].person
+        said = [vote.verdict for vote in permission_requests.votes(tx, request.id)]
+        last = permission_requests.votes(tx, request.id)[-1].person
         if Verdict.ONCE in said:
             return
         until = now + who_may.GRANT_HOUR if Verdict.HOUR in said else None
-        grant = requests.add_grant(tx, request, last, now, until)
+        grant = permission_requests.add_grant(tx, request, last, now, until)
         detail = "until revoked" if until is None else "1 hour"
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
 
     def decision(self, rows: Rows, request: Request, source: str = "") -> str:
         """The decision in one line, with who and when: for a place of that source, or (empty) for an agent."""
-        said = requests.votes(rows, request.id)
+        said = permission_requests.votes(rows, request.id)
         refused = request.status is Status.DENIED  # one denial decides, whoever approved before
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
         given = {vote.verdict for vote in said}
@@ -210,13 +214,13 @@ class Broker:
 
     def expire(self, tx: Tx, now: datetime) -> list[Request]:
         """Close requests that nobody answered in time; the agents are told."""
-        found = requests.due(tx, now)
+        found = permission_requests.due(tx, now)
         for request in found:
             self._close(tx, request, "expired", now)
         return found
 
     def _close(self, tx: Tx, request: Request, event: str, now: datetime, words: str = "") -> None:
-        requests.expire(tx, request.id, now)
+        permission_requests.expire(tx, request.id, now)
         closed = _again(tx, request)
         _note(tx, closed, event, now)
         self._show(tx, closed, now, words)
@@ -224,8 +228,8 @@ class Broker:
 
     def withdraw(self, tx: Tx, turn: TurnId, now: datetime) -> None:
         """A turn restarts or is given up: withdraw its requests."""
-        for identifier in requests.withdraw(tx, turn, now):
-            request = requests.get(tx, identifier)
+        for identifier in permission_requests.withdraw(tx, turn, now):
+            request = permission_requests.get(tx, identifier)
             if request is not None:
                 _note(tx, request, "withdrawn", now)
                 self._show(tx, request, now)
@@ -306,18 +310,18 @@ class Broker:
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
         """A message was deleted: withdraw its requests; returns whether anything was queued."""
         message = messages.by_external(tx, source, external_id)
-        asked = [] if message is None else requests.about(tx, message.id)
+        asked = [] if message is None else permission_requests.about(tx, message.id)
         words = gettext_lazy("Withdrawn: the message that this came from was deleted")
         self._forget(tx, asked, now, words)
         return bool(asked)
 
     def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
         """A person is being erased: the requests that they caused are erased, and their cards deleted."""
-        self._forget(tx, requests.of_person(tx, person), now, gettext_lazy("Withdrawn"), away=True)
+        self._forget(tx, permission_requests.of_person(tx, person), now, gettext_lazy("Withdrawn"), away=True)
 
     def _forget(self, tx: Tx, asked: Iterable[Request], now: datetime, words: str, *, away: bool = False) -> None:
         for request in asked:
-            if requests.forget(tx, request.id, now):
+            if permission_requests.forget(tx, request.id, now):
                 _note(tx, request, "withdrawn", now)
             self._show(tx, _again(tx, request), now, words, "", away=away)
 
@@ -325,7 +329,7 @@ class Broker:
         """A card could not be delivered: try the next place, or tell the agent. False if the row is not a card."""
         if not isinstance(row.detail, CardDetail):
             return isinstance(row.detail, EditDetail)
-        request = requests.get(tx, row.detail.card.request)
+        request = permission_requests.get(tx, row.detail.card.request)
         if request is None or request.status is not Status.WAITING:
             return True
         if rest := row.detail.others:
@@ -343,7 +347,7 @@ class Broker:
 
 def decided(rows: Rows, row: InRow) -> Request | None:
     """The request whose decision an inbox row carries; None for other rows, and if the request was erased."""
-    return requests.get(rows, row.payload.request) if isinstance(row.payload, DecisionEvent) else None
+    return permission_requests.get(rows, row.payload.request) if isinstance(row.payload, DecisionEvent) else None
 
 
 def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
@@ -375,12 +379,12 @@ def _may_be_seen(row: outbox.OutRow) -> bool:
 
 
 def _again(rows: Rows, request: Request) -> Request:
-    return requests.get(rows, request.id) or request
+    return permission_requests.get(rows, request.id) or request
 
 
 def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> None:
     """Record an event of a request in the log of grants; `more` are fields of `grants.Entry`."""
-    entry = requests.Entry(
+    entry = permission_requests.Entry(
         event=event,
         at=now,
         audience=request.hearers.audience,
@@ -390,4 +394,4 @@ def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> N
         digest=request.digest,
         **more,
     )
-    requests.note(tx, entry)
+    permission_requests.note(tx, entry)

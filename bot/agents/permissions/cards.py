@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from bot.models.base import Call, parsed
 from memory.people.audience import PUBLIC
+from memory.permission_requests import CallArguments, Permit, Request, Status, Verdict
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
-from memory.requests import CallArguments, Permit, Request, Status, Verdict
 from memory.store.ids import BlockId, PersonId, PlaceId, code
 from sources.text import one_line, place_title
 from texts import _, gettext_noop, in_utc, moment_text, ngettext

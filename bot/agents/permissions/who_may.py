@@ -12,8 +12,8 @@ from msgspec import Struct, field
 
 from bot.errors import UserError
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.permission_requests import Kind, Need, Request, Status, Verdict
 from memory.queue.turns import Turn
-from memory.requests import Kind, Need, Request, Status, Verdict
 from memory.store.ids import PersonId
 from texts import _, gettext_lazy, gettext_noop
 

@@ -23,8 +23,8 @@ from bot.models.base import Call, ToolSpec
 from memory.agents import Agent
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust
+from memory.permission_requests import Permit
 from memory.queue.turns import Turn
-from memory.requests import Permit
 from memory.search.similarity import Meaning
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import BlockId, MessageId, TurnId
@@ -91,7 +91,7 @@ class ToolContext(Struct, frozen=True):
     database: Database
     """Where the turn stands: for an `OutsideTool`, which runs in no transaction of its caller."""
     permit: Permit | None = None
-    """The yes under which the call is made, if it took one (`memory.requests.require`)."""
+    """The yes under which the call is made, if it took one (`memory.permission_requests.require`)."""
     meaning: Meaning | None = None
     """That of the call's question."""
     checkpoints: CheckpointPolicy = DEFAULT_POLICY

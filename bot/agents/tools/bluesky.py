@@ -22,8 +22,8 @@ from bot.agents.tools.base import Arguments, Outcome, OutsideTool, Rarely, Store
 from bot.errors import ToolError
 from memory.folders import disk
 from memory.people.audience import PUBLIC, Audience, Trust
+from memory.permission_requests import Kind, Need, require
 from memory.queue import messages, outbox
-from memory.requests import Kind, Need, require
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PlaceId, snowflakes

@@ -20,7 +20,7 @@ from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.knowledge.entry_journal import ChangedBy
 from memory.people.audience import Trust
-from memory.requests import Kind, Need, require
+from memory.permission_requests import Kind, Need, require
 from memory.search.all_domains import search
 from memory.search.query import Domain, Query
 from memory.store.database import Rows, Tx

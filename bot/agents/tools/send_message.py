@@ -18,10 +18,10 @@ from bot.errors import ToolError
 from memory import activity, agents
 from memory.agents import Agent, Group, plain_name
 from memory.people.audience import Scope, Trust, person_audience
+from memory.permission_requests import Kind, Need, require
 from memory.queue import agent_messages, inbox, outbox, payloads
 from memory.queue.agent_messages import SentMessage
 from memory.queue.turns import Turn
-from memory.requests import Kind, Need, require
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, place_source, snowflakes
 from memory.store.records import replace

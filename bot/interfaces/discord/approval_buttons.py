@@ -11,7 +11,7 @@ from bot.interfaces.discord.components import hear
 from bot.interfaces.discord.responses import Interaction, Tree, defer, tell, text_file
 from bot.services.composition import ServedConstellations
 from bot.services.people.approvals import Approvals
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.ids import ConstellationId
 from sources.discord.cards import DONE, LONGEST, NO, PATTERN
 from texts import _, error_sentence

@@ -23,7 +23,7 @@ from bot.runtime.router import Router
 from bot.services.composition import Services
 from bot.services.system.front_ends import Addressee
 from bot.services.transactions import reads
-from memory import agents, budgets
+from memory import agents, spending
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, message_files, messages, outbox
 from memory.queue.inbox import InRow, Status
@@ -209,7 +209,7 @@ class Talk(Struct, frozen=True):
     def tokens(self, rows: Rows, external_id: str) -> tuple[int, int]:
         """How many tokens the turn that answered something sent to models, and how many they wrote."""
         row = inbox.by_external(rows, SOURCE, external_id)
-        return (0, 0) if row is None or row.turn is None else budgets.of_turn(rows, row.turn)
+        return (0, 0) if row is None or row.turn is None else spending.of_turn(rows, row.turn)
 
     @reads
     def history(

@@ -18,13 +18,13 @@ from bot.services.agents.tasks import as_tree
 from bot.services.caller import Via
 from bot.services.memory.context import Preview
 from bot.services.people.approvals import RequestRow
-from bot.services.people.places import MODES
+from bot.services.people.place_settings import MODES
 from bot.services.people.privacy import PersonCounts
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
 from bot.services.system.jobs import JobRow
+from memory.permission_requests import Status
 from memory.queue import inbox
-from memory.requests import Status
 from memory.store.ids import MessageId, text_mark
 from scheduler.zones import zone_of
 from texts import _

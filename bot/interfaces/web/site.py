@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bot.interfaces.web import chat_pages, health, mcp, memory_pages, openai_api, pages, rest, sign_in, webhooks
+from bot.interfaces.web import chat_pages, mcp, memory_pages, monitoring, openai_api, pages, rest, sign_in, webhooks
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.request import FAILURES, Context
 from bot.interfaces.web.request_checks import FOR_PROGRAMS, AccessMiddleware, Refusal
@@ -68,9 +68,9 @@ def application(web: WebServer) -> ASGIApp:
         return failed(request, 500, _("This did not work"), words)
 
     routes = [
-        Route("/healthz", health.alive),
-        Route("/readyz", served(health.ready)),
-        Route("/metrics", served(partial(health.metrics, health.Durations(web.clock())))),
+        Route("/healthz", monitoring.alive),
+        Route("/readyz", served(monitoring.ready)),
+        Route("/metrics", served(partial(monitoring.metrics, monitoring.Durations(web.clock())))),
         Route("/login", served(sign_in.login)),
         Route("/login/discord", served(sign_in.with_discord)),
         Route("/login/discord/back", served(sign_in.from_discord)),

@@ -18,7 +18,7 @@ from bot.runtime.bootstrap import agent_row, agent_section, group_section, make_
 from bot.runtime.group_routing import EVERYWHERE_ELSE
 from bot.services.caller import TERMINAL_ONLY
 from bot.services.names import find_group
-from bot.services.people.places import Places
+from bot.services.people.place_settings import Places
 from bot.services.registry import Arguments, Output, Param
 from bot.services.results import Lines, Markup, Result, Row, WrittenFile
 from bot.services.transactions import MemoryService, commit, reads, tried

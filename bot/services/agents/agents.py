@@ -39,7 +39,7 @@ from bot.services.names import find_agent, require_name
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Lines, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService, commit
-from memory import agents, requests
+from memory import agents, permission_requests
 from memory.agents import Agent, Status
 from memory.queue import turns
 from memory.store.database import Rows, Tx
@@ -212,7 +212,7 @@ class Agents(MemoryService, frozen=True):
             for turn in ended:
                 abandon(tx, self.broker, turn, now)
             self._plan(tx, now)
-            for turn in requests.waiting_turns(tx, found.id):  # of turns that ended after asking
+            for turn in permission_requests.waiting_turns(tx, found.id):  # of turns that ended after asking
                 self.broker.withdraw(tx, turn, now)
             silent = [each.name for each in agents.groups_of(tx, found.id) if not agents.answering(tx, each)]
             return found, ended, silent

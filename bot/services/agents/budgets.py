@@ -17,10 +17,10 @@ from bot.services.names import find_agent, require_suggested, unnamed
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import ActionReport, Entry, Listing, Markup, Result, Row, report
 from bot.services.transactions import Service, commit, reads
-from memory import agents, budgets
-from memory.budgets import Bill, By, Limit
+from memory import agents, spending
 from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import audience_called, person_called
+from memory.spending import Bill, By, Limit
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
@@ -173,16 +173,16 @@ class Spending(Service, frozen=True):
 
     async def load(self, *, at_start: bool) -> None:
         """Read the budgets set by command; at a start, also release what a dead process had reserved."""
-        found = await self.database.read(budgets.limits)
-        if at_start and await self.database.read(budgets.any_reserved):
-            await self.database.write(_SWEEP, budgets.release_all)
+        found = await self.database.read(spending.limits)
+        if at_start and await self.database.read(spending.any_reserved):
+            await self.database.write(_SWEEP, spending.release_all)
         self.kept.decided.clear()
         self.kept.decided.update({(each.subject, each.period): each for each in found})
 
     @operation("cost", "Show what models cost", Action.COST)
     async def cost(self, caller: Caller, days: _Days = 30, by: _By = "model") -> Cost:
         since = self.clock() - timedelta(days=days)
-        found = await self.database.read(lambda rows: budgets.bills(rows, since))
+        found = await self.database.read(lambda rows: spending.bills(rows, since))
         every = {kind: tuple(map(BillRow.of_bill, bills)) for kind, bills in found.items()}
         return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 
@@ -200,7 +200,7 @@ class Spending(Service, frozen=True):
             kind, _, name = limit.subject.partition(":")
             if kind == "agent":
                 find_agent(tx, name)
-            budgets.put(tx, limit, caller.person, now)
+            spending.put(tx, limit, caller.person, now)
 
         await commit(self.database, work)
         self.kept.decided[limit.subject, limit.period] = limit
@@ -209,7 +209,7 @@ class Spending(Service, frozen=True):
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
     async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> ActionReport | Entry[BudgetRow]:
         named = _subject(of)
-        if not await commit(self.database, lambda tx: budgets.drop(tx, named, period)):
+        if not await commit(self.database, lambda tx: spending.drop(tx, named, period)):
             raise UserError("No command set this budget.")
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:

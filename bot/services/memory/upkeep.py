@@ -16,7 +16,7 @@ from bot.services.results import ActionReport, Listing, Markup, Row, report
 from bot.services.transactions import MemoryService
 from bot.upkeep import consent
 from bot.upkeep.evaluations import RATED
-from bot.upkeep.runs import UpkeepRun, counts_words
+from bot.upkeep.upkeep_run import UpkeepRun, counts_words
 from memory import agents
 from memory.knowledge import evaluations, feedback
 from memory.knowledge.entries import Entry

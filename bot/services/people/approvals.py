@@ -20,12 +20,12 @@ from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Sugges
 from bot.services.results import Entry, Listing, Markup, Result, Row
 from bot.services.transactions import Service, reads
 from bot.storage_retry import repeat
-from memory import agents, blocks, requests
+from memory import agents, blocks, permission_requests
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType
 from memory.people.audience import OWNER, Audience, Scope
 from memory.people.identities import label_called, person_called, person_named, place_named
-from memory.requests import Grant, Kind, Request, Status, Verdict
+from memory.permission_requests import Grant, Kind, Request, Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
@@ -232,19 +232,19 @@ class Approvals(Service, frozen=True):
         now = self.clock()
 
         def asked(rows: Rows) -> Ruling:
-            if not code and not requests.is_asked(rows, who.identities):
+            if not code and not permission_requests.is_asked(rows, who.identities):
                 return Ruling("", counted=False)
-            own = requests.asking(rows, who.identities)
+            own = permission_requests.asking(rows, who.identities)
             waiting = [each for each in own if each.status is Status.WAITING and each.expires_at > now]
             if waiting:
                 return Ruling(cards.which_request(waiting, [each.id for each in own]), counted=False)
             return Ruling(_("There is no such request.") if code else "", counted=False)
 
         def work(tx: Tx) -> Ruling:
-            exact = requests.get(tx, RequestId(min(int(code), LARGEST) if code.isdecimal() else 0))
+            exact = permission_requests.get(tx, RequestId(min(int(code), LARGEST) if code.isdecimal() else 0))
             if exact is not None:
                 return self.broker.answer(tx, exact.id, who, verdict, now)
-            own = requests.asking(tx, who.identities)
+            own = permission_requests.asking(tx, who.identities)
             meant = [each for each in own if len(code) >= SHORTEST and str(each.id).endswith(code)]
             if len(meant) == 1:
                 return self.broker.answer(tx, meant[0].id, who, verdict, now)
@@ -263,7 +263,7 @@ class Approvals(Service, frozen=True):
     async def expire(self) -> None:
         """Close expired requests, once."""
         now = self.clock()
-        if not await self.database.read(lambda rows: requests.due(rows, now)):
+        if not await self.database.read(lambda rows: permission_requests.due(rows, now)):
             return
         await self.database.write(_EXPIRE, lambda tx: self.broker.expire(tx, now))
         self.resume()
@@ -277,7 +277,7 @@ class Approvals(Service, frozen=True):
     @operation("permits.list", "List open requests and permissions", Action.ANSWER)
     def list_permits(self, rows: Rows, caller: Caller) -> PermitList:
         whole = who_may.may(self.people, caller.approver, Action.PERMITS)
-        held = requests.active_grants(rows, self.clock()) if whole else []
+        held = permission_requests.active_grants(rows, self.clock()) if whole else []
         return PermitList(
             requests=tuple(RequestRow.of(rows, each) for each in open_requests(rows, caller.approver)),
             grants=tuple(GrantRow.of(rows, each) for each in held),
@@ -305,15 +305,15 @@ class Approvals(Service, frozen=True):
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
         number = ending(tx, "permission_grants", permit)
         now, who = self.clock(), caller.approver
-        if (found := requests.revoke(tx, GrantId(number), now)) is None:
+        if (found := permission_requests.revoke(tx, GrantId(number), now)) is None:
             raise UserError("There is no lasting permission {number}. `carina permits list` lists them.", number=permit)
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
-        requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
+        permission_requests.note(tx, permission_requests.Entry("revoked", now, *of, detail=who.door))
         return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
 
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
     def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
-        found = (RecordRow.of(rows, line) for line in requests.record(rows, limit))
+        found = (RecordRow.of(rows, line) for line in permission_requests.record(rows, limit))
         return Record.of(found, _("There have been no requests."))
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT)
@@ -331,10 +331,10 @@ class Approvals(Service, frozen=True):
         until = None if hours is None else now + timedelta(hours=hours)
         identifier = GrantId(snowflakes.next())
         grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
-        requests.give_grant(tx, grant)
+        permission_requests.give_grant(tx, grant)
         detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
         of = audience, who.person, None, grant.id, agent.id, kind
-        requests.note(tx, requests.Entry("granted", now, *of, detail=detail))
+        permission_requests.note(tx, permission_requests.Entry("granted", now, *of, detail=detail))
         return Entry(done=_("Allowed"), row=GrantRow.of(tx, grant))
 
     @suggestions("requests")
@@ -345,7 +345,7 @@ class Approvals(Service, frozen=True):
 
     @suggestions("permits")
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
-        held = (GrantRow.of(rows, each) for each in requests.active_grants(rows, self.clock()))
+        held = (GrantRow.of(rows, each) for each in permission_requests.active_grants(rows, self.clock()))
         return [(row.id, row.what) for row in held]
 
     @suggestions("permitted", within="agent")
@@ -361,7 +361,7 @@ class Approvals(Service, frozen=True):
 
     def _details(self, rows: Rows, request: int, who: Approver) -> RequestDetails:
         """A request with all arguments, and its state, for those who are asked. Raises UserError."""
-        found = requests.get(rows, RequestId(min(request, LARGEST)))
+        found = permission_requests.get(rows, RequestId(min(request, LARGEST)))
         if found is None or not may_answer(found, who.identities):
             raise UserError("There is no such request for you to answer.")
         decision = self.broker.decision(rows, found, place_source(who.person))
@@ -412,7 +412,7 @@ class Approvals(Service, frozen=True):
 
 def open_requests(rows: Rows, who: Approver) -> list[Request]:
     """The open requests that ask this person, newest first."""
-    return [each for each in requests.of_status(rows, _OPEN, 1000) if may_answer(each, who.identities)]
+    return [each for each in permission_requests.of_status(rows, _OPEN, 1000) if may_answer(each, who.identities)]
 
 
 def _subject(rows: Rows, subject: str) -> str:

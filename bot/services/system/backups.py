@@ -24,7 +24,7 @@ from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.logs import Log
 from memory.store.sqlite import Connection
-from scheduler.jobs import DueJob, JobKinds, WorkJob
+from scheduler.job_kinds import DueJob, JobKinds, WorkJob
 from texts import _, error_text, ngettext, size_text
 
 BACKUP = "backup"

@@ -11,23 +11,23 @@ from bot.agents.tools import make_tools, web_tools
 from bot.agents.turn_end import words_of
 from bot.agents.turn_log import use_in_words
 from bot.config.file_settings import Web
-from memory import activity, agents, budgets, requests
+from memory import activity, agents, permission_requests, spending
 from memory.agents import Agent, Group
 from memory.blocks import NewBlock, edits
 from memory.blocks.changes import agent_writer
 from memory.blocks.records import Author
-from memory.budgets import ModelCost
 from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import NewEntry, Origin
 from memory.knowledge.graph import Entity, Triple
 from memory.knowledge.upkeep.run_records import begin_run
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.permission_requests import Kind, Request
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import Arrival, Place
 from memory.queue.outbox import NewRow
 from memory.queue.payloads import Extras
 from memory.queue.turns import Turn
-from memory.requests import Kind, Request
+from memory.spending import ModelCost
 from memory.store.database import Tx
 from memory.store.ids import InboxId, MessageId, PersonId, PlaceId
 from memory.store.records import replace
@@ -205,12 +205,12 @@ class _DemoWriter(Struct):
         turns.begin(self.tx, turn)
         turns.end(self.tx, turn.id, "cancelled", at)
         request = Request(
-            requests.new_request_id(), Kind.TOOL, asked.tool, agent.id, group.id, turn.id, f"demo-{turn.id}",
-            asked.tool, asked.arguments, requests.digest_of(asked.tool, asked.arguments),
+            permission_requests.new_request_id(), Kind.TOOL, asked.tool, agent.id, group.id, turn.id, f"demo-{turn.id}",
+            asked.tool, asked.arguments, permission_requests.digest_of(asked.tool, asked.arguments),
             ((Kind.TOOL, asked.tool, ""),), {}, reason, place.id, PERSON, scope, Trust.OWNER, (PERSON,), 1,
             once_only=False, created_at=at, expires_at=self.now + timedelta(hours=20),
         )  # fmt: skip
-        requests.ask(self.tx, request)
+        permission_requests.ask(self.tx, request)
 
     def dream(self, told: _Night) -> None:
         """A nightly turn, with its answer."""
@@ -230,7 +230,7 @@ class _DemoWriter(Struct):
                 size, written = self.dice.randint(3_000, 16_000), self.dice.randint(200, 1_100)
                 cost = _cost(_MODELS[0], size, written) * self.dice.uniform(2, 5)
                 spent = ModelCost(_MODELS[0], size, written, size // 3, 0, cost)
-                budgets.record_upkeep(self.tx, self._agent(name).id, None, spent, at)
+                spending.record_upkeep(self.tx, self._agent(name).id, None, spent, at)
 
     def _agent(self, name: str) -> Agent:
         found = agents.agent_named(self.tx, name)
@@ -275,7 +275,7 @@ class _DemoWriter(Struct):
             at += timedelta(milliseconds=dice.randint(600, 2_400))
             model, written = _MODELS[dice.random() < 0.25], dice.randint(30, 240)
             cost = ModelCost(model, size, written, size * 2 // 3, 0, _cost(model, size, written) * 4)
-            budgets.record(self.tx, turn, cost, at)
+            spending.record(self.tx, turn, cost, at)
             size += dice.randint(150, 900)
             if tool:
                 at += timedelta(milliseconds=dice.randint(8, 1_900))

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
-from bot.services.people.places import Places
+from bot.services.people.place_settings import Places
 from bot.services.transactions import Service, reads
 from bot.storage_retry import until_stored
 from memory import agents

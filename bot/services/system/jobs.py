@@ -17,8 +17,8 @@ from bot.services.system.backups import BACKUP
 from bot.services.transactions import Service
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.housekeeping import OPTIMIZE, SLEEPTIME, SWEEP, TIDY
-from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import DAY_BEGINS, OF_AGENTS, OF_DAYS
+from bot.upkeep.upkeep_run import DREAM
 from memory import jobs
 from memory.agenda import reminders
 from memory.jobs import Job, NewJob, Status
@@ -27,7 +27,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import ReminderId, code
 from memory.store.logs import Log
 from scheduler import triggers
-from scheduler.jobs import JobKinds
+from scheduler.job_kinds import JobKinds
 from scheduler.triggers import CronTrigger, Trigger
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop

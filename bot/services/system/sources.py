@@ -10,13 +10,13 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from bot.agents.agenda.tasks import list_known
-from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.permissions.who_may import Action
+from bot.agents.source_news import FIELDS, DataSources, job_id, plan
 from bot.config.values import pattern
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
-from bot.services.people.places import Places
+from bot.services.people.place_settings import Places
 from bot.services.registry import ASKS, CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.system.jobs import Schedule

@@ -7,8 +7,8 @@ import pytest
 
 from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.models.base import Answer, FailedModel, Request, Trouble, Usage
-from memory import budgets
-from memory.budgets import Filter, Limit, Period
+from memory import spending
+from memory.spending import Filter, Limit, Period
 from memory.store.ids import AgentId, TurnId
 from tests.bot.parts import ANN, BOB, said
 from tests.bot.stage import Service, Setting, running, talked
@@ -22,7 +22,7 @@ def limited(*limits: Limit, model: str = PRICED, ladder: BudgetThresholds | None
     return Budgets({(each.subject, each.period): each for each in limits}, ladder or BudgetThresholds(), model)
 
 
-def spending(tokens: int, cost: float | None = 0.0, model: str = PRICED) -> Answer:
+def costing(tokens: int, cost: float | None = 0.0, model: str = PRICED) -> Answer:
     return Answer("Yes.", (), Usage(input_tokens=tokens, cost_usd=cost), model)
 
 
@@ -42,7 +42,7 @@ async def test_less_is_done_in_steps_and_each_is_said_once(tmp_path: Path) -> No
     kept = limited(Limit("constellation", DAY, tokens=100_000), ladder=BudgetThresholds("openai:gpt-5-nano"))
     async with running(tmp_path, Setting(budgets=kept)) as service:
         for number, tokens in enumerate((79_000, 5_000, 7_500, 0, 90_000, 0), 1):
-            service.model.replies.append(spending(tokens))
+            service.model.replies.append(costing(tokens))
             await service.heard(said(f"line {number}", number))
         models = ["", "openai:gpt-5-nano", "openai:gpt-5-nano", "openai:gpt-5-nano", "openai:gpt-5-nano", "offline"]
         assert asked_of(service) == models
@@ -75,7 +75,7 @@ async def test_a_budget_of_zero_asks_no_provider(tmp_path: Path, limit: Limit, m
 async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
     kept = limited(Limit("person", DAY, tokens=10_000), Limit("agent:Nobody", DAY, tokens=0))
     async with running(tmp_path, Setting(budgets=kept)) as service:
-        service.model.replies.append(spending(20_000))
+        service.model.replies.append(costing(20_000))
         for number, speaker in enumerate((ANN, ANN, BOB), 1):
             await service.heard(said("hello", number, speaker=speaker))
         assert asked_of(service) == ["", "offline", ""]
@@ -85,7 +85,7 @@ async def test_what_one_spent_is_nobody_elses(tmp_path: Path) -> None:
 
 async def test_a_guild_has_its_own(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(budgets=limited(Limit("guild", DAY, tokens=10_000)))) as service:
-        service.model.replies.append(spending(20_000))
+        service.model.replies.append(costing(20_000))
         await service.heard(said("hello", 1))
         (guild,) = await service.column("SELECT guild_id FROM model_usage")
         assert guild.startswith("guild:")
@@ -111,11 +111,11 @@ async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> 
 async def test_what_a_dead_process_reserved_is_forgotten_in_time(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(budgets=limited())) as service:
         now = datetime(2026, 11, 22, 12, tzinfo=UTC)
-        spender = budgets.Spender(TurnId(1), AgentId("agt_1"), ANN.id, None)
-        await service.write(lambda tx: budgets.reserve(tx, spender, 0.5, 100, now))
+        spender = spending.Spender(TurnId(1), AgentId("agt_1"), ANN.id, None)
+        await service.write(lambda tx: spending.reserve(tx, spender, 0.5, 100, now))
         later = now.replace(minute=31)
-        early = await service.read(lambda rows: budgets.spent(rows, Filter(), now, now))
-        late = await service.read(lambda rows: budgets.spent(rows, Filter(), now, later))
+        early = await service.read(lambda rows: spending.spent(rows, Filter(), now, now))
+        late = await service.read(lambda rows: spending.spent(rows, Filter(), now, later))
         assert (early.tokens, late.tokens) == (100, 0)
-        await service.write(budgets.release_all)
-        assert not await service.read(budgets.any_reserved)
+        await service.write(spending.release_all)
+        assert not await service.read(spending.any_reserved)

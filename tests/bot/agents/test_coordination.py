@@ -8,7 +8,7 @@ import pytest
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.services.agents.coordination import Coordination
 from bot.services.results import Markdown, Plain
-from bot.upkeep.monitors import IdleMonitor
+from bot.upkeep.housekeeping import IdleMonitor
 from memory import activity, agents, coordination
 from memory.activity import Event, EventFilter, Kind, Neighbor
 from memory.agenda import tasks

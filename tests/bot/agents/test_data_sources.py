@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bot.agents.context.quotes import passage
-from bot.agents.data_sources import DataSources, instructions, items, job_id, news, plan
+from bot.agents.source_news import DataSources, instructions, items, job_id, news, plan
 from memory import agents, data_sources, jobs
 from memory.agents import Agent, Group, Member
 from memory.data_sources import DataSource, SourceType, Subscription
@@ -23,7 +23,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ConstellationId, GroupId
 from memory.store.migrations import Kind, prepare
-from scheduler.jobs import DueJob, JobResult
+from scheduler.job_kinds import DueJob, JobResult
 from sources.feeds import Item, SourceUnreadable, formats, read_folder
 from sources.feeds.formats import read_calendar, read_feed
 from sources.terminal import PERSON

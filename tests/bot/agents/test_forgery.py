@@ -17,9 +17,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.agents.context.quotes import PromptText, display_name, line, passage, quotation, say
-from bot.agents.data_sources import KIND as SOURCES
-from bot.agents.data_sources import TEMPLATE, News, instructions, items
 from bot.agents.permissions.who_may import Caution
+from bot.agents.source_news import KIND as SOURCES
+from bot.agents.source_news import TEMPLATE, News, instructions, items
 from bot.agents.tools import RESERVED, make_tools
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext
 from bot.agents.tools.bluesky import BlueskyReadTool

@@ -18,13 +18,13 @@ from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
 from bot.services.system.jobs import Schedule
 from memory import agents
-from memory.budgets import Limit
 from memory.people import person_settings as hours
 from memory.people.audience import OWNER, Trust
 from memory.queue import turns
+from memory.spending import Limit
 from memory.store.ids import PlaceId
 from memory.store.records import replace
-from scheduler.jobs import JobKinds
+from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
 from sources.terminal import PERSON
 from tests.bot.agents.context.test_working_memory import keep

@@ -26,7 +26,7 @@ from memory.store.clock import utc_now
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobResult, QueueJob
+from scheduler.job_kinds import DueJob, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
 from sources.base import Notification, Place
 from sources.terminal import PERSON

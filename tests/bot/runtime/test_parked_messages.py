@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from bot.agents.data_sources import DataSources
 from bot.agents.notices import Notices
 from bot.agents.rate_limits import Rates
+from bot.agents.source_news import DataSources
 from bot.runtime.bootstrap import agents_changed
 from memory import agents, data_sources
 from memory.agents import Status

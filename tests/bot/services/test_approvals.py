@@ -17,9 +17,9 @@ from bot.errors import CallError, UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
-from memory import requests
+from memory import permission_requests
 from memory.people.audience import Trust
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
 from memory.store.records import replace
@@ -149,8 +149,8 @@ async def test_the_first_answer_is_final(tmp_path: Path) -> None:
         assert "already been decided" in late.words
         assert "<@olga>" in late.words
         assert await strokes(service) == 1
-        await service.write(lambda tx: requests.expire(tx, RequestId(request), service.clock()))
-        assert not await service.write(lambda tx: requests.use(tx, RequestId(request)))
+        await service.write(lambda tx: permission_requests.expire(tx, RequestId(request), service.clock()))
+        assert not await service.write(lambda tx: permission_requests.use(tx, RequestId(request)))
         assert await service.column("SELECT status FROM permission_requests") == ["used"]
 
 
@@ -434,7 +434,7 @@ async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_d
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = iter((1_110_001_234, 2_220_001_234, 3_330_005_678))
-    monkeypatch.setattr(requests, "new_request_id", lambda: RequestId(next(numbers)))
+    monkeypatch.setattr(permission_requests, "new_request_id", lambda: RequestId(next(numbers)))
     model = ScriptedModel(*(answer for _ in range(3) for answer in (says("", ring()), says("It waits."))))
     model.otherwise = says("Rung.")
     async with running(tmp_path, Setting(model, tools=[Bell()])) as service:

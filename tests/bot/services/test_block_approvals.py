@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from bot.services.people.approvals import GrantRow, RequestRow, open_requests
-from memory import agents, blocks, requests
+from memory import agents, blocks, permission_requests
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM
 from memory.blocks.sharing import share_block
 from memory.people.audience import Trust
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.database import Tx
 from memory.store.records import replace
 from sources.base import Speaker
@@ -96,5 +96,5 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
         assert (await service.read(lambda rows: RequestRow.of(rows, of_all))).subject == "everybody/board"
         await answer(service, request.id, Verdict.HOUR)
         assert await content(service, "treaty") == ["No calls.\n"]
-        (given,) = await service.read(lambda rows: requests.active_grants(rows, service.clock()))
+        (given,) = await service.read(lambda rows: permission_requests.active_grants(rows, service.clock()))
         assert (await service.read(lambda rows: GrantRow.of(rows, given))).subject == "Vega/treaty"

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from bot.agents.data_sources import DataSources
+from bot.agents.source_news import DataSources
 from bot.errors import CallError, UserError
 from bot.runtime.group_routing import RoutingTable
 from bot.services.caller import owner_at_terminal
-from bot.services.people.places import AccountSettings, Places
+from bot.services.people.place_settings import AccountSettings, Places
 from bot.services.registry import Registry
 from bot.services.system.jobs import JobRow, Schedule
 from bot.services.system.sources import SourceSettings

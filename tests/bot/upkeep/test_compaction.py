@@ -12,11 +12,11 @@ from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.errors import ConfigError
 from bot.models.base import Answer, AssistantMessage, ContextTooLong, ModelBusy, Request, ToolMessage, Usage
 from bot.upkeep.compaction_strategies import STORED, Importance, View, important
-from memory.budgets import Limit
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
 from memory.people.audience import Scope, Trust
 from memory.queue.messages import Message
+from memory.spending import Limit
 from memory.store.database import Rows
 from memory.store.ids import MessageId, TurnId
 from tests.bot.agents.context.test_context import kinds

@@ -20,7 +20,7 @@ from memory.people.person_settings import Times
 from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import PlaceId
-from scheduler.jobs import DueJob, JobResult
+from scheduler.job_kinds import DueJob, JobResult
 from tests.bot.parts import ANN, deleted, said
 from tests.bot.services.calling import somebody
 from tests.bot.upkeep.test_upkeep import OLGA_HERSELF, Harness, answers, ground

@@ -14,7 +14,7 @@ from memory.knowledge import sessions
 from memory.knowledge.sessions import GAP
 from memory.people.audience import Scope
 from memory.store.records import replace
-from scheduler.jobs import DueJob
+from scheduler.job_kinds import DueJob
 from tests.bot.parts import ANN, BOB, HALL, call, deleted, direct, said, says, told
 from tests.bot.services.calling import somebody
 from tests.bot.upkeep.test_upkeep import Harness, answers, ground

@@ -30,7 +30,7 @@ from memory.people.audience import Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
 from memory.store.records import replace
-from scheduler.jobs import JobKinds
+from scheduler.job_kinds import JobKinds
 from scheduler.runner import Runner
 from tests.bot.agents.tools.test_tools import Scene, only
 from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, guild, says, told

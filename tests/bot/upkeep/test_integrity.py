@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bot.agents.notices import Notices
-from bot.upkeep.monitors import IntegrityMonitor
+from bot.upkeep.housekeeping import IntegrityMonitor
 from memory.blocks.repair import repair_block
 from memory.store.database import Tx
 from memory.store.ids import BlockId

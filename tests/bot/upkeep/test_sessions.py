@@ -3,7 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from bot.upkeep.monitors import IdleMonitor
+from bot.upkeep.housekeeping import IdleMonitor
 from memory.knowledge import sessions
 from memory.knowledge.sessions import Session
 from memory.people.audience import OWNER, Scope

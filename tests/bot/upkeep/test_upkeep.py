@@ -19,17 +19,17 @@ from bot.services.caller import Caller
 from bot.services.memory.upkeep import Upkeep
 from bot.services.results import Plain, Result
 from bot.upkeep.background_calls import Background, UpkeepDeps
-from bot.upkeep.runs import Outcome, UpkeepRun
+from bot.upkeep.upkeep_run import Outcome, UpkeepRun
 from memory import agents, jobs
-from memory.budgets import Limit
 from memory.jobs import NewJob
 from memory.knowledge import entries, entry_changes
 from memory.knowledge.entries import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.spending import Limit
 from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
 from memory.store.records import replace
-from scheduler.jobs import DueJob
+from scheduler.job_kinds import DueJob
 from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says, told
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running

@@ -17,7 +17,7 @@ from memory.blocks.revert import Hand, by_agent, by_hand, redo, revert, roll_bac
 from memory.blocks.store import block_history
 from memory.blocks.targets import PLAIN
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
-from memory.requests import ApprovalNeeded
+from memory.permission_requests import ApprovalNeeded
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import PersonId, TurnId

@@ -39,7 +39,7 @@ from memory.blocks.sharing import (
     unshare_by_agent,
 )
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
-from memory.requests import ApprovalNeeded, Permit
+from memory.permission_requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
 from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import AgentId

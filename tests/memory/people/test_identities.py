@@ -3,16 +3,16 @@
 import json
 from datetime import timedelta
 
-from memory import requests
+from memory import permission_requests
 from memory.erasure import personal_data
 from memory.erasure.one_constellation import separate
 from memory.people import identities
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.identities import CODE_LIFE, MOST_LINKED, MOST_OPEN, HalfLink, Link
+from memory.permission_requests import Request
 from memory.queue import turns
 from memory.queue.inbox import Place
 from memory.queue.steps import CallStarted, MessagesJoined, ModelAnswer
-from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
@@ -128,11 +128,11 @@ def within(tx: Tx, table: str) -> list[list[str]]:
 
 def waiting(tx: Tx, turn: turns.Turn, status: str = "waiting") -> None:
     request = Request(
-        requests.new_request_id(), requests.Kind.TOOL, "recall", STAR, MAIN, turn.id, f"call_{status}", "recall", "{}",
-        requests.digest_of("recall", "{}"), (), {}, "", turn.place, turn.person, turn.scope, Trust.APPROVED, (ANN,), 1,
-        False, NOON, NOON,
+        permission_requests.new_request_id(), permission_requests.Kind.TOOL, "recall", STAR, MAIN, turn.id,
+        f"call_{status}", "recall", "{}", permission_requests.digest_of("recall", "{}"), (), {}, "", turn.place,
+        turn.person, turn.scope, Trust.APPROVED, (ANN,), 1, False, NOON, NOON,
     )  # fmt: skip
-    requests.ask(tx, request)
+    permission_requests.ask(tx, request)
     tx.run("UPDATE permission_requests SET status = ? WHERE id = ?", (status, request.id))
 
 

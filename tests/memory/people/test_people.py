@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from memory import activity, blocks, budgets, coordination, folders, group_runs, jobs, requests
+from memory import activity, blocks, coordination, folders, group_runs, jobs, permission_requests, spending
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import Event
 from memory.agenda.reminders import Reminder
 from memory.agenda.tasks import Task
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.budgets import ModelCost
 from memory.erasure import personal_data
 from memory.jobs import NewJob
 from memory.knowledge import (
@@ -40,6 +39,7 @@ from memory.knowledge.working_memory import NewEntry as NewKept
 from memory.people import access, hidden_people, person_settings, states
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.people.hidden_people import HiddenReason
+from memory.permission_requests import Request, Verdict
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
 from memory.queue.inbox import InRow, Place
@@ -47,9 +47,9 @@ from memory.queue.outbox import NewRow
 from memory.queue.payloads import Extras, Quotation
 from memory.queue.steps import ModelAnswer, WorkState
 from memory.queue.turns import Turn
-from memory.requests import Request, Verdict
 from memory.search import vectors
 from memory.search.vector_texts import texts_of
+from memory.spending import ModelCost
 from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from memory.store.records import replace
@@ -188,21 +188,24 @@ def answered(tx: Tx, turn: Turn, text: str) -> None:
     row = NewRow(f"turn/{turn.id}/0", turn.place, text, turn.scope.audience, turn=turn.id, person=turn.person)
     outbox.add(tx, row, NOON)
     turns.note_use(tx, turn, "message", str(message))
-    budgets.record(tx, turn, ModelCost("scripted:one", 1, 1, 0, 0, None), NOON)
+    spending.record(tx, turn, ModelCost("scripted:one", 1, 1, 0, 0, None), NOON)
 
 
 def asked(tx: Tx, turn: Turn) -> None:
     """A call of hers that needed a yes; she gave it herself, for always."""
     arguments = json.dumps({"content": SECRET})
     request = Request(
-        requests.new_request_id(), requests.Kind.TOOL, SECRET, STAR, MAIN, turn.id, "call_1", "recall", arguments,
-        requests.digest_of("recall", arguments), (("tool_execution", SECRET, ""),), {"content": SECRET},
+        permission_requests.new_request_id(), permission_requests.Kind.TOOL, SECRET, STAR, MAIN, turn.id, "call_1",
+        "recall", arguments, permission_requests.digest_of("recall", arguments), (("tool_execution", SECRET, ""),),
+        {"content": SECRET},
         f"because of {SECRET}", turn.place, turn.person, turn.scope, Trust.APPROVED, (ANN,), 1, False, NOON, NOON,
     )  # fmt: skip
-    requests.ask(tx, request)
-    requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
-    grant = requests.add_grant(tx, request, ANN, NOON, None)
-    requests.note(tx, requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR))
+    permission_requests.ask(tx, request)
+    permission_requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
+    grant = permission_requests.add_grant(tx, request, ANN, NOON, None)
+    permission_requests.note(
+        tx, permission_requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR)
+    )
 
 
 def arranged(tx: Tx, turn: Turn) -> None:
@@ -290,8 +293,8 @@ def lived(tx: Tx) -> None:
     unfinished_work.keep(tx, running, state, [direct.message or MessageId(0)])
     sessions.extend(tx, running, NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
-    budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
-    budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
+    spending.put(tx, spending.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
+    spending.reserve(tx, spending.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
     trust, own = Trust.APPROVED, person_audience(ANN)
     reminders.add(tx, Reminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
     calendar.add(tx, Event(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)

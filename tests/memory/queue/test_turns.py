@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from memory import budgets
-from memory.budgets import ModelCost
+from memory import spending
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import agent_messages, steps, turns
 from memory.queue.agent_messages import SentMessage
@@ -31,6 +30,7 @@ from memory.queue.steps import (
     WorkState,
 )
 from memory.queue.turns import Turn
+from memory.spending import ModelCost
 from memory.store.clock import to_text
 from memory.store.database import Tx, Value
 from memory.store.errors import RowUnreadable
@@ -334,7 +334,7 @@ def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> N
     spent = ModelCost("scripted:one", 10, 5, 0, 0, None)
     for turn in (mine, other):
         turns.note_use(tx, turn, "entry", "ent_1")
-        budgets.record(tx, turn, spent, NOON)
+        spending.record(tx, turn, spent, NOON)
     assert kept_of("turns").count(tx, ANN) == len(kept_of("turns").export(tx, ANN)) == 2  # it, and its step
     assert (kept_of("usage").count(tx, ANN), len(kept_of("usage").export(tx, ANN))) == (1, 1)
     kept_of("turns").erase(tx, ANN)

@@ -19,7 +19,7 @@ from memory.store.errors import Refused
 from memory.store.ids import ConstellationId, PlaceId
 from memory.store.records import replace
 from scheduler import triggers
-from scheduler.jobs import DueJob
+from scheduler.job_kinds import DueJob
 from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx
 from texts import timestamp
 

@@ -31,7 +31,7 @@ from memory.store.migrations import Kind, prepare
 from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobKinds
+from scheduler.job_kinds import DueJob, JobKinds
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import BOB, ScriptedModel, said, thread_in_public
 from tests.bot.stage import Setting, running, talked

@@ -14,7 +14,7 @@ from memory.knowledge import working_memory
 from memory.knowledge.working_memory import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
-from scheduler.jobs import JobKinds
+from scheduler.job_kinds import JobKinds
 from sources.base import Place, Speaker
 from tests.bot.agents.groups.parts import LED, Cast, told
 from tests.bot.parts import (

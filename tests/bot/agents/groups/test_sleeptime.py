@@ -22,7 +22,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.ids import AgentId, ConstellationId, PersonId, PlaceId, TurnId
 from memory.store.records import asdict, replace
-from scheduler.jobs import DueJob
+from scheduler.job_kinds import DueJob
 from tests.bot import parts
 from tests.bot.agents.groups.parts import Cast, agents, sleeptime, told, watching
 from tests.bot.parts import HALL, NOON, MovableClock, Platform, call, channel, direct, said, says, words_of

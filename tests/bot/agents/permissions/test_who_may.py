@@ -8,7 +8,7 @@ from bot.agents.permissions import who_may
 from bot.agents.permissions.cards import person_name
 from bot.agents.permissions.who_may import Action, Approver, Caution, Change, MemoryRights, People, Rank, role_identity
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
-from memory.requests import Kind, Need
+from memory.permission_requests import Kind, Need
 from memory.store.ids import PersonId
 from memory.store.records import replace
 from tests.memory.parts import a_turn

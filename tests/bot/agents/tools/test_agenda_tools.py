@@ -15,7 +15,7 @@ from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
-from tests.bot.agents.test_steps import AGENT, TURN
+from tests.bot.agents.test_next_step import AGENT, TURN
 from tests.bot.parts import ANN, BOB, NOON
 from tests.memory.parts import store
 from texts import _, speaking, unpacked

@@ -15,7 +15,7 @@ from memory.blocks import Author, BlockType, NewBlock, Permission, create_block
 from memory.blocks.changes import SYSTEM, person_writer
 from memory.blocks.lifecycle import remove_block
 from memory.people.audience import Scope, Trust
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.database import Tx
 from memory.store.records import replace
 from tests.bot.agents.tools.test_tools import Scene, append, only

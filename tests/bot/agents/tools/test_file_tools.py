@@ -13,7 +13,7 @@ from bot.models.base import Call, Request
 from memory import agents, folders
 from memory.folders import Access, Folder, FolderKind, NewFolder
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from memory.store.database import Tx
 from memory.store.records import replace
 from sources.base import Place, Speaker

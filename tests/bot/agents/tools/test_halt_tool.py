@@ -6,7 +6,7 @@ from bot.agents.permissions.who_may import Approver
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.services.caller import owner_at_terminal
 from bot.services.system.halt import Halt
-from memory.requests import Verdict
+from memory.permission_requests import Verdict
 from tests.bot.parts import OLGA, ScriptedModel, call, results, said, says
 from tests.bot.requests import waiting
 from tests.bot.stage import Service, Setting, running, until

@@ -13,7 +13,7 @@ from memory import data_sources
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.records import replace
-from tests.bot.agents.test_steps import AGENT, GUILD, TURN
+from tests.bot.agents.test_next_step import AGENT, GUILD, TURN
 from tests.bot.parts import NOON
 from tests.memory.parts import store
 

@@ -13,7 +13,7 @@ from memory.people.audience import OWNER, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.records import replace
-from tests.bot.agents.test_steps import AGENT, GUILD, TURN
+from tests.bot.agents.test_next_step import AGENT, GUILD, TURN
 from tests.bot.parts import ANN, NOON
 from tests.memory.parts import store
 

@@ -26,7 +26,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from scheduler import triggers
-from scheduler.jobs import DueJob, JobKinds, JobResult, WorkJob
+from scheduler.job_kinds import DueJob, JobKinds, JobResult, WorkJob
 from scheduler.triggers import IntervalTrigger
 from sources.feeds import Item, SourceUnreadable, read_folder
 from sources.text import one_line

@@ -32,7 +32,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.logs import Log
-from scheduler.jobs import DueJob, JobKinds, WorkJob
+from scheduler.job_kinds import DueJob, JobKinds, WorkJob
 from texts import _, gettext_lazy, ngettext, ngettext_lazy, reason_of
 
 _STORE = commit_point("dreams.store")

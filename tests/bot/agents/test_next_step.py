@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agents.context.prompt import PromptInputs, PromptMessage
-from bot.agents.steps import CallModel, CallTool, Cancel, Finish, NextStep, Restart, next_step, wordings
+from bot.agents.next_step import CallModel, CallTool, Cancel, Finish, NextStep, Restart, next_step, wordings
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.people.audience import Scope, Trust, guild_audience

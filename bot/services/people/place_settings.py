@@ -50,7 +50,7 @@ from texts import language as spoken
 
 _CONFIGURED = "configured"
 _DECIDES = Options(changes=True, via=DISCORD_ONLY)
-_log = Log("bot.services.people.places")
+_log = Log("bot.services.people.place_settings")
 
 _OF_CONSTELLATION = ("group", "model")
 """Settings of a single constellation; all others are about accounts."""

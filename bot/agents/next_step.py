@@ -13,6 +13,7 @@ from bot.agents.context.prompt import PromptInputs, PromptMessage
 from bot.agents.context.quotes import display_name, quotation
 from bot.agents.rules import REMINDERS, Rules
 from bot.models.base import Call
+from memory.permission_requests import Permit
 from memory.queue.steps import (
     CallApproval,
     CallDone,
@@ -26,7 +27,6 @@ from memory.queue.steps import (
     Wordings,
     has_effect,
 )
-from memory.requests import Permit
 from memory.store.ids import BlockId, MessageId
 from texts import _
 
