@@ -114,7 +114,7 @@ class _Here(Struct, frozen=True):
     async def suspect(self, root: str, name: str) -> None:
         """Tell the owner that somebody writes like a machine, once per thread."""
         text = _(
-            "{name} answers like a bot in the thread {root}: quickly and at regular intervals. I "
+            "{name} answers like a bot in the thread {root}: quickly, many times in a row. I "
             "will not answer them there anymore. If I am wrong, add them to `friends` in [bluesky]; "
             "if I am right, to `exclude_dids`.",
             name=name,

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from statistics import mean, pstdev
 
 from msgspec import Struct, field
 
@@ -171,57 +170,27 @@ def _speaks(languages: tuple[str, ...], wanted: frozenset[str]) -> bool:
     return any(each in wanted or each.partition("-")[0] in wanted for each in languages)
 
 
-ROUNDS = 5
-"""Consecutive answers of a person from which on a pattern is looked for."""
-SLOW_ROUNDS = 10
-"""The number if the answers are not quick."""
-_QUICK, _STEADY = 20.0, 0.35
-"""Seconds within which a machine answers; the variation of its pauses and lengths, as shares of their means."""
-_LONG, _TYPED = 60, 10.0
-"""Longer posts take time to type; characters that a quick typist types per second."""
-_SHORT = 20
-"""Shorter posts, such as "yes" and "no", are alike whoever writes them."""
-
-
-class _Round(Struct, frozen=True):
-    """A post of theirs, and the seconds since ours that it answers."""
-
-    wait: float
-    text: str
+ROUNDS = 10
+"""Consecutive answers of a person, each within seconds, from which on they count as a machine's."""
+_QUICK = 20.0
+"""Seconds within which a machine answers."""
 
 
 def machine(post: Post, parents: Sequence[Post], us: str) -> bool:
     """Whether the author of a post that answers us behaves like a machine; `parents` lead to it, oldest first.
 
-    People pause, and write three words and then thirty. Two bots that answer each other alternate without a gap, within
-    seconds, with posts of similar length; slow ones keep their pace and length for longer.
+    Two bots that answer each other alternate without a gap, within seconds. People pause.
     """
-    rounds = _rounds([*parents, post], post.author.did, us)
-    if len(rounds) < ROUNDS:
-        return False
-    last = rounds[-ROUNDS:]
-    if max(each.wait for each in last) > _QUICK:
-        return len(rounds) >= SLOW_ROUNDS and _is_steady(rounds[-SLOW_ROUNDS:])
-    typed = any(len(each.text) < _LONG or each.wait > len(each.text) / _TYPED for each in last)
-    return not typed or _is_steady(last) or len({each.text for each in last}) == 1
+    waits = _waits([*parents, post], post.author.did, us)
+    return len(waits) >= ROUNDS and max(waits[-ROUNDS:]) <= _QUICK
 
 
-def _is_steady(rounds: Sequence[_Round]) -> bool:
-    """Whether pace and length stay similar."""
-    lengths = [len(each.text) for each in rounds]
-    return mean(lengths) >= _SHORT and _even([each.wait for each in rounds]) and _even(lengths)
-
-
-def _rounds(thread: Sequence[Post], them: str, us: str) -> list[_Round]:
-    """Their answers to ours at the end of a thread, as long as only the two of us alternate."""
-    found: list[_Round] = []
+def _waits(thread: Sequence[Post], them: str, us: str) -> list[float]:
+    """How many seconds each of their answers took at the end of a thread, as long as only the two of us alternate."""
+    found: list[float] = []
     for earlier, later in zip(reversed(thread[:-1]), reversed(thread[1:]), strict=True):
         if {earlier.author.did, later.author.did} != {them, us}:
             break
         if later.author.did == them:
-            found.append(_Round(max((later.at - earlier.at).total_seconds(), 0.0), later.text))
+            found.append(max((later.at - earlier.at).total_seconds(), 0.0))
     return list(reversed(found))
-
-
-def _even(values: Sequence[float]) -> bool:
-    return pstdev(values) <= _STEADY * max(mean(values), 1.0)

@@ -540,18 +540,16 @@ async def test_an_hour_without_the_server_loses_nothing(here: Harness) -> None:
 
 async def test_an_exchange_with_a_bot_that_does_not_say_so_ends_and_the_owner_is_told(here: Harness) -> None:
     source = await here.begun()
-    post = here.mention("Tell me a long and winding story about the sea and all the fish that live in it, please.")
-    for number in range(6):
+    post = here.mention("Tell me a story.")
+    for number in range(11):
         await here.poll(source)
         post = here.bot.post(f"Part {number} of the story.", reply_to=post)
-        post = here.ana.post(
-            f"That was part {number} of a really good story, and I want to hear the next.", reply_to=post
-        )
+        post = here.ana.post(f"That was part {number}.", reply_to=post)
     heard = len(here.heard)
     await here.poll(source)
-    here.ana.post("That was another part of a really good story, and I want to hear the next.", reply_to=post)
+    here.ana.post("That was another part.", reply_to=post)
     await here.poll(source, 2)
-    assert heard < 7
+    assert heard < 12
     assert len(here.heard) == heard
     assert "machine" in here.why
     assert {name for _, name in here.memory.suspected} == {"Ana"}

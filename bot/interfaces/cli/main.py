@@ -97,8 +97,6 @@ def _option_last(arguments: Sequence[str]) -> Sequence[str]:
 
 _OPENED = {"dashboard.open"}
 """Operations whose result is a URL for the browser."""
-_ASKING = {"agent.create", "agent.edit", "group.create"}
-"""Operations whose missing arguments are asked for at a terminal."""
 
 
 def _set_up(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
@@ -121,9 +119,9 @@ def perform(entry: Entry, arguments: Mapping[str, Any], view: View) -> None:
     if entry.name == "init" and streams.is_interactive() and not {*arguments} - {"starter"}:
         _set_up(entry, arguments, view)
         return
-    if entry.name in _ASKING:
-        questions = loaded("bot.interfaces.cli.wizard.agent_questions")
-        arguments = questions.ask_missing(entry.name, arguments, functools.partial(_look, view))
+    if entry.name == "group.create":
+        questions = loaded("bot.interfaces.cli.wizard.group_questions")
+        arguments = questions.ask_missing(arguments, functools.partial(_look, view))
     reply = _reply(entry, arguments, view)
     if reply.confirm is not None:
         _ask(reply.confirm)

@@ -68,7 +68,7 @@ _Active = Annotated[str, Param("Name of the agent", example="Carina", metavar="A
 _Hibernated = Annotated[
     str, Param("Name of the agent", example="Carina", metavar="AGENT", suggests="hibernated agents")
 ]
-_Name = Annotated[str, Param("Name of the agent", metavar="AGENT", positional=True)]
+_Name = Annotated[str, Param("Name of the agent", example="Nova", metavar="AGENT")]
 _Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")]
 
 
@@ -163,13 +163,8 @@ class Agents(MemoryService, frozen=True):
         )
 
     @operation("agent.create", "Create an agent", Action.AGENTS, CHANGES_AT_TERMINAL)
-    async def create(
-        self, _caller: Caller, name: _Name = "", settings: Settings = (), prompt: _Prompt = None
-    ) -> Changes:
-        given = _given(settings, prompt)
-        if not name or not given:
-            raise CallError("agent create: give a name and settings, such as --set description=…")
-        section = read_agent({"name": name, **given})
+    async def create(self, _caller: Caller, name: _Name, settings: Settings = (), prompt: _Prompt = None) -> Changes:
+        section = read_agent({"name": name, **_given(settings, prompt)})
         require_name(section.name)
         return await self.tables.save(Exchange(agents=(section,)), replacing=False)
 
