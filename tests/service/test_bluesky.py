@@ -272,21 +272,6 @@ async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(sky: Sk
     assert len(sky.bot.posts) == 1
 
 
-async def test_an_answer_that_its_person_wants_no_more_is_not_sent_and_nothing_failed(sky: Skies) -> None:
-    sky.model.script(Answer("Hello."), Slow(3, Answer("too late")))
-    await sky.service.start()
-    sky.mention("hello")
-    first = await sky.server.wait_for_post(sky.bot)
-    sky.mention("and now?")
-    await sky.model.wait_for(2)
-    sky.ana.post("stop", reply_to=first)
-    await sky.service.logged("delivery_withdrawn")
-    assert await sky.service.data("outbox", "list") == []
-    assert "not delivered" not in await sky.service.said("status")
-    await sky.service.stop()
-    assert [post.text for post in sky.bot.posts] == ["Hello."]
-
-
 async def test_a_public_thread_is_told_nothing_of_approvals(sky: Skies) -> None:
     sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
     await sky.service.start()

@@ -87,21 +87,3 @@ async def test_what_is_written_down_by_command_is_trusted_as_what_its_person_say
             ]
         assert trusted[t.ana] == [{Trust.STRANGER}] * 4
         assert trusted[t.olga] == [{Trust.OWNER}] * 4
-
-
-async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_path: Path) -> None:
-    async with started(tmp_path, scripted=False) as t:
-        await t.ask(t.ana, t.ana.direct, "remember that my dentist is on Quetzal Street")
-        await t.ask(t.olga, t.olga.direct, "remember that my cat is called Tiger")
-        made = await t.olga.command("owner backup create")
-        assert "Created and verified" in made.text
-        assert "Only the owner" in (await t.ana.command("owner backup create")).text
-        await t.service.said("privacy", "erase", f"discord:{t.ana.id}", "--yes")
-        await t.service.stop()
-
-        (name,) = [path.name for path in (t.service.home / "backups").iterdir()]
-        out = await t.service.said("backup", "restore", name, "--yes")
-        assert "Repeated 1 requested erasure." in out
-        assert t.rows("SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
-        assert t.rows("SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
-        assert len(t.rows("SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1

@@ -80,6 +80,7 @@ async def test_a_whole_answer_is_sent_again_in_order_and_once(post: Counter) -> 
     (line,) = await post.listed()
     assert (line["id"], line["status"], line["what"], line["pieces"]) == (str(rows[0]), "failed", "answer", 3)
     assert (line["reason"], line["text"]) == ("forbidden", "piece 0")
+    assert [value for value, _ in await post.registry.suggest("outbox.retry", "row", OWNER, {})] == [str(rows[0])]
     await post.retry(rows[0])
     with pytest.raises(UserError, match="There is no undelivered message"):
         await post.retry(rows[0])

@@ -28,6 +28,7 @@ from memory.people.audience import OWNER
 from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.payloads import BlockNote, Quotation
+from memory.store import erasure_ledger
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.errors import DatabaseBusy
@@ -263,6 +264,8 @@ async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_p
         assert counts["home"]["before"]["archival"] == 1
         assert not [value for each in receipt["stores"] for value in each["after"].values() if value]
         assert (receipt["left"], receipt["copies"]) == ([], [])
+        listed = [each.person for each in erasure_ledger.entries(tmp_path)]
+        assert listed == [ANN.id], "for backups from before, which bring nobody back"
         assert receipt["words"] > 0
         assert receipt["files"] >= 3
         text = written(receipt)

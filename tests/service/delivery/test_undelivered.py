@@ -6,7 +6,7 @@ import pytest
 
 from bot.runtime.turn_retries import GIVEN_UP
 from tests.kill.lives import changed
-from tests.service.live_service import NO_MERGING, Live, live_service, refused
+from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.discord import GuildChannel
 from tests.wire.model import Answer, Slow
 
@@ -32,32 +32,6 @@ async def given_up(t: Live, channel: GuildChannel) -> str:
 async def said_once(t: Live, channel: GuildChannel) -> None:
     await channel.wait_for_bot(lambda m: m.text.endswith(LONG.splitlines()[-1]))
     assert "\n".join(message.text for message in channel.from_bot) == LONG
-
-
-async def test_by_discord_for_the_owner_alone(t: Live) -> None:
-    channel = t.guild.text_channel("closing")
-    row = await given_up(t, channel)
-    for name in ("list", "retry", "drop"):
-        given = {} if name == "list" else {"row": row}
-        refused(
-            await t.ana.command(f"owner outbox {name}", given),
-            "Only the owner may see, resend and discard undelivered messages.",
-        )
-    shown = (await t.olga.command("admin status")).text.replace("\\", "")
-    assert "or may not have been: 1; `/owner outbox list` shows them" in shown
-    shown = (await t.olga.command("owner outbox list")).text
-    offered = await t.olga.autocomplete("owner outbox retry", "row", "closing")
-    assert [choice.value for choice in offered] == [row]
-    assert "#closing in Home" in shown
-    assert "3 pieces" in shown
-    done = await t.olga.command("owner outbox retry", {"row": row})
-    assert (done.ephemeral, "To be sent again by" in done.text) == (True, True)
-    await said_once(t, channel)
-    assert (await t.olga.command("owner outbox list")).text == "There are no undelivered messages."
-    refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
-    refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message “tea”.")
-    found = await t.service.data("status")
-    assert (found["failed"], found["unknown"]) == (0, 0)
 
 
 @pytest.mark.parametrize("side", ["before", "after"])

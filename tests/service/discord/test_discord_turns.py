@@ -11,11 +11,6 @@ from tests.wire.model import Answer, Held, Request, Slow, text_of
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def after_hearing(t: Live, words: str, answer: str) -> Held:
-    """An answer that the model gives once the program has heard somebody say that, which nobody said before."""
-    return Held(lambda: t.rows("SELECT 1 FROM messages WHERE instr(content, ?)", words), Answer(answer))
-
-
 async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted: Live) -> None:
     channel = scripted.guild.text_channel("mentions")
     scripted.model.script(Held(lambda: channel.typings, Answer("Hello Annie.")))
@@ -23,20 +18,6 @@ async def test_a_mention_is_answered_once_and_typing_is_shown_meanwhile(scripted
     answer = await channel.wait_for_bot(after=said)
     assert answer.text == "Hello Annie."
     assert len(channel.from_bot) == 1
-
-
-async def test_what_the_same_person_says_meanwhile_joins_the_turn(scripted: Live) -> None:
-    channel = scripted.guild.text_channel("joining")
-    scripted.model.script(after_hearing(scripted, "second question", "only the first"), Answer("both"))
-    await scripted.ana.say(channel, "<@bot> first question")
-    await scripted.model.wait_for(1)
-    said = await scripted.ana.say(channel, "<@bot> second question")
-    answer = await channel.wait_for_bot(after=said)
-    assert answer.text == "both"
-    assert texts(channel.from_bot) == ["both"]
-    both = shown(scripted.model.requests[1])
-    assert both.index("first question") < both.index("second question")
-    assert "only the first" not in both
 
 
 async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -> None:
@@ -49,18 +30,6 @@ async def test_an_edit_before_the_answer_begins_the_turn_again(scripted: Live) -
     assert texts(channel.from_bot) == ["green it is"]
     assert "blue" not in shown(scripted.model.requests[1])
     await until(lambda: scripted.model.requests[0].abandoned)
-
-
-async def test_a_deleted_question_is_not_answered_and_leaves_the_transcript(scripted: Live) -> None:
-    channel = scripted.guild.text_channel("deleting")
-    scripted.model.script(Slow(20, Answer("never")), Answer("to the second"))
-    said = await scripted.ana.say(channel, "<@bot> my salary is 4711")
-    await scripted.model.wait_for(1)
-    await scripted.ana.delete(said)
-    await until(lambda: scripted.model.requests[0].abandoned)
-    await scripted.ask(scripted.ana, channel, "<@bot> something else")
-    assert texts(channel.from_bot) == ["to the second"]
-    assert "4711" not in shown(scripted.model.requests[1])
 
 
 async def test_a_slow_answer_is_shown_while_it_is_written_and_replaced_by_the_whole_of_it(

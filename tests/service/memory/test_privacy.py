@@ -62,15 +62,6 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(t: Live) ->
     assert (await t.ask(t.ana, t.general, "<@bot> hello again")).text == "There you are."
 
 
-async def test_who_answers_somebody_that_opted_out_quotes_nothing_of_them(t: Live) -> None:
-    await t.ana.command("privacy optout", None, t.general)
-    hers = await t.ana.say(t.general, f"my llama is called {WORD}")
-    await t.talk(t.olga, t.general, "<@bot> what is it called?", "I do not know.", reply_to=hers)
-    (request,) = t.model.requests
-    assert WORD not in json.dumps(request.body)
-    assert t.holding(WORD) == []
-
-
 FAULTS = ("privacy.erase:after", "privacy.receipt:before", "privacy.begin:after", "privacy.identities:before")
 
 
