@@ -18,7 +18,7 @@ AT_ONCE = 3
 EACH = frozenset(["outbox.sending", "outbox.sent", "discord.send", "discord.webhook_send"])
 """Points at which each of several times matters: between the messages of one answer."""
 MOST_TIMES = 4
-STARTING = frozenset(["discord.channel", "discord.history", "job.built_in"])
+STARTING = frozenset(["discord.channel", "discord.history", "job.built_in", "outbox.release"])
 """Reached while a life begins; killed in the scenarios that are about that and about reading back."""
 
 
