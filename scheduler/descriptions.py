@@ -9,7 +9,7 @@ from typing import Any
 
 from scheduler.cron import read_crontab
 from scheduler.zones import zone_of
-from texts import language, source, timestamp
+from texts import DAY_END, language, source, timestamp
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
@@ -31,15 +31,17 @@ def moment_words(
 ) -> str:
     """When something will be, in a time zone: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00".
 
-    `stamped`: as timestamps of Discord, which each reader sees in their own zone.
+    `stamped`: as timestamps of Discord, which each reader sees in their own zone. Of `DAY_END` only the day is said.
     """
     words, there, here = _words(code), moment.astimezone(zone_of(zone)), now.astimezone(zone_of(zone))
     if stamped:
         until = f"–<t:{ends.timestamp():.0f}:t>, " if ends else ", "
-        return str(words["stamped"]).format(stamp=timestamp(moment).replace(", ", until))
+        return str(words["stamped"]).format(stamp=timestamp(there).replace(", ", until))
     minutes, days = round((moment - now).total_seconds() / 60), (there.date() - here.date()).days
     shape = "today" if timedelta() <= moment - now < _SOON else {0: "later_today", 1: "tomorrow"}.get(days, "other")
     shape = "far" if abs(moment - now) >= _NEAR else shape
+    if there.time() == DAY_END:
+        return _dated(words, f"{shape}_day", there)
     soon = words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"]
     until = f"–{ends.astimezone(zone_of(zone)):%H:%M}" if ends else ""
     return _dated(words, shape, there, time=f"{there:%H:%M}", soon=soon) + until
@@ -51,8 +53,10 @@ def date_words(day: date) -> str:
 
 
 def clock_words(moment: datetime, zone: str) -> str:
-    """A time in a zone with its date: "Thu, Nov 26, 2026, 09:00", "Do., 26.11.2026, 09:00"."""
+    """A time in a zone with its date: "Thu, Nov 26, 2026, 09:00", "Do., 26.11.2026, 09:00"; of `DAY_END` the date."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())
+    if there.time() == DAY_END:
+        return date_words(there)
     return _dated(words, "clock", there, date=date_words(there), time=f"{there:%H:%M}")
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import Context, ContextVar, copy_context
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,6 +26,8 @@ LANGUAGES = ("de", "ja")
 
 DOMAIN = "carina"
 Times: TypeAlias = Callable[[datetime], str]
+DAY_END = time(23, 59, 59)
+"""When something is due that has only a day: people read of that day alone."""
 
 
 def in_utc(moment: datetime) -> str:
@@ -95,9 +97,9 @@ def moment_text(moment: datetime, source: str = "") -> str:
 
 
 def timestamp(moment: datetime) -> str:
-    """A moment on Discord."""
+    """A moment on Discord; the day alone if it is `DAY_END` on the clock that it is given on."""
     stamp = int(moment.timestamp())
-    return f"<t:{stamp}:f>, <t:{stamp}:R>"
+    return f"<t:{stamp}:{'D' if moment.time() == DAY_END else 'f'}>, <t:{stamp}:R>"
 
 
 @functools.cache

@@ -8,9 +8,9 @@ import pytest
 
 from memory.store.errors import Refused
 from scheduler.dates import find_when, read_when, shown
-from scheduler.descriptions import crontab_words, moment_words, rule_words
+from scheduler.descriptions import clock_words, crontab_words, moment_words, rule_words
 from scheduler.triggers import CronTrigger, DateTrigger, RecurrenceTrigger, Trigger, next_run, words
-from texts import reading, speaking
+from texts import DAY_END, reading, speaking
 
 NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
 VIENNA = "Europe/Vienna"
@@ -521,6 +521,16 @@ def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:
         "de": "um 12:00 (in weniger als einer Minute)",
         "ja": "12:00（1分以内）",
     }
+
+
+@pytest.mark.parametrize(
+    ("days", "told"), [(0, "today"), (1, "tomorrow"), (3, "on Thu, Mar 5"), (400, "on April 6, 2027")]
+)
+def test_of_what_is_due_on_a_day_the_day_alone_is_said(days: int, told: str) -> None:
+    day = datetime.combine(NOW.date() + timedelta(days=days), DAY_END, ZoneInfo(VIENNA))
+    assert moment_words(day.astimezone(UTC), NOW, VIENNA, "en") == told
+    assert clock_words(day.astimezone(UTC), VIENNA) == f"{day:%b} {day.day}, {day.year}"
+    assert {moment_words(day, NOW, VIENNA, code).count("59") for code in ("en", "de", "ja")} == {0}
 
 
 def test_on_discord_a_time_is_a_timestamp_with_its_end() -> None:

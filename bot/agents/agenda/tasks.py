@@ -1,7 +1,7 @@
 """Tasks as people and models refer to them: which one is meant, and what to change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, time
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -15,7 +15,7 @@ from memory.store.ids import SHORTEST, code
 from scheduler.dates import read_when
 from scheduler.triggers import DateTrigger
 from sources.text import one_line
-from texts import gettext_lazy, gettext_noop, join_lazy
+from texts import DAY_END, gettext_lazy, gettext_noop, join_lazy
 
 T = TypeVar("T")
 N = TypeVar("N", bound="HasId")
@@ -112,7 +112,7 @@ def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tupl
 
 
 def _due(words: str, now: datetime, zone: str) -> str:
-    trigger = read_when(words, now, zone, alone=time(23, 59))
+    trigger = read_when(words, now, zone, alone=DAY_END)
     if not isinstance(trigger, DateTrigger):
         raise Refused("A task cannot repeat.")
     return to_text(trigger.when)

@@ -23,7 +23,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows
 from memory.store.records import replace
 from scheduler.zones import zone_of
-from texts import many
+from texts import DAY_END, many
 
 AWAY = timedelta(hours=1)
 """An agent that was away for less is told nothing."""
@@ -249,7 +249,8 @@ def event_line(event: Event) -> PromptText:
 
 def task_line(task: Task, zone: str = "UTC") -> PromptText:
     by = f", from {display_name(task.by_name)}" if task.by_name else ""
-    due = "" if task.due_at is None else f"until {task.due_at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
+    local = None if task.due_at is None else task.due_at.astimezone(zone_of(zone))
+    due = "" if local is None else f"until {local:%Y-%m-%d}{'' if local.time() == DAY_END else f' {local:%H:%M}'}"
     about = (
         "" if task.status is Status.OPEN else task.status.value.replace("_", " "),
         "" if task.priority is Priority.MEDIUM else task.priority.value,

@@ -27,7 +27,7 @@ from memory.permission_requests import Status
 from memory.queue import inbox
 from memory.store.ids import MessageId, text_mark
 from scheduler.zones import zone_of
-from texts import _
+from texts import DAY_END, _
 
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
@@ -48,6 +48,11 @@ class Due(Struct, frozen=True, order=True):
     kind: str
     text: str
     id: str
+
+    @property
+    def clock(self) -> str:
+        """Its time of day; empty for what is due on a day."""
+        return "" if self.at.time() == DAY_END else f"{self.at:%H:%M}"
 
 
 async def overview(ctx: Context) -> Response:

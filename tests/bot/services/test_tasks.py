@@ -8,7 +8,7 @@ import pytest
 from bot.errors import UserError
 from bot.services.agents.tasks import TaskLists
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.results import Plain, Result
+from bot.services.results import Markdown, Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import Task
 from memory.erasure import personal_data
@@ -117,6 +117,10 @@ async def test_a_due_day_without_a_time_is_due_when_it_ends(desk: Harness, due: 
     await desk("tasks.add", title="dance", due=due)
     (listed,) = [row["due"] for row in (await desk("tasks.list")).data() if row["due"]]
     assert listed[10:16] == clock
+    (line,) = [each for each in (await desk("tasks.list")).lines(INK) if each.startswith("- dance")]
+    assert (":59" in line, ":00" in line) == (False, clock == "T09:00"), "of a day alone no time is shown"
+    (stamped,) = [each for each in (await desk("tasks.list")).lines(Markdown()) if each.startswith("- dance")]
+    assert (":D>" in stamped) is (clock == "T23:59")
 
 
 async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
