@@ -47,7 +47,7 @@ from bot.config.values import (
     or_nothing,
 )
 from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
-from memory.blocks import store
+from memory.blocks.history import HistoryLimits
 from memory.blocks.store import CheckpointPolicy
 from scheduler.zones import local_zone
 from texts import _, gettext_noop
@@ -327,7 +327,7 @@ class Memory(Section):
             size=self.checkpoint_kilobytes * 1_000,
             age=timedelta(minutes=self.checkpoint_minutes),
             keep=self.checkpoints_kept,
-            limits=store.Limits(
+            limits=HistoryLimits(
                 changes=self.history_changes,
                 recent=self.history_changes // _RECENT_SHARE,
                 keep=timedelta(days=self.history_days) if self.history_days else None,

@@ -12,9 +12,18 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from memory.blocks.changes import Change, played
+from memory.blocks.changes import Change
 from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, blob_digest, pack, seal
-from memory.blocks.history import ChangeLog, archived, history_of, own_history
+from memory.blocks.history import (
+    USUAL,
+    ChangeLog,
+    HistoryLimits,
+    archived,
+    base_at,
+    history_of,
+    own_history,
+    recent_from,
+)
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockCorrupt, BlockNotFound
@@ -25,25 +34,6 @@ from texts import gettext_lazy
 EVERYBODY = Writer("*")
 """Stands for all writers of a block after `share_peer`."""
 _PEER_BITS = 63  # SQLite's integers are signed
-_RECENT_SHARE = 4  # the share of the size limit that the kept changes may use
-
-
-class Limits(Struct, frozen=True):
-    """How much of its past a document carries.
-
-    Beyond `changes` changes, or a snapshot of `size` bytes, all changes are archived and only the newest `recent` stay
-    in the document, fewer if they are large. Measured: a document of 1,000 usual changes has 100 to 150 kB, loads in
-    0.4 ms, and is replayed in 40 ms; with 400 kB of rewrites Loro needs 15 to 20 ms for the cut. `keep` is how long
-    changes are kept at all, None for ever.
-    """
-
-    changes: int = 1_000
-    size: int = 400_000
-    recent: int = 200
-    keep: timedelta | None = None
-
-
-USUAL = Limits()
 
 
 class CheckpointPolicy(Struct, frozen=True):
@@ -54,7 +44,7 @@ class CheckpointPolicy(Struct, frozen=True):
     age: timedelta = timedelta(hours=1)
     keep: int = 5
     """How many checkpoints are kept; at least 2, so that a bad one can be rebuilt."""
-    limits: Limits = USUAL
+    limits: HistoryLimits = USUAL
 
 
 DEFAULT_POLICY = CheckpointPolicy()
@@ -255,7 +245,7 @@ def _prune(tx: Tx, block: BlockId, keep: int) -> None:
     tx.run("DELETE FROM memory_block_updates WHERE block_id = ? AND seq <= ?", (block, oldest))
 
 
-def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple[bytes, Base]:
+def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: HistoryLimits) -> tuple[bytes, Base]:
     """A snapshot for a checkpoint, without old changes, and where its history begins."""
     document = opened.document
     base, whole = document.base, document.snapshot()
@@ -275,16 +265,16 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
         cut = max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
     if too_long:
         _archive(tx, opened, past, max(cut, archived_up_to(tx, opened.id)), now)
-        cut = max(cut, _recent(past, limits))
+        cut = max(cut, recent_from(past, limits))
     if cut <= base.version:
         return whole, base
-    return document.shallow(cut), _base(past, cut)
+    return document.shallow(cut), base_at(past, cut)
 
 
 def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: datetime) -> None:
     """Archive all changes after that one, or after the oldest one that the document still has."""
     document = opened.document
-    base = _base(past, after)
+    base = base_at(past, after)
     newer = [step for step in past.steps if step.change.seq > base.version]
     if not newer:
         return
@@ -292,18 +282,3 @@ def _archive(tx: Tx, opened: OpenBlock, past: ChangeLog, after: int, now: dateti
     # Its checksum is of the bytes alone: where it begins is written in them.
     blob = Blob(BlobKind.ARCHIVE, document.version, data, blob_digest(data), Base(base.version))
     _insert(tx, opened.id, opened.audience, blob, {"newest_at": newer[-1].change.at, "created_at": now})
-
-
-def _base(past: ChangeLog, version: int) -> Base:
-    older = [step for step in past.steps if step.change.seq <= version]
-    return Base(older[-1].change.seq if older else past.start, played(past.text, older))
-
-
-def _recent(past: ChangeLog, limits: Limits) -> int:
-    """The version whose later changes stay in the document."""
-    left = limits.size // _RECENT_SHARE
-    for kept, step in enumerate(reversed(past.steps)):
-        left -= sum(len(splice.insert) + 50 for splice in step.splices)  # 50: about the size of an operation itself
-        if left < 0 or kept == limits.recent:
-            return step.change.seq
-    return past.steps[0].change.seq if past.steps else past.start

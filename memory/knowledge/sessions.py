@@ -95,14 +95,7 @@ def summarize(tx: Tx, identifier: SessionId) -> None:
            input_tokens = ?, output_tokens = ?, trust = ? WHERE id = ?""",
         (
             extracts.summary(next((each for each in asked if each.strip()), ""), answers),
-            *(
-                _list(found)
-                for found in (
-                    extracts.decisions(text),
-                    extracts.files(text),
-                    extracts.commits(text),
-                )
-            ),
+            *(_list(found(text)) for found in (extracts.decisions, extracts.files, extracts.commits)),
             _list(extracts.unfinished(text)),
             0 if used is None else used[0],
             0 if used is None else used[1],

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.agents import turn_events
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.groups.conducted_run import MemberRequest
+from bot.agents.groups.votes_and_pipelines import MemberRequest
 from bot.agents.initial_blocks import ensure_blocks
 from bot.config.values import OFFLINE
 from memory import agents, group_runs

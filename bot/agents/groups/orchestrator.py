@@ -12,9 +12,9 @@ from bot.agents import turn_events
 from bot.agents.answers import package, queue
 from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.groups.conducted_run import MemberRequest, NoMemberAnswer, RunAnswer, RunState, Step, next_step
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.team import Team, team
+from bot.agents.groups.votes_and_pipelines import MemberRequest, NoMemberAnswer, RunAnswer, RunState, Step, next_step
 from bot.agents.model_call import TurnControl
 from bot.agents.next_step import MAX_RESTARTS, changed
 from bot.agents.turn import TurnRunner, TurnState, load_state, run_part

@@ -11,11 +11,11 @@ from datetime import datetime
 from msgspec import Struct
 
 from bot.agents.context.quotes import say
-from bot.agents.groups.conducted_run import MemberRequest, options_of
 from bot.agents.groups.dynamic_selectors import choose
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, State, Voting
 from bot.agents.groups.team import Team, team
+from bot.agents.groups.votes_and_pipelines import MemberRequest, options_of
 from bot.agents.patrols import is_patrol
 from memory import group_runs
 from memory.agents import Group

@@ -4,11 +4,11 @@ from pydantic import Field
 
 from bot.agents.context.quotes import passage, say
 from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rests, root_of
-from bot.agents.groups.conducted_run import MemberRequest, matching
 from bot.agents.groups.dynamic_selectors import Candidate, delegate_to
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Supervisor
 from bot.agents.groups.team import Team, team
+from bot.agents.groups.votes_and_pipelines import MemberRequest, matching
 from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError

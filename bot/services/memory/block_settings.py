@@ -15,21 +15,12 @@ from bot.services.registry import ASKS, KEEPS, Arguments, Param, Suggestions, op
 from bot.services.transactions import MemoryService
 from memory import activity
 from memory.activity import BlockUpdated, NewEvent
-from memory.blocks import (
-    Block,
-    BlockType,
-    NewBlock,
-    NewSettings,
-    Permission,
-    create_block,
-    lifecycle,
-    sharing,
-    undelete_block,
-)
+from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, lifecycle, undelete_block
 from memory.blocks.document import person_writer
 from memory.blocks.limits import MOST_CHARACTERS, MOST_LABEL
 from memory.blocks.revert import Hand
 from memory.blocks.schemas import PlainContent, plain_schema
+from memory.blocks.sharing import share_block, shares_of, unshare_block
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Trust, may_write_down
 from memory.store.database import Rows, Tx
@@ -62,7 +53,7 @@ def hand_of(people: People, caller: Caller, now: datetime, checkpoints: Checkpoi
 
 
 def _shared(rows: Rows, named: NamedBlock) -> Shares:
-    shares = tuple(map(ShareRow.from_record, sharing.shares_of(rows, named.block)))
+    shares = tuple(map(ShareRow.from_record, shares_of(rows, named.block)))
     return Shares(block=named.name, agent=named.agent, shares=shares)
 
 
@@ -115,13 +106,13 @@ class BlockSettings(MemoryService, frozen=True):
     def share(self, tx: Tx, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
         named = find_named(tx, caller.scope, label)
         if agent:
-            sharing.share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
+            share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
         return _shared(tx, named)
 
     @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE)
     def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
         named = find_named(tx, caller.scope, label)
-        sharing.unshare_block(tx, named.block, agent)
+        unshare_block(tx, named.block, agent)
         return _shared(tx, named)
 
     @suggestions("audiences")
@@ -154,7 +145,7 @@ class BlockSettings(MemoryService, frozen=True):
 
     @suggestions("sharers", within="label")
     def suggest_sharers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
-        return [each.agent for each in sharing.shares_of(rows, find_named(rows, caller.scope, label).block)]
+        return [each.agent for each in shares_of(rows, find_named(rows, caller.scope, label).block)]
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
     def create(self, tx: Tx, caller: Caller, arguments: CreateBlock) -> str:

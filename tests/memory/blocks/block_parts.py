@@ -8,7 +8,8 @@ from typing import Any
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, Block, NewBlock, create_block, find_block
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
-from memory.blocks.store import CheckpointPolicy, Limits
+from memory.blocks.history import HistoryLimits
+from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Scope, Trust, channel_audience, guild_audience, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId, TurnId
@@ -26,7 +27,7 @@ IN_DM = Scope(DM, frozenset({GUILD}))
 IN_CHANNEL = Scope(CHANNEL, frozenset({GUILD}))
 AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), Writer("job:sleep")
 SMALL = CheckpointPolicy(updates=3, keep=2)
-SHORT = CheckpointPolicy(updates=4, keep=2, limits=Limits(changes=8, recent=3))
+SHORT = CheckpointPolicy(updates=4, keep=2, limits=HistoryLimits(changes=8, recent=3))
 """Archives changes after a few edits."""
 
 

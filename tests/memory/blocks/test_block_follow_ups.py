@@ -10,11 +10,11 @@ from memory.activity import NewEvent, ToolUsed
 from memory.blocks import Author, Block, BlockType, NewBlock, manual_edits, revert
 from memory.blocks.changes import SYSTEM, ChangeKind, Writer, agent_writer, person_writer
 from memory.blocks.document import unpack
-from memory.blocks.history import ChangeLog, blame
+from memory.blocks.history import ChangeLog, HistoryLimits, blame
 from memory.blocks.lifecycle import tell_changed
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import Field, FieldType, LogSchema, MapSchema
-from memory.blocks.store import CheckpointPolicy, Limits, block_history, share_peer
+from memory.blocks.store import CheckpointPolicy, block_history, share_peer
 from memory.erasure.blocks import NO_DESCRIPTION, forget_past, remove_derived, remove_of_person
 from memory.erasure.edits_and_deletions import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
@@ -283,7 +283,7 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
 
 def late(tx: Tx, day: int, old: str, new: str, person: PersonId = BOB) -> None:
     """A change in a turn of somebody's, after which no older ones are kept."""
-    short = CheckpointPolicy(updates=1, limits=Limits(changes=3, recent=1, keep=timedelta(0)))
+    short = CheckpointPolicy(updates=1, limits=HistoryLimits(changes=3, recent=1, keep=timedelta(0)))
     turn = begun(tx, taken(tx, 2 + day, "hello", person=person), person=person)
     at = NOON + timedelta(days=day)
     blocks.replace_in_block(tx, replace(author(turn.id), policy=short, now=at), "notes", old, new)

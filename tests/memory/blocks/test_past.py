@@ -24,7 +24,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM, ChangeKind, Note
 from memory.blocks.document import BlobKind
-from memory.blocks.history import blame, history_of
+from memory.blocks.history import HistoryLimits, blame, history_of
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import damage_since, repair_block, verify_block
@@ -41,7 +41,7 @@ from memory.blocks.schemas import (
     Section,
     dump_schema,
 )
-from memory.blocks.store import CheckpointPolicy, Limits, OpenBlock, blobs, block_history, load_block
+from memory.blocks.store import CheckpointPolicy, OpenBlock, blobs, block_history, load_block
 from memory.blocks.targets import target_of
 from memory.erasure.blocks import forget_past
 from memory.store.database import Tx
@@ -86,7 +86,9 @@ EDITS = st.one_of(
 )
 
 
-LIMITS = st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)])
+LIMITS = st.sampled_from(
+    [HistoryLimits(), HistoryLimits(8, 400_000, 3), HistoryLimits(6, 60, 5), HistoryLimits(9, 900, 0)]
+)
 
 
 class Kept:
@@ -121,7 +123,9 @@ SPLICES = st.tuples(st.sampled_from(WRITERS), st.integers(0, 99), st.integers(0,
 
 
 @given(edits=st.lists(SPLICES, max_size=40), limits=LIMITS)
-def test_every_version_of_a_text_reads_as_the_row_did(edits: list[tuple[Any, int, int, str]], limits: Limits) -> None:
+def test_every_version_of_a_text_reads_as_the_row_did(
+    edits: list[tuple[Any, int, int, str]], limits: HistoryLimits
+) -> None:
     policy = replace(SHORT, limits=limits)
     with blocks_store() as tx:
         kept = Kept(tx, made(tx, new(content="a")).id)
@@ -134,7 +138,7 @@ def test_every_version_of_a_text_reads_as_the_row_did(edits: list[tuple[Any, int
 
 
 @given(edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS), max_size=30), limits=LIMITS)
-def test_every_version_of_parts_reads_as_the_row_did(edits: list[tuple[Any, Any]], limits: Limits) -> None:
+def test_every_version_of_parts_reads_as_the_row_did(edits: list[tuple[Any, Any]], limits: HistoryLimits) -> None:
     policy = replace(SHORT, limits=limits)
     with blocks_store() as tx:
         kept = Kept(tx, made(tx, new(schema=BOOK, char_limit=10**6)).id)
@@ -259,9 +263,9 @@ def test_a_document_whose_changes_do_not_give_its_text_is_corrupt_and_not_misrea
 @settings(max_examples=25)
 @given(
     edits=st.lists(st.tuples(st.sampled_from(WRITERS), EDITS, st.integers(0, 40)), max_size=20),
-    limits=st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(9, 900, 0)]),
+    limits=st.sampled_from([HistoryLimits(), HistoryLimits(8, 400_000, 3), HistoryLimits(9, 900, 0)]),
 )
-def test_a_rollback_makes_the_row_read_as_it_did(edits: list[tuple[Any, Any, int]], limits: Limits) -> None:
+def test_a_rollback_makes_the_row_read_as_it_did(edits: list[tuple[Any, Any, int]], limits: HistoryLimits) -> None:
     """After every third edit to some version, also to those that lie in archives alone; all but version 0."""
     policy = replace(SHORT, limits=limits)
     with blocks_store() as tx:

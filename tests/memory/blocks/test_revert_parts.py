@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from memory.blocks import add_item, append_block, containers, remove_item, replace_in_block, set_field, set_item
 from memory.blocks.changes import SYSTEM, Change, Splice, Writer
 from memory.blocks.containers import by_items
-from memory.blocks.history import history_of
+from memory.blocks.history import HistoryLimits, history_of
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, redo, revert, undo
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section, TextSchema
 from memory.blocks.sequence import SequenceHistory, Span
-from memory.blocks.store import CheckpointPolicy, Limits, block_history, load_block
+from memory.blocks.store import CheckpointPolicy, block_history, load_block
 from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
 from tests.memory.blocks.block_parts import AGENT, JOB, NOW, PERSON, author, blocks_store, made, new, row
@@ -133,9 +133,9 @@ ACTS = st.lists(
     st.tuples(st.sampled_from(WRITERS), st.sampled_from(EDITED), st.integers(0, 50), st.integers(0, 999)),
     max_size=24,
 )
-POLICIES = st.sampled_from([Limits(), Limits(8, 400_000, 3), Limits(6, 60, 5), Limits(9, 900, 0)]).map(
-    lambda limits: CheckpointPolicy(updates=4, keep=2, limits=limits)
-)
+POLICIES = st.sampled_from(
+    [HistoryLimits(), HistoryLimits(8, 400_000, 3), HistoryLimits(6, 60, 5), HistoryLimits(9, 900, 0)]
+).map(lambda limits: CheckpointPolicy(updates=4, keep=2, limits=limits))
 
 
 @given(schema=schemas(), acts=ACTS, policy=POLICIES)
@@ -175,7 +175,7 @@ def test_a_reverted_writer_was_never_there(schema: CompositeSchema, acts: list[A
 @given(schema=schemas(), acts=ACTS)
 def test_of_what_is_older_than_the_history_nothing_of_others_goes(schema: CompositeSchema, acts: list[Act]) -> None:
     """A document without its archives: what cannot come back is told, and what others wrote stays."""
-    policy = CheckpointPolicy(updates=3, keep=2, limits=Limits(6, 400_000, 2))
+    policy = CheckpointPolicy(updates=3, keep=2, limits=HistoryLimits(6, 400_000, 2))
     with blocks_store() as tx:
         world = World(tx, schema, policy)
         for writer, kind, where, what in acts:
