@@ -19,7 +19,7 @@ from memory.agents import Agent
 from memory.blocks.edits import EVENTS, TOOLS, append_log, log_author
 from memory.blocks.store import CheckpointPolicy
 from memory.queue.inbox import InRow
-from memory.queue.payloads import Extras
+from memory.queue.payloads import DecisionEvent, Extras
 from memory.queue.steps import CallDone, CallFailed, ModelAnswer
 from memory.queue.turns import Turn
 from memory.store.database import Tx
@@ -37,9 +37,16 @@ def write(
 
 
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:
-    """Record in the activity log that a turn got messages, and read their files."""
+    """Record in the activity log that a turn got messages, and read their files.
+
+    What an agent is told of a decision is written for models, so people do not read it there.
+    """
     given = list(rows)
-    if messages := [row.message for row in given if row.message is not None]:
+    decisions = [row for row in given if isinstance(row.payload, DecisionEvent)]
+    if decisions:
+        words = ngettext_lazy("got an answer to a request", "got answers to {count} requests", len(decisions))
+        activity.note_of_turn(tx, turn, MessagesReceived(len(decisions)), words, now)
+    if messages := [row.message for row in given if row.message is not None and row not in decisions]:
         words = ngettext_lazy("received a message", "received {count} messages", len(messages))
         activity.note_of_turn(tx, turn, MessagesReceived(len(messages)), words, now, messages[-1])
     came = [row.payload for row in given if isinstance(row.payload, Extras)]

@@ -4,6 +4,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from string import Formatter
 from typing import Any
 
 from msgspec import Struct, field
@@ -61,7 +62,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
         shown, attached = f"{exact[:_INLINE]}…", exact
     lines = [
         _("**{plain}** is asking for your approval.", plain=_plain(asking.agent)),
-        _("What: `{tool}`", tool=request.tool),
+        _what(request) if may_read else _("What: `{tool}`", tool=request.tool),
         *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
         _("Why you are being asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
@@ -95,6 +96,62 @@ def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
     )
 
 
+_IN_WORDS = {
+    ("context", "append"): gettext_noop("Change the block `{label}`: add “{content}”"),
+    ("context", "replace"): gettext_noop("Change the block `{label}`: replace “{old_content}” with “{new_content}”"),
+    ("context", "write"): gettext_noop("Change the block `{label}`: rewrite all of it as “{content}”"),
+    ("context", "edit_range"): gettext_noop(
+        "Change the block `{label}`: replace lines {first_line} to {last_line} with “{content}”"
+    ),
+    ("context", "set_field"): gettext_noop("Change the block `{label}`: set {field} to “{value}”"),
+    ("context", "add_item"): gettext_noop("Change the block `{label}`: add “{value}” to {field}"),
+    ("context", "set_item"): gettext_noop("Change the block `{label}`: make item {item} “{value}”"),
+    ("context", "remove_item"): gettext_noop("Change the block `{label}`: remove item {item}"),
+    ("context", "undo"): gettext_noop("Change the block `{label}`: undo the agent's last change"),
+    ("context", "redo"): gettext_noop("Change the block `{label}`: make the undone change again"),
+    ("context", "create"): gettext_noop("Create the block `{label}`: {description}"),
+    ("context", "change"): gettext_noop("Change the settings of the block `{label}`"),
+    ("context", "delete"): gettext_noop("Delete the block `{label}`"),
+    ("context", "restore"): gettext_noop("Restore the block `{label}`"),
+    ("context", "share"): gettext_noop("Share the block `{label}` with {agent}"),
+    ("context", "unshare"): gettext_noop("Stop sharing the block `{label}` with {agent}"),
+    ("recall", "insert"): gettext_noop("Remember “{content}”"),
+    ("recall", "save"): gettext_noop("Remember “{content}”"),
+    ("recall", "append"): gettext_noop("Add to the memory `{label}`: “{content}”"),
+    ("recall", "delete"): gettext_noop("Delete the memory `{label}`"),
+}
+"""What a call of a memory tool does, by the tool and its operation."""
+
+
+def _what(request: Request) -> str:
+    """What will be done: of a memory tool in words, of any other its name."""
+    given = parsed(request.arguments)
+    if (phrase := _IN_WORDS.get((request.tool, str(given.get("operation"))))) is None:
+        return _("What: `{tool}`", tool=request.tool)
+    names = [name for _text, name, *_more in Formatter().parse(phrase) if name]
+    words = {name: _plain(_cut(_text(given.get(name, "")))) for name in names}
+    if "field" in words:  # none for a block that is a list
+        words["field"] = words["field"] or _("its content")
+    if "label" in words:  # within a code span, where nothing is escaped
+        words["label"] = _flat(_text(given.get("label", "")), _SAID)
+    return _("What: {words} (`{tool}`)", words=_(phrase, **words), tool=request.tool)
+
+
+def argument_words(arguments: Mapping[str, Any]) -> str:
+    """Arguments on one line, as people read them."""
+    told = ((name, _flat(_text(value), _NAMED), isinstance(value, str)) for name, value in arguments.items())
+    return ", ".join(f"{_flat(name, _NAMED)}: {f'“{text}”' if quoted else text}" for name, text, quoted in told)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _flat(text: str, longest: int) -> str:
+    flat = " ".join(text.split())
+    return f"{''.join(map(_visible, flat[:longest]))}{'…' * (len(flat) > longest)}"
+
+
 def _lasting(request: Request) -> str:
     """What a lasting approval covers, often more than the call that is shown."""
     free = [name for name in parsed(request.arguments) if name not in request.pattern]
@@ -121,8 +178,7 @@ def _cut(text: str) -> str:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return f"`{''.join(map(_visible, text[:_NAMED]))}{'…' * (len(text) > _NAMED)}`"
+    return f"`{_flat(json.dumps(value, ensure_ascii=False), _NAMED)}`"
 
 
 def visible_text(arguments: str) -> str:

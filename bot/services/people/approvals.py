@@ -138,7 +138,7 @@ class GrantRow(Row):
 
     @property
     def what(self) -> str:
-        bound = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items()) or _("any arguments")
+        bound = cards.argument_words(self.arguments) or _("any arguments")
         return f"{self.agent}: {self.subject} ({bound})"
 
 

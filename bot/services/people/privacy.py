@@ -4,7 +4,7 @@ Everybody for themselves; the owner for anybody. `privacy_choices` knows whose m
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -124,13 +124,19 @@ class FoundWords:
     tables: dict[str, int] = field(default_factory=dict)
 
     def line(self, markup: Markup) -> str:
-        owner = source() == "terminal"
-        tables = "".join(f", {table} ({count})" for table, count in self.tables.items()) if owner else ""
-        kind = _("a copy") if self.copy else _("in use")
         day = markup.time(from_text(self.changed_at))
+        if source() != "terminal":
+            text = (
+                gettext_noop("- A copy of my files ({day}) still has some of the words; whoever runs me can delete it.")
+                if self.copy
+                else gettext_noop("- A file in use ({day}) still has some of the words; please tell whoever runs me.")
+            )
+            return _(text, day=day)
+        tables = "".join(f", {table} ({count})" for table, count in self.tables.items())
+        kind = _("a copy") if self.copy else _("in use")
         return _(
             "- found in {file} ({kind}, {day}): {samples}{tables}",
-            file=markup.text(self.file) if owner else _("a file of this service"),
+            file=markup.text(self.file),
             kind=kind,
             day=day,
             samples=ngettext("{count} word", "{count} words", self.samples),
@@ -189,14 +195,27 @@ class Receipt(Result):
 
     def own_lines(self, markup: Markup) -> list[str]:
         """Of this account."""
+        technical = source() == "terminal"
         return [
             _("Erased on {from_text}.{id}", from_text=markup.time(from_text(self.done_at)), id=markup.number(self.id)),
-            *(each.line() for each in self.stores if each),
-            self._searched(),
+            *([*(each.line() for each in self.stores if each), self._searched()] if technical else self._plainly()),
             *(each.line(markup) for each in self.left),
             *(each.line(markup) for each in self.copies),
             *([_("- It will be gone from the continuous backup within a day.")] if self.replica else []),
         ]
+
+    def _plainly(self) -> list[str]:
+        """What was deleted and what remains, for who does not know how it is stored."""
+        gone, kept = (sum_counts(getattr(each, when) for each in self.stores) for when in ("before", "after"))
+        deleted = [_held(store, count) for store, count in gone.items()]
+        if answers := sum(each.answers for each in self.stores):
+            deleted.append(_("- answers: {count} (emptied, because they may repeat something)", count=answers))
+        bare = _BARE if kept == {"identities": 1} else ""
+        lines = [_("This was deleted:"), *deleted] if deleted else [_("There was nothing to delete.")]
+        lines += [_("This remains:"), *(f"- {each}{_(bare)}" for each in _counted(kept))] if kept else []
+        lines += [] if kept else [_("Nothing of it remains in use.")]
+        none = bool(self.words) and not self.left
+        return lines + ([_("I searched my files for the deleted words and found none.")] if none else [])
 
     def _searched(self) -> str:
         if not self.words:
@@ -226,12 +245,8 @@ class PersonCounts(Result):
         return bool(kept or self.identities or self.choice or self.erasures)
 
     def held(self, markup: Markup) -> list[str]:
-        who, totals = self._who(markup), dict.fromkeys(WORDS, 0)
-        for counts in self.stores.values():
-            for store, count in counts.items():
-                totals[store] = totals.get(store, 0) + count
-        totals["identities"] = self.identities
-        held = [self._held(store, count) for store, count in totals.items() if count]
+        who, totals = self._who(markup), sum_counts([*self.stores.values(), {"identities": self.identities}])
+        held = [_held(store, count) for store, count in totals.items()]
         return (
             [_("What is kept about {who}:", who=who), *held] if held else [_("Nothing about {who} is kept.", who=who)]
         )
@@ -261,10 +276,6 @@ class PersonCounts(Result):
     def _who(self, markup: Markup) -> str:
         return _("you") if self.yours else markup.person(self.person)
 
-    def _held(self, store: str, count: int) -> str:
-        what, more = WORDS[store]
-        return f"- {_(what)}: {count} ({_(more)})"
-
 
 class Export(WrittenFile):
     everything: dict[str, Any]
@@ -287,6 +298,20 @@ class Export(WrittenFile):
         return self.told(markup, text) if self.file else self.document
 
 
+def sum_counts(found: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """How many of what altogether, in the order of `WORDS`, without what there is none of."""
+    totals = dict.fromkeys(WORDS, 0)
+    for store, count in (each for counts in found for each in counts.items()):
+        totals[store] = totals.get(store, 0) + count
+    return {store: count for store, count in totals.items() if count}
+
+
+def _held(store: str, count: int) -> str:
+    """A line of a list; a receipt may be older than a store's name."""
+    what, more = WORDS.get(store, (store, ""))
+    return f"- {_(what)}: {count}" + (f" ({_(more)})" if more else "")
+
+
 def _counted(stores: Mapping[str, int]) -> list[str]:
     """How many of what; a receipt may be older than a store's name."""
     return [f"{_(WORDS.get(store, (store,))[0])}: {count}" for store, count in stores.items() if count]
@@ -296,8 +321,10 @@ def _left(stores: Mapping[str, int]) -> str:
     if not (left := _counted(stores)):
         return _("left: none")
     bare = {store: count for store, count in stores.items() if count} == {"identities": 1}
-    why = _(" (only the ID: it owns a constellation, or other accounts are linked to it)")
-    return _("left: {left}", left=", ".join(left)) + (why if bare else "")
+    return _("left: {left}", left=", ".join(left)) + (_(_BARE) if bare else "")
+
+
+_BARE = gettext_noop(" (only the ID: it owns a constellation, or other accounts are linked to it)")
 
 
 class Privacy(Struct, frozen=True):

@@ -122,7 +122,7 @@ def test_lists_are_lines_at_the_terminal_too(here: Here) -> None:
     assert here("link list").stdout == "You have no linked accounts; I know you as the terminal.\n"
     here('permits grant carina recall public --arguments {"operation":"insert"}')
     shown = here("permits list").stdout
-    assert "- Carina: recall (operation='insert'), until you revoke it, for all places; allowed by " in shown
+    assert "- Carina: recall (operation: “insert”), until you revoke it, for all places; allowed by " in shown
 
 
 def test_vacuum_says_what_it_gave_back_file_by_file(here: Here) -> None:

@@ -217,7 +217,7 @@ async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -
     there = replace(OLGA, here=PlaceScope(PlaceId("discord:1"), Scope(guild_audience(GuildId("discord:2")))))
     bound: dict[str, Any] = {"agent": "star", "what": "recall", "arguments": '{"operation": "insert"}', "hours": 2}
     words, grant = await told(app, "permits.grant", there, **bound)
-    assert "recall (operation='insert'), until <t:" in words
+    assert "recall (operation: “insert”), until <t:" in words
     assert (", for a server; allowed by " in words, "discord:2" in words) == (True, False)
     await told(app, "permits.revoke", EVA, permit=grant["id"])
     words, grant = await told(app, "permits.grant", OLGA, **given)

@@ -59,7 +59,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     await t.finished(card, channel)
     assert "Allowed for 1 hour" in card.text
     listed = await t.olga.command("permits list")
-    assert "Carina: recall (operation='insert'), until " in listed.shown.text  # what the tool says it is bound to
+    assert "Carina: recall (operation: “insert”), until " in listed.shown.text  # what the tool says it is bound to
     assert listed.text.endswith(f"; allowed by <@{t.olga.id}>"), "who allowed it"
     assert f"discord:{t.olga.id}" not in listed.text
     assert listed.text.startswith("Nothing is waiting for you."), "it waits no more"
@@ -97,6 +97,7 @@ async def test_details_show_everything_to_who_is_asked(asking: Live) -> None:
     card = await t.olga.direct.wait_for_bot(lambda m: any(str(request) in each["custom_id"] for each in m.buttons))
     details = await t.olga.press(card, "Details")
     assert details.ephemeral
+    assert r"Remember “The egret is\u202e \`\`\` \@everyone\u200b there.”" in card.text
     for text in (card.text, details.text):
         assert "egret is\\u202e \\u0060\\u0060\\u0060 @everyone\\u200b there" in text
         assert text.count("```") == 2

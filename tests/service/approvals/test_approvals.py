@@ -33,6 +33,7 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     request = t.request_of(content)
     assert labels(card) == LABELS
     assert f'"content": "{content}"' in card.text
+    assert f"What: Remember “{content}” (`recall`)" in card.text
     assert t.times_kept(content) == 0
 
     await t.ana.say(channel, "what a day")
@@ -48,6 +49,10 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert [message.text for message in channel.from_bot] == [WAITS, DONE]
     assert t.leaked("quagga") == []
     assert f"waits for approval {request}" in t.model.requests[-2].results[-1]
+    happened = (await bea.command("memory activity", channel=channel)).text
+    assert "Carina got an answer to a request" in happened
+    assert str(request) not in happened
+    assert "UTC" not in happened
     told = rf"Request {request} .*: Allowed once by the owner, \d{{4}}-\d\d-\d\d \d\d:\d\d UTC\. The call is made now"
     assert re.search(told, t.model.requests[-1].last_user), "agents cannot read Discord's times"
     assert t.model.requests[-1].results[-1].startswith("stored")

@@ -370,6 +370,7 @@ async def test_who_is_asked_again_is_told_that_the_block_changed_meanwhile(tmp_p
         )
         assert "again" not in first
         assert why in second
+        assert "What: Change the block `list`: replace lines 2 to 2 with “” (`context`)" in second
         assert why in results(service.model.requests[-1])[-1][0]
         assert why in await service.column("SELECT reason ->> 0 FROM permission_requests WHERE status = 'waiting'")
         await service.approvals.answer(again, Approver(OLGA.id), Verdict.ONCE)
