@@ -57,7 +57,6 @@ class BlueskySection(Section):
     person_per_hour: int = Field(default=20, ge=0)
     thread_per_hour: int = Field(default=10, ge=0)
     bot_answers_per_day: int = Field(default=0, ge=0)
-    withdraw_answers: bool = True
     read_back_days: float = Field(default=7, gt=0, le=90)
 
     @model_validator(mode="after")

@@ -43,7 +43,7 @@ _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 _REMOVED = frozenset(
     (
         *("web.server.hooks", "terminal", "bluesky.direct_dids", "budgets.cheaper_at", "budgets.short_at"),
-        *("dreams.sessions", "dreams.expand", "mcp.ask_tools"),
+        *("bluesky.withdraw_answers", "dreams.sessions", "dreams.expand", "mcp.ask_tools"),
     )
 )
 """Keys that earlier versions had, without the names of tables."""

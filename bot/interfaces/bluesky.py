@@ -100,7 +100,7 @@ class _Here(Struct, frozen=True):
         return [RememberedPost(*each) for each in found]
 
     async def withdraw(self, message: str) -> None:
-        """Delete the answers to a deleted post, if that is wanted."""
+        """Delete the answers to a deleted post."""
 
         def work(tx: Tx) -> bool:
             said = outbox.answers_to(tx, NAME, message)
@@ -108,7 +108,7 @@ class _Here(Struct, frozen=True):
                 outbox.add_edit(tx, row, "withdrawn", "", self.clock())
             return bool(said)
 
-        if self.config.bluesky.withdraw_answers and await self.write(_WITHDRAW, work):
+        if await self.write(_WITHDRAW, work):
             await self.resume()
 
     async def suspect(self, root: str, name: str) -> None:

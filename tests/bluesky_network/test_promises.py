@@ -72,9 +72,8 @@ async def looked(here: Stage, times: int = 5) -> None:
 # ------------------------------------------------------------------------------------------------------ deleted posts
 
 
-@pytest.mark.parametrize("withdraw", [True, False])
-async def test_an_answered_post_that_is_deleted_is_forgotten(here: Stage, withdraw: bool) -> None:
-    configure(here, "" if withdraw else "withdraw_answers = false")
+async def test_an_answered_post_that_is_deleted_is_forgotten(here: Stage) -> None:
+    configure(here, "")
     here.model.script(Answer("Well."), Answer("MEDLAR stays."))
     await here.start()
     asked = await mention(here, "my word is QUINCE")
@@ -85,15 +84,13 @@ async def test_an_answered_post_that_is_deleted_is_forgotten(here: Stage, withdr
     assert "my word is" in out
     await here.ana.delete(asked)
     await until(lambda: not found(here, SAID, "QUINCE"), within=120)
-    if withdraw:
-        await gone(here.bot, POSTS, left=1)
+    await gone(here.bot, POSTS, left=1)
     code, out, error = await here.service.run("search", "word", "--json", within=60)
     assert code == 0, error
     assert "MEDLAR" in out
     assert "QUINCE" not in out
     await here.service.stop()
-    said = [each["value"]["text"] for each in await here.bot.records()]
-    assert said == (["MEDLAR stays."] if withdraw else ["Well.", "MEDLAR stays."])
+    assert [each["value"]["text"] for each in await here.bot.records()] == ["MEDLAR stays."]
 
 
 # --------------------------------------------------------------------------------------------------- whose words stay

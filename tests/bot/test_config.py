@@ -404,7 +404,7 @@ def variables() -> set[str]:
 
 READ_ELSEWHERE = {
     "discord": {"admins", "merge_seconds"},  # who may approve, and the inbox
-    "bluesky": {"person_per_hour", "thread_per_hour", "withdraw_answers"},  # the inbox, and what follows an edit
+    "bluesky": {"person_per_hour", "thread_per_hour"},  # the inbox
 }
 
 

@@ -336,21 +336,6 @@ async def answered(sky: Skies, said: str, question: str = "hi") -> Post:
     return await sky.server.wait_for_post(sky.bot, before)
 
 
-async def test_the_answer_to_a_deleted_post_stays_where_the_owner_wants_that(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure("withdraw_answers = false")
-        sky.model.script(Answer("Well."))
-        await sky.service.start()
-        asked = sky.mention("my word is QUINCE")
-        await sky.server.wait_for_post(sky.bot)
-        await sky.service.stop()
-        asked.delete()  # while nobody looks
-        await sky.service.start()
-        await sky.until(lambda: not found(sky, SAID, "QUINCE"))
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Well."]
-
-
 TABLE = "[bluesky]\nbatch_seconds = 0"
 
 
