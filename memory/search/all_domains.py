@@ -12,6 +12,7 @@ from memory.search.ranking import GUESSES, ScoredRow, ranked
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
 from memory.store.records import replace
+from texts import unpacked
 
 _EXPECTED, _FLAT = 1.5, 5
 """How much the search with the expected words counts beside the other, and how flat ranks count (docs/search.md)."""
@@ -110,7 +111,7 @@ def _hit(table: Table, row: Row, scored: ScoredRow) -> Hit:
     return Hit(
         kind=table.kind,
         id=str(row["id"]),
-        text=row["text"],
+        text=unpacked(row["text"]) if table.kind == "event" else row["text"],
         when=from_text(row["moment"]),
         label=row["label"],
         speaker=row["speaker"],

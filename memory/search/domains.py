@@ -250,7 +250,7 @@ TABLES = (
         index="activity_fts",
         number="id",
         moment="t.at",
-        columns="iif(json_valid(t.words), t.words ->> 0, t.words) AS text, NULL AS label, "
+        columns="t.words AS text, NULL AS label, "
         "(SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
         living=lambda agent: Condition("t.search_text <> ''" + ("" if agent is None else f" AND {shown('t')}")),

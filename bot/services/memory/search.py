@@ -142,8 +142,8 @@ class HitRow(Row):
     @classmethod
     def of(cls, hit: Hit, where: str, mine: frozenset[str], source: str) -> "HitRow":
         more = {"before": Beside.of(hit.before), "after": Beside.of(hit.after), "mine": mine, "source": source}
-        matched = Why.of(hit)
-        return cls.from_record(hit, **more, where=where, why=why_words(matched), matched=matched)
+        text, matched = _(hit.text) if hit.kind == "event" else hit.text, Why.of(hit)
+        return cls.from_record(hit, **more, text=text, where=where, why=why_words(matched), matched=matched)
 
     @property
     def name(self) -> str:

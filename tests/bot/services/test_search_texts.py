@@ -10,13 +10,15 @@ from bot.services.memory.archival import Archive
 from bot.services.memory.search import SearchResults
 from bot.services.registry import Registry
 from bot.services.results import Plain
+from memory.activity import Details, NewEvent, note
+from memory.people.audience import OWNER, Trust
 from memory.store.database import Database, Tx
 from tests.bot.parts import BOB, NOON, MovableClock, call, said, says
 from tests.bot.plain import search
-from tests.bot.services.calling import PEOPLE, registry
+from tests.bot.services.calling import PEOPLE, SETUP, registry
 from tests.bot.services.test_why import curious
 from tests.bot.stage import Service
-from texts import speaking
+from texts import gettext_lazy, speaking
 
 STORK, CRANE, FLAMINGO = "The stork is back.", "鶴が湖に戻ってきました", "A flamingo 🦩 on the lawn"
 MANY = " ".join(f"word{number}" for number in range(20_000))
@@ -85,6 +87,17 @@ async def test_a_task_is_found_without_a_domain_and_says_its_state(made: Registr
         await made.call("tasks.change", owner_at_terminal(), {"task": "heron", "state": state})
         found = await made.call("search", owner_at_terminal(), {"text": "heron"})
         assert words in found.terminal(Plain("UTC", NOON))
+
+
+async def test_activity_is_told_in_the_readers_language(made: Registry, database: Database) -> None:
+    words = gettext_lazy("let more people see the entry {name}", name="heron")
+    event = NewEvent(Details(), words, OWNER, Trust.OWNER)
+    await database.write(SETUP, lambda tx: note(tx, event, NOON))
+    given = {"text": "heron", "domain": "activity"}
+    for code, told in ("en", words), ("de", "hat den Eintrag heron für mehr Leute sichtbar gemacht"):
+        with speaking(code):
+            found = await made.call("search", owner_at_terminal(), given)
+            assert found.terminal(Plain("UTC", NOON)).startswith(told)
 
 
 async def test_only_the_readers_own_messages_are_said_by_you(service: Service) -> None:
