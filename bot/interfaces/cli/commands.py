@@ -16,7 +16,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.manifest import Entry, Manifest, ParameterEntry, Tree, place
 from bot.interfaces.control.client import View
 from memory.store.records import replace
-from texts import _, gettext_noop, language, number_text, sentence, slash_names
+from texts import _, gettext_noop, language, number_text, sentence
 
 _HANDED = {"privacy.export": "carina-privacy.json"}
 """Operations whose result a person gets as a file, here and with this name by default: it is not for reading."""
@@ -80,12 +80,6 @@ class Commands(_SuggestingGroup):
             place(self._entries, entry.name, entry)
             for name in entry.also:
                 place(self._entries, name, replace(entry, renamed=True, default=False))
-        known = {entry.name.replace(".", " "): entry for entry in found.operations}
-        for words, slash in slash_names().items():
-            own = known.get(words)
-            there = Entry(slash, "", "discord") if own is None else replace(own, renamed=True, default=False)
-            for name in {slash, words} if own is None else {slash} - {words}:
-                place(self._entries, name.replace(" ", "."), there)
         self._titles, self._by_hand, self._perform = found.titles, found.by_hand, perform
         self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
@@ -116,11 +110,9 @@ class Commands(_SuggestingGroup):
         return None if entry is None else self._made(cmd_name, entry, cmd_name)
 
     def _made(self, name: str, entry: Tree | Entry, path: str) -> click.Command:
-        if isinstance(entry, Entry) and entry.where == "discord":
-            return _discords(name, entry.name)
         if isinstance(entry, Entry):
             return _command(name, entry, self._perform)
-        title = self._titles.get(path, "")  # what has this name on Discord alone has none
+        title = self._titles.get(path, "")  # what has only old names has none
         told = sentence(_(title))
         group = _Group(name, help=told, short_help=told, hidden=not title)
         for word, below in entry.items():
@@ -213,18 +205,6 @@ class _Command(click.Command):
         words = _("{argument} is missing ({help}).", argument=shown, help=_(told.help) if told else "")
         example = f"{_typed(self._entry.name)} {self._entry.example}"
         return f"{words} {_('For example: {command}', command=example)}" if self._entry.example else words
-
-
-def _discords(name: str, slash: str) -> click.Command:
-    """A command that only Discord has: it says so, whatever stands after it."""
-
-    def tell(**_given: Any) -> None:
-        raise CallError("{command} works only on Discord.", command=f"/{slash}")
-
-    every = click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)
-    return click.Command(
-        name, callback=tell, params=[every], hidden=True, context_settings={"ignore_unknown_options": True}
-    )
 
 
 def _typed(name: str) -> str:

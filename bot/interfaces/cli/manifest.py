@@ -32,21 +32,21 @@ class ParameterEntry(Struct, frozen=True, omit_defaults=True):
 class Entry(Struct, frozen=True, omit_defaults=True):
     name: str
     summary: str
-    where: Literal["service", "idle", "alone", "any", "discord"]
+    where: Literal["service", "idle", "alone", "any"]
     """Where a command runs: "service" (a running one), "idle" and "alone" (this process; "idle" only if no service
-    runs), "any" (a service, running or opened here), or "discord" (only there)."""
+    runs), or "any" (a service, running or opened here)."""
     parameters: tuple[ParameterEntry, ...] = ()
     by: str = ""
     """The class that does it without a service, if there is one."""
     seconds: float | None = None
     asks: bool = False
     also: tuple[str, ...] = ()
-    """Its former names; that on Discord is in `slash_names`."""
+    """Its former names."""
     example: str = ""
     """Arguments with which it can be called."""
     default: bool = False
     renamed: bool = False
-    """Offered by one of its other names."""
+    """Offered by a former name."""
 
 
 class Manifest(Struct, frozen=True):

@@ -221,8 +221,8 @@ def test_help_names_every_command_and_each_can_say_where_it_works() -> None:
         assert word in own_help()
     told = help_text(["permits", "approve", "deny"], "")
     assert [told.count(word) for word in ("/permits", "/approve", "/deny")] == [1, 1, 1]
-    assert {"run", "my", "init", "remind", "route"} <= known()
-    assert not {"run", "my", "init"} & {*offered()}
+    assert {"run", "init", "remind"} <= known()
+    assert not {"run", "init"} & {*offered()}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from discord import app_commands
 from pydantic import SecretStr
 
 from bot.agents.permissions.who_may import Action
-from bot.errors import CallError, UserError
+from bot.errors import UserError
 from bot.interfaces.cli import generate, main, streams
 from bot.interfaces.cli.commands import HEADINGS, Commands
 from bot.interfaces.cli.manifest import manifest
@@ -177,17 +177,6 @@ def test_every_example_is_a_call_that_is_understood(
         called("remind me")
 
 
-@pytest.mark.parametrize(
-    ("line", "name"), [("my language de", "language"), ("memory activity", "activity"), ("remind show", "remind.list")]
-)
-def test_a_command_has_its_name_of_discord_as_well(
-    called: Callable[[str], tuple[str, dict[str, Any]]], line: str, name: str
-) -> None:
-    assert called(line)[0] == name
-    with pytest.raises(CallError, match="/admin mode channel works only on Discord"):
-        called("mode channel open")
-
-
 def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     names = [name for each in HEADINGS.values() for name in each]
     offered = {entry.name.partition(".")[0] for entry in manifest().operations} | set(manifest().by_hand)
@@ -196,7 +185,6 @@ def test_help_groups_every_command_once_and_the_everyday_ones_come_first(capsys:
     assert main.run(["--help"]) == 0
     said = capsys.readouterr().out
     assert said.index("Every day:") < said.index("  remind ") < said.index("Running Carina:") < said.index("  doctor ")
-    assert "  my " not in said
     assert main.run(["help", "remind", "me"]) == 0
     assert "Usage: carina remind me" in capsys.readouterr().out
 

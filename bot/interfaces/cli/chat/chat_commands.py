@@ -1,7 +1,6 @@
 """The commands of the command line in a chat, after a slash: parsed, run, and completed while they are typed."""
 
 import contextlib
-import re
 import shlex
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -19,7 +18,7 @@ from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
 from bot.interfaces.control.client import View
 from memory.store.records import replace
-from texts import _, gettext_noop, slash_names
+from texts import _, gettext_noop
 
 _NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
 """What needs a service that does not run, or ends the one that the chat is with."""
@@ -31,8 +30,7 @@ def known() -> frozenset[str]:
     """The first words of all commands, also of those that do not work in a chat."""
     found = manifest()
     names = (each for entry in found.operations for each in (entry.name, *entry.also))
-    slash = (each for pair in slash_names().items() for each in pair)
-    return frozenset(re.split(r"[ .]", name)[0] for name in (*found.by_hand, *names, *slash))
+    return frozenset(name.partition(".")[0] for name in (*found.by_hand, *names))
 
 
 def offered() -> Tree:
