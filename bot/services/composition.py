@@ -63,10 +63,10 @@ from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
+from bot.services.people.ignored_people import Choices
 from bot.services.people.people import Accounts, KnownPeople
 from bot.services.people.place_settings import AccountSettings, Places, open_places
 from bot.services.people.privacy import Privacy
-from bot.services.people.privacy_choices import Choices
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status

@@ -23,8 +23,8 @@ from bot.secrets import Redactor
 from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
+from bot.services.people.ignored_people import Choices
 from bot.services.people.place_settings import AccountSettings
-from bot.services.people.privacy_choices import Choices
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result

@@ -33,7 +33,7 @@ from memory.portability.car import (
 from memory.portability.import_outcomes import Outcome
 from memory.portability.tables import REGISTRY, SETTLED, Table, tables
 from memory.portability.untrusted import TRUSTED_ALONE, distrust
-from memory.store import erasure_ledger, migrations
+from memory.store import erasure_records, migrations
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
 from memory.store.sqlite import Connection, connect, driver, transaction
@@ -322,7 +322,7 @@ def _finish(taken: Import, path: Path) -> None:
 def _erase(taken: Import, tx: Tx) -> int:
     """Erase people whom this data folder erased, unless the file is newer, and those opted out; returns how many."""
     known = {int(row["id"]) for row in tx.all("SELECT id FROM erasures")}
-    due = {entry.person: entry.id for entry in erasure_ledger.entries(taken.folder) if entry.id not in known}
+    due = {entry.person: entry.id for entry in erasure_records.entries(taken.folder) if entry.id not in known}
     due |= dict.fromkeys(_opted_out(taken.folder) - set(due), ErasureId(0))
     held = 0
     for person, erasure in due.items():

@@ -2,7 +2,7 @@
 
 A backup is a folder under `backups/` with the databases and a `manifest.json` with their digests. It is created under a
 temporary name and renamed once it is complete and verified, so every backup there is good. A restore keeps what must
-not be undone: erasures begun since (`memory.store.erasure_ledger`), and choices such as opt-outs.
+not be undone: erasures begun since (`memory.store.erasure_records`), and choices such as opt-outs.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memory.store import erasure_ledger
+from memory.store import erasure_records
 from memory.store.clock import to_text, utc_now
 from memory.store.constellation import Constellation, constellations, registered, set_aside
 from memory.store.database import Rows, Tx, Value, as_dict
@@ -218,7 +218,7 @@ def _carry_over(folder: Path, registry: Path, present: _Present | None) -> int:
         tx = Tx(raw)
         with transaction(raw):
             known = {row["id"] for row in tx.all("SELECT id FROM erasures WHERE status = 'done'")}
-            due = {entry.person: entry for entry in erasure_ledger.entries(folder) if entry.id not in known}
+            due = {entry.person: entry for entry in erasure_records.entries(folder) if entry.id not in known}
             for entry in due.values():
                 _begin_again(tx, entry)
             if present is not None:
@@ -229,7 +229,7 @@ def _carry_over(folder: Path, registry: Path, present: _Present | None) -> int:
     return len(due)
 
 
-def _begin_again(tx: Tx, entry: erasure_ledger.Entry) -> None:
+def _begin_again(tx: Tx, entry: erasure_records.Entry) -> None:
     identifier: ErasureId = entry.id
     tx.run("DELETE FROM erasures WHERE person_id = ? AND status = 'begun'", (entry.person,))
     tx.run("DELETE FROM erasures WHERE id = ?", (identifier,))

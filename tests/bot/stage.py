@@ -39,20 +39,20 @@ from bot.runtime.turn_retries import RetryPolicy
 from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
+from bot.services.people.ignored_people import Choices
 from bot.services.people.privacy import Privacy
-from bot.services.people.privacy_choices import Choices
 from bot.services.status import Status
 from bot.services.system.jobs import BuiltInJob, Schedule
 from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
-from memory.erasure.records import Erasure
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
 from memory.search.similarity import Meaning
 from memory.store.clock import to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Row, Rows, Tx
+from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, OutboxId, PersonId, PlaceId
 from memory.store.sqlite import connect

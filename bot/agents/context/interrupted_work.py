@@ -58,6 +58,7 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
     uses = [_used(body, calls.get(body.call, "")) for body in results]
     ended = {body.call for body in results}
     begun = [body.name for body in bodies if isinstance(body, CallStarted) and body.call not in ended]
+    open_calls = (f"{name} had begun, and nobody saw how it ended" for name in begun)
     arguments = " ".join(calls.values())
     did = [extracts.first_sentence(told), f"used {', '.join(uses)}" if uses else ""]
     return WorkState(
@@ -66,10 +67,7 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
         summary="; ".join(part for part in did if part),
         decisions=tuple(extracts.decisions(told)),
         next_steps=tuple(extracts.next_steps(told)),
-        unfinished=(
-            *(f"{name} had begun, and nobody saw how it ended" for name in begun),
-            *extracts.unfinished(told),
-        ),
+        unfinished=(*open_calls, *extracts.unfinished(told)),
         files=tuple(extracts.files(f"{told}\n{arguments}")),
         commits=tuple(extracts.commits(f"{told}\n{given}")),
         last_activity=next(iter((*begun, *uses[-1:])), ""),

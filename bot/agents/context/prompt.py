@@ -44,7 +44,7 @@ from bot.agents.context.recalled_knowledge import (
 )
 from bot.agents.context.situation import ROSTER, Situation, load_situation, situation_parts
 from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts, namespaces
-from bot.agents.groups import agent_messages
+from bot.agents.groups import loop_guard
 from bot.agents.patrols import instructions, is_patrol
 from bot.agents.rules import EVERY, Rules
 from bot.models.base import AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
@@ -398,7 +398,7 @@ def _render_event(material: PromptInputs, asked: PromptMessage) -> UserMessage:
         parts = [_around_turn(material), render_message(asked.message), passage(payload.told)]
         return UserMessage("\n\n".join(filter(None, parts)), event=event)
     if isinstance(payload, LetterEvent):
-        told = agent_messages.instructions(asked.message.speaker, payload.to, readers(material.turn.scope.audience))
+        told = loop_guard.instructions(asked.message.speaker, payload.to, readers(material.turn.scope.audience))
         return UserMessage("\n\n".join([_around_turn(material), render_message(asked.message), told]), event=event)
     if edited is None or edited.deleted_at is not None:
         return UserMessage("\n\n".join([_around_turn(material), render_message(asked.message)]), event=event)

@@ -3,8 +3,8 @@
 from pydantic import Field
 
 from bot.agents.context.quotes import passage, say
-from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.agents.groups.dynamic_selectors import Candidate, delegate_to
+from bot.agents.groups.loop_guard import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Supervisor
 from bot.agents.groups.team import Team, team

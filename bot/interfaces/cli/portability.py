@@ -35,7 +35,7 @@ from memory.portability.destination import (
 from memory.portability.exports import Origin, export
 from memory.portability.imports import Import, Opener, VerifiedFile, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import ExportScope
-from memory.store import erasure_ledger
+from memory.store import erasure_records
 from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellation, Constellations, constellations
@@ -174,7 +174,7 @@ class CarFiles(Struct, frozen=True):
                 found.append(registry)
             for path in found:
                 copy_database(path, private_folder((copy / path.relative_to(home)).parent) / path.name)
-            if (ledger := home / erasure_ledger.NAME).exists():
+            if (ledger := home / erasure_records.NAME).exists():
                 shutil.copy(ledger, copy)
             yield copy
 

@@ -15,8 +15,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Markup, Result
-from memory.erasure import records
-from memory.store import backups
+from memory.store import backups, erasure_records
 from memory.store.clock import from_text, utc_now
 from memory.store.constellation import Constellations
 from memory.store.errors import DatabaseOutdated, StoreError
@@ -130,6 +129,6 @@ async def _erase_again(folder: DataFolder) -> int | None:
     try:
         async with Constellations.open(folder.path, utc_now) as constellations:
             await Eraser.at_rest(constellations, folder.path, utc_now).take_up()
-            return len(await constellations.registry.read(records.open_erasures))
+            return len(await constellations.registry.read(erasure_records.open_erasures))
     except DatabaseOutdated:
         return None

@@ -17,14 +17,14 @@ from typing import Any, TypeAlias
 from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
-from memory.erasure import byte_search, personal_data, records
+from memory.erasure import byte_search, personal_data
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
-from memory.erasure.records import Erasure
 from memory.queue import outbox
-from memory.store import erasure_ledger
+from memory.store import erasure_records
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
+from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, ErasureId, PersonId, TurnId
 from memory.store.logs import Log
@@ -101,7 +101,7 @@ class Eraser:
         registry, now = self.constellations.registry, self.clock()
 
         def work(tx: Tx) -> list[Erasure]:
-            return [records.begin_erasure(tx, person, asked_by, now) for person in people]
+            return [erasure_records.begin_erasure(tx, person, asked_by, now) for person in people]
 
         found = []
         for begun in await registry.write(_BEGIN, work, durable=True):
@@ -113,7 +113,7 @@ class Eraser:
 
     async def take_up(self) -> None:
         """Carry out every unfinished erasure. A failed one is logged and stays unfinished."""
-        for erasure in await self.constellations.registry.read(records.open_erasures):
+        for erasure in await self.constellations.registry.read(erasure_records.open_erasures):
             # A failure affects only this erasure: neither the others nor the service.
             async with self.alone():
                 (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
@@ -150,7 +150,7 @@ class Eraser:
                 waiting.set_result(result)
 
     async def _perform(self, erasure: Erasure) -> Erasure:
-        await asyncio.to_thread(erasure_ledger.note, self.folder, erasure.entry)  # for backups that are restored later
+        await asyncio.to_thread(erasure_records.note, self.folder, erasure.entry)  # for backups that are restored later
         await self.settle()
         person, registry = erasure.person, self.constellations.registry
         constellations = self.constellations.all()
@@ -172,7 +172,9 @@ class Eraser:
             "replica": any(self.folder.glob(f"*{byte_search.FOLLOWED}")),
             "copies": [{"file": copy.file, "at": copy.changed_at} for copy in searched.copies],
         }
-        await registry.write(_RECEIPT, lambda tx: records.finish_erasure(tx, erasure.id, receipt, now), durable=True)
+        await registry.write(
+            _RECEIPT, lambda tx: erasure_records.finish_erasure(tx, erasure.id, receipt, now), durable=True
+        )
         await _emptied(registry)
         _log.info("erasure_finished", erasure=erasure.id, files=searched.files, left=len(searched.left))
         return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)

@@ -15,15 +15,16 @@ from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
-from bot.services.people.privacy_choices import Choices
+from bot.services.people.ignored_people import Choices
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile
-from memory.erasure import personal_data, records
-from memory.erasure.records import Erasure
+from memory.erasure import personal_data
 from memory.people.privacy_choices import PrivacyChoice
+from memory.store import erasure_records
 from memory.store.clock import Clock, from_text, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Rows
+from memory.store.erasure_records import Erasure
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from texts import _, gettext_noop, ngettext, source
@@ -422,7 +423,7 @@ class Privacy(Struct, frozen=True):
     async def _global(self, person: PersonId) -> dict[str, Any]:
         registry, selves = self.constellations.registry, self.people.selves(person)
         erasures = await registry.read(
-            lambda rows: [found for each in selves for found in records.erasures_of(rows, each)]
+            lambda rows: [found for each in selves for found in erasure_records.erasures_of(rows, each)]
         )
         chosen = self.choices.of(person)
         return {

@@ -12,7 +12,7 @@ import pytest
 from bot.agents import patrols
 from bot.agents.agenda.quiet_hours import owners_quiet
 from bot.agents.budgets import Budgets, BudgetThresholds
-from bot.agents.groups.agent_messages import budget_left
+from bot.agents.groups.loop_guard import budget_left
 from bot.agents.patrols import Patrols
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
@@ -286,7 +286,7 @@ async def test_who_is_only_an_observer_goes_on_no_patrol_and_observers_hear_of_n
 async def test_agents_that_are_stopped_on_patrol_send_no_note_to_a_place_without_readers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.agents.groups.agent_messages.TURN_BUDGET", 0)
+    monkeypatch.setattr("bot.agents.groups.loop_guard.TURN_BUDGET", 0)
     async with watch(tmp_path) as it:
         await it.after(30)
         (identifier,) = await it.service.column("SELECT id FROM turns")

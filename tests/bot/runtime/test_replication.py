@@ -15,9 +15,8 @@ from bot.runtime import replication
 from bot.runtime.replication import Replica, Replication, program, replica_of
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown
-from memory.erasure import records
 from memory.erasure.one_constellation import empty_log
-from memory.store import backups
+from memory.store import backups, erasure_records
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Database
@@ -172,8 +171,12 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
         following = Replication(replica, constellations, utc_now, str)
         running = asyncio.create_task(following.run())
         await until(lambda: "synced" in following.words())
-        begun = await constellations.registry.write(NOTE, lambda tx: records.begin_erasure(tx, ANN, ANN, utc_now()))
-        await constellations.registry.write(NOTE, lambda tx: records.finish_erasure(tx, begun.id, {}, utc_now()))
+        begun = await constellations.registry.write(
+            NOTE, lambda tx: erasure_records.begin_erasure(tx, ANN, ANN, utc_now())
+        )
+        await constellations.registry.write(
+            NOTE, lambda tx: erasure_records.finish_erasure(tx, begun.id, {}, utc_now())
+        )
         await asyncio.sleep(1.2)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -182,7 +185,7 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
     made, _missing = await replica.fetch(utc_now())
     assert backups.restore(tmp_path / "data", made) == (0, [])
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
-        assert [each.person for each in await constellations.registry.read(records.open_erasures)] == [ANN]
+        assert [each.person for each in await constellations.registry.read(erasure_records.open_erasures)] == [ANN]
 
 
 def test_servers_that_speak_s3_are_reached_as_the_network_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,11 @@ from bot.interfaces.cli.local_operations import local_registry
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.results import Markdown, Result
 from bot.services.system.backups import Backups
-from memory.erasure import records
-from memory.erasure.records import Erasure
-from memory.store import backups, erasure_ledger
+from memory.store import backups, erasure_records
 from memory.store.backups import Backup
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
+from memory.store.erasure_records import Erasure
 from memory.store.errors import FolderLocked
 from memory.store.faults import commit_point
 from memory.store.folder import DataFolder
@@ -86,10 +85,10 @@ async def erased(folder: Path, count: int) -> None:
     async with Constellations.open(folder, lambda: NOW) as constellations:
 
         def begin(tx: Tx) -> list[Erasure]:
-            return [records.begin_erasure(tx, person, person, NOW) for person in PEOPLE[:count]]
+            return [erasure_records.begin_erasure(tx, person, person, NOW) for person in PEOPLE[:count]]
 
         for begun in await constellations.registry.write(BEGIN, begin):
-            erasure_ledger.note(folder, begun.entry)
+            erasure_records.note(folder, begun.entry)
 
 
 def age(folder: Path, name: str, versions: int) -> None:

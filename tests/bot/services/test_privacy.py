@@ -18,17 +18,17 @@ from bot.runtime.turn_retries import RetryPolicy
 from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure
 from bot.services.people.erasure import Eraser
+from bot.services.people.ignored_people import Choices
 from bot.services.people.privacy import WORDS, Export, Receipt, named
-from bot.services.people.privacy_choices import Choices
 from bot.services.results import Plain, Result
 from memory import folders
-from memory.erasure import personal_data, records
+from memory.erasure import personal_data
 from memory.folders import NewFolder
 from memory.people.audience import OWNER
 from memory.people.privacy_choices import PrivacyChoice
 from memory.queue import inbox, outbox
 from memory.queue.payloads import BlockNote, Quotation
-from memory.store import erasure_ledger
+from memory.store import erasure_records
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.errors import DatabaseBusy
@@ -264,7 +264,7 @@ async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_p
         assert counts["home"]["before"]["archival"] == 1
         assert not [value for each in receipt["stores"] for value in each["after"].values() if value]
         assert (receipt["left"], receipt["copies"]) == ([], [])
-        listed = [each.person for each in erasure_ledger.entries(tmp_path)]
+        listed = [each.person for each in erasure_records.entries(tmp_path)]
         assert listed == [ANN.id], "for backups from before, which bring nobody back"
         assert receipt["words"] > 0
         assert receipt["files"] >= 3
@@ -438,11 +438,11 @@ async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
 async def test_who_goes_away_while_it_runs_does_not_stop_it(service: Service, tmp_path: Path) -> None:
     await lived(service)
     asking = asyncio.create_task(asked(service, "erase"))
-    while not await service.constellations.registry.read(records.open_erasures):
+    while not await service.constellations.registry.read(erasure_records.open_erasures):
         await asyncio.sleep(0.001)
     asking.cancel()
     async with asyncio.timeout(10):
-        while await service.constellations.registry.read(records.open_erasures):
+        while await service.constellations.registry.read(erasure_records.open_erasures):
             await asyncio.sleep(0.01)
     assert bytes_with(tmp_path, WORD) == []
 

@@ -13,7 +13,7 @@ from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock, add_item, appen
 from memory.blocks.document import SYSTEM, agent_writer, person_writer, unpack
 from memory.blocks.lifecycle import NewSettings, set_block_settings
 from memory.blocks.schemas import Field, FieldType, MapSchema
-from memory.erasure import byte_search, personal_data, records
+from memory.erasure import byte_search, personal_data
 from memory.erasure.blocks import NO_DESCRIPTION, remove_derived
 from memory.erasure.one_constellation import ErasureResult, compact, empty_log, erase_here
 from memory.jobs import NewJob
@@ -31,6 +31,7 @@ from memory.queue.steps import (
     ToolCall,
 )
 from memory.queue.turns import Turn, TurnMoved
+from memory.store import erasure_records
 from memory.store.database import Tx, Value
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, keep, opened, row_of, spoken, taken
@@ -84,14 +85,14 @@ def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
 
 
 def test_an_erasure_is_begun_once_and_done_once(registry: Tx) -> None:
-    first = records.begin_erasure(registry, ANN, ANN, NOON)
-    assert records.begin_erasure(registry, ANN, BOB, NOON) == first
+    first = erasure_records.begin_erasure(registry, ANN, ANN, NOON)
+    assert erasure_records.begin_erasure(registry, ANN, BOB, NOON) == first
     assert not first.done
-    records.finish_erasure(registry, first.id, {"words": 3}, NOON)
-    assert records.open_erasures(registry) == []
-    again = records.begin_erasure(registry, ANN, ANN, NOON)
+    erasure_records.finish_erasure(registry, first.id, {"words": 3}, NOON)
+    assert erasure_records.open_erasures(registry) == []
+    again = erasure_records.begin_erasure(registry, ANN, ANN, NOON)
     assert again.id != first.id
-    found = records.erasures_of(registry, ANN)
+    found = erasure_records.erasures_of(registry, ANN)
     assert [(each.id, each.done, dict(each.receipt)) for each in found] == [
         (again.id, False, {}),
         (first.id, True, {"words": 3}),

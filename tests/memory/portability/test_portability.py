@@ -35,10 +35,10 @@ from memory.portability.destination import NameTaken, become_constellation, is_j
 from memory.portability.exports import ExportedFile, Origin, export
 from memory.portability.imports import Import, opener, stage, verify
 from memory.portability.tables import ExportScope, conditions, tables
-from memory.store import erasure_ledger
+from memory.store import erasure_records
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
-from memory.store.erasure_ledger import Entry
+from memory.store.erasure_records import Entry
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, ErasureId, PersonId
 from memory.store.migrations import Kind, migrate, migrations, prepare
@@ -514,7 +514,7 @@ def test_who_was_erased_here_stays_erased(home: Path, car: Path, tmp_path: Path)
     with closing(connect(file_in(home), read_only=True)) as raw:
         person = PersonId(Rows(raw).all(sql)[0]["person_id"])
     (tmp_path / "data").mkdir()
-    erasure_ledger.note(tmp_path / "data", Entry(ErasureId(77), person, person, "2026-11-24T00:00:00.000000Z"))
+    erasure_records.note(tmp_path / "data", Entry(ErasureId(77), person, person, "2026-11-24T00:00:00.000000Z"))
     taken = take(car, tmp_path / "data")
     path = import_whole(taken)
     with closing(connect(path, read_only=True)) as raw:

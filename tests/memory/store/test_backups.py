@@ -10,14 +10,13 @@ from typing import TypeVar
 
 import pytest
 
-from memory.erasure import records
-from memory.erasure.records import Erasure
 from memory.people import privacy_choices
 from memory.people.privacy_choices import PrivacyChoice
-from memory.store import backups, erasure_ledger
+from memory.store import backups, erasure_records
 from memory.store.backups import BackupFailed
 from memory.store.constellation import Constellations
 from memory.store.database import Rows, Tx
+from memory.store.erasure_records import Erasure
 from memory.store.faults import commit_point
 from memory.store.ids import ErasureId, PersonId
 from memory.store.sqlite import connect
@@ -50,8 +49,8 @@ def position(folder: Path) -> str | None:
 
 
 def erased(tx: Tx) -> Erasure:
-    begun = records.begin_erasure(tx, ANN, ANN, NOW)
-    records.finish_erasure(tx, begun.id, {}, NOW)
+    begun = erasure_records.begin_erasure(tx, ANN, ANN, NOW)
+    erasure_records.finish_erasure(tx, begun.id, {}, NOW)
     return begun
 
 
@@ -168,9 +167,9 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
     made = backups.create(tmp_path, NOW)
     await choose(tmp_path, PrivacyChoice.OPTED_OUT)
     begun = await write(tmp_path, erased)
-    erasure_ledger.note(tmp_path, begun.entry)
+    erasure_records.note(tmp_path, begun.entry)
     assert backups.restore(tmp_path, made) == (1, [])
-    assert [(each.id, each.person) for each in read(tmp_path, records.open_erasures)] == [(begun.id, ANN)]
+    assert [(each.id, each.person) for each in read(tmp_path, erasure_records.open_erasures)] == [(begun.id, ANN)]
     assert read(tmp_path, privacy_choices.choices)[ANN][0] is PrivacyChoice.OPTED_OUT
 
 
@@ -211,16 +210,16 @@ async def test_where_nobody_knows_what_was_chosen_since_the_choices_of_the_backu
 
 async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> None:
     await lived(tmp_path, "x")
-    erasure_ledger.note(tmp_path, (await write(tmp_path, erased)).entry)
+    erasure_records.note(tmp_path, (await write(tmp_path, erased)).entry)
     assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == (0, [])
 
 
 def test_the_ledger_stands_a_torn_line_and_notes_each_once(tmp_path: Path) -> None:
-    one = records.Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
-    erasure_ledger.note(tmp_path, one.entry)
-    with (tmp_path / erasure_ledger.NAME).open("a") as file:
+    one = Erasure(ErasureId(1), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
+    erasure_records.note(tmp_path, one.entry)
+    with (tmp_path / erasure_records.NAME).open("a") as file:
         file.write('{"id": 2, "per')
-    two = records.Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
-    erasure_ledger.note(tmp_path, two.entry)
-    erasure_ledger.note(tmp_path, two.entry)
-    assert [entry.id for entry in erasure_ledger.entries(tmp_path)] == [1, 3]
+    two = Erasure(ErasureId(3), ANN, OWNER, "2026-03-02T12:00:00.000Z", "", {})
+    erasure_records.note(tmp_path, two.entry)
+    erasure_records.note(tmp_path, two.entry)
+    assert [entry.id for entry in erasure_records.entries(tmp_path)] == [1, 3]
