@@ -56,10 +56,9 @@ def offers(request: Request) -> tuple[Verdict, ...]:
 
 def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, source: str = "") -> Card:
     """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments."""
-    exact = visible_text(request.arguments)
-    shown, attached = exact, ""
-    if len(exact) > _INLINE:
-        shown, attached = f"{exact[:_INLINE]}…", exact
+    shown, attached = _argument_lines(request.arguments), ""
+    if len(shown) > _INLINE:
+        shown, attached = f"{shown[:_INLINE]}…", visible_text(request.arguments)
     lines = [
         _("**{plain}** is asking for your approval.", plain=_plain(asking.agent)),
         _what(request) if may_read else _("What: `{tool}`", tool=request.tool),
@@ -71,7 +70,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
     if request.quorum > 1:
         lines.append(_("{quorum} people must approve it.", quorum=request.quorum))
     if may_read:
-        lines.append(_("This is exactly what will run:\n```json\n{shown}\n```", shown=shown))
+        lines.append(_("This is exactly what will run:\n```\n{shown}\n```", shown=shown))
         lines += [_("The file has the full text.")] if attached else []
         lines += [] if request.once_only else [_lasting(request)]
     else:
@@ -179,6 +178,13 @@ def _cut(text: str) -> str:
 
 def _short(value: Any) -> str:
     return f"`{_flat(json.dumps(value, ensure_ascii=False), _NAMED)}`"
+
+
+def _argument_lines(arguments: str) -> str:
+    """Each argument on a line of its own, with its value as JSON, which has no other lines."""
+    told = ((json.dumps(each, ensure_ascii=False) for each in pair) for pair in parsed(arguments).items())
+    lines = (f"{name[1:-1]}: {value}" for name, value in told)
+    return "\n".join("".join(map(_visible, each)) for each in lines) or visible_text(arguments)
 
 
 def visible_text(arguments: str) -> str:

@@ -137,9 +137,12 @@ class GrantRow(Row):
         )
 
     @property
+    def bound(self) -> str:
+        return cards.argument_words(self.arguments) or _("any arguments")
+
+    @property
     def what(self) -> str:
-        bound = cards.argument_words(self.arguments) or _("any arguments")
-        return f"{self.agent}: {self.subject} ({bound})"
+        return f"{self.agent}: {self.subject} ({self.bound})"
 
 
 class PermitList(Result):

@@ -98,7 +98,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert card.place == OWNERS_PLACE.id
         assert card.buttons is not None
         assert card.buttons.offers == ("once", "hour", "always", "deny")
-        assert '"times": 1' in card.text
+        assert "```\ntimes: 1\n```" in card.text
         assert "Der Agent sagt: „It is time for supper.“" in card.text, "in the language of who is asked"
 
         ruling = await answer(service, request)

@@ -32,7 +32,7 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     said = next(message for message in channel.messages if message.author is bea)
     request = t.request_of(content)
     assert labels(card) == LABELS
-    assert f'"content": "{content}"' in card.text
+    assert f'```\noperation: "insert"\ncontent: "{content}"\n```' in card.text
     assert f"What: Remember “{content}” (`recall`)" in card.text
     assert t.times_kept(content) == 0
 
