@@ -626,7 +626,10 @@ async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answere
     asked = (await demo.call("permits.list"))["requests"]
     await demo.call("halt.now")  # what is approved is not done meanwhile
     agent, tool = (f"<bdi>{asked[0][each]}</bdi>" for each in ("agent", "tool"))
-    assert f"{agent} is asking for your approval to use {tool}</h2>" in (await demo.get("/approvals")).text
+    waiting = (await demo.get("/approvals")).text
+    assert f"{agent} is asking for your approval to use {tool}</h2>" in waiting
+    assert "<p>Remember “The reading group meets at the Harbor Library, room 2, from now on.”</p>" in waiting
+    assert f"{agent} is asking for your approval to use {tool}</b>" in (await demo.get("/")).text
     page = (await demo.post("/approvals", op="approve", request=asked[0]["id"])).text
     assert page.count("Approve once</button>") == 1
     assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page

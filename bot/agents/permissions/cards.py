@@ -61,7 +61,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
         shown, attached = f"{shown[:_INLINE]}…", visible_text(request.arguments)
     lines = [
         _("**{plain}** is asking for your approval.", plain=_plain(asking.agent)),
-        _what(request) if may_read else _("What: `{tool}`", tool=request.tool),
+        _what(request) if may_read else _tool_alone(request),
         *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
         _("Why you are being asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
@@ -124,16 +124,26 @@ _IN_WORDS = {
 
 def _what(request: Request) -> str:
     """What will be done: of a memory tool in words, of any other its name."""
+    words = in_words(request)
+    return _("What: {words} (`{tool}`)", words=words, tool=request.tool) if words else _tool_alone(request)
+
+
+def _tool_alone(request: Request) -> str:
+    return _("What: `{tool}`", tool=request.tool)
+
+
+def in_words(request: Request) -> str:
+    """What a call of a memory tool will do, as Markdown; empty for any other tool."""
     given = parsed(request.arguments)
     if (phrase := _IN_WORDS.get((request.tool, str(given.get("operation"))))) is None:
-        return _("What: `{tool}`", tool=request.tool)
+        return ""
     names = [name for _text, name, *_more in Formatter().parse(phrase) if name]
     words = {name: _plain(_cut(_text(given.get(name, "")))) for name in names}
     if "field" in words:  # none for a block that is a list
         words["field"] = words["field"] or _("its content")
     if "label" in words:  # within a code span, where nothing is escaped
-        words["label"] = _flat(_text(given.get("label", "")), _SAID)
-    return _("What: {words} (`{tool}`)", words=_(phrase, **words), tool=request.tool)
+        words["label"] = _flat(_text(given.get("label", "")), _SAID).replace("`", "'")
+    return _(phrase, **words)
 
 
 def argument_words(arguments: Mapping[str, Any]) -> str:

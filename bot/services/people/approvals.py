@@ -161,9 +161,12 @@ class PermitList(Result):
 
 
 class RequestDetails(Result):
+    """`words` is Markdown and says what a memory tool will do; empty for any other, and where it may not be read."""
+
     id: str
     text: str
     arguments: str
+    words: str = Field(exclude=True)
 
     def lines(self, markup: Markup) -> list[str]:
         return [markup.text(self.text), markup.text(self.arguments)]
@@ -372,9 +375,8 @@ class Approvals(Service, frozen=True):
         private = not _OWNERS.may_use(found.hearers.audience) and found.person != who.person
         hidden = _("(hidden, because they come from somebody's direct messages)")
         text = _("`{tool}`\n{reason}\n{stands}", tool=found.tool, reason=_(found.reason), stands=stands)
-        return RequestDetails(
-            id=str(found.id), text=text, arguments=hidden if private else cards.visible_text(found.arguments)
-        )
+        words, exact = ("", hidden) if private else (cards.in_words(found), cards.visible_text(found.arguments))
+        return RequestDetails(id=str(found.id), text=text, arguments=exact, words=words)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> PermitAnswer:
         number = await self.database.read(lambda rows: ending(rows, "permission_requests", request))
