@@ -313,12 +313,6 @@ async def test_a_feed_that_never_ends_or_leads_on_and_on_is_given_up(tmp_path: P
         assert "more than 5 redirects" in (await here.look()).detail
 
 
-async def test_an_address_of_this_computer_is_not_read(tmp_path: Path) -> None:
-    async with site() as served, world(tmp_path, "feed", served.url, local=False) as here:
-        assert "not on the public web" in (await here.look()).detail
-        assert served.asked == []
-
-
 async def test_a_watched_folder_with_many_files(tmp_path: Path) -> None:
     folder = tmp_path / "watched"
     for at in range(40):

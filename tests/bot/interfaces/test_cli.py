@@ -381,13 +381,6 @@ def test_it_says_what_the_last_answer_was_made_from(tmp_path: Path) -> None:
     assert {memory["label"] for memory in found["memories"] if memory["kind"] == "block"} >= {"persona"}
 
 
-def test_before_the_first_answer_there_is_none(tmp_path: Path) -> None:
-    assert carina(tmp_path, "chat", "--once", "/help").returncode == 0
-    done = carina(tmp_path, "why")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Traceback" not in done.stderr
-
-
 async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as name:  # short enough for a socket
         monkeypatch.setattr(tempfile, "tempdir", name)
