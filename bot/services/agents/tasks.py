@@ -65,7 +65,6 @@ _SharedTask = Annotated[_Named, Param("Words from the task", example="plants", s
 _Agent = Annotated[str, Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")]
 _Name = Annotated[str, Param("Name of the template", example="packing", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template", example="packing")]
-_Saved = Annotated[_Named, Param("Words from the task", example="plants", suggests="tasks")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
 
 
@@ -198,7 +197,7 @@ class TaskLists(ZonedService, frozen=True):
         return Entry(done=_("Changed"), row=TaskRow.of(task_, self.zone_of(tx, caller)))
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
-    def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Saved) -> str:
+    def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Task) -> str:
         selves = self.people.selves(caller.person)
         every = tasks.listing(tx, caller.scope, selves, done=True)
         found = find_task(every, task)
@@ -240,13 +239,11 @@ class TaskLists(ZonedService, frozen=True):
 
     @suggestions("tasks")
     def suggest_tasks(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = self._reach(rows, caller)
-        return [(str(each.id), each.title) for each in found]
+        return [(str(each.id), each.title) for each in self._reach(rows, caller)]
 
     @suggestions("shared tasks")
     def suggest_shared(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = tasks.shared(rows, caller.scope)
-        return [(str(each.id), each.title) for each in found]
+        return [(str(each.id), each.title) for each in tasks.shared(rows, caller.scope)]
 
     def _end(self, tx: Tx, caller: Caller, task: str, status: Status) -> str:
         done, before = self._put(tx, caller, find_task(self._reach(tx, caller), task), {"status": status})

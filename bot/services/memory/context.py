@@ -158,10 +158,8 @@ class ContextViews(Service, frozen=True):
         if found is None or not caller.scope.may_use(found.audience):
             raise UserError("There is no place “{name}” here.", name=place)
         answering, scope = find_living(rows, arguments.agent), Scope(found.audience, frozenset(found.within))
-        said = messages.conversation(rows, found.id, scope, _LOOKED)
-        newest = next(
-            (each for each in reversed(said) if each.role == "user" and each.text and person in ("", each.person)), None
-        )
+        said = (each for each in reversed(messages.conversation(rows, found.id, scope, _LOOKED)) if each.role == "user")
+        newest = next((each for each in said if each.text and person in ("", each.person)), None)
         if newest is None:
             raise UserError("Nobody has said anything there that you can read.")
         material = self._material(rows, answering, scope, newest)
