@@ -55,6 +55,7 @@ async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: P
         await stored(service, 2)
         assert service.platform.sends == []
         assert len(service.model.requests) == 1
+        assert "has been halted since <t:" in await halt.halt()
         await halt.release()
         await service.settled()
         assert service.platform.texts() == ["Here I am.", "Yes."]
@@ -67,15 +68,6 @@ async def test_it_is_released_even_if_the_database_cannot_be_read(service: Servi
     await halt.halt()
     assert "Released" in await halt.release()
     assert not halt.since
-
-
-async def test_what_was_queued_is_not_sent(service: Service) -> None:
-    halt = Switch(service)
-    await halt.halt()
-    service.hear(said("hello", 1))
-    await stored(service, 1)
-    assert service.model.requests == []
-    assert "has been halted since <t:" in await halt.halt()
 
 
 async def test_it_holds_over_a_restart(tmp_path: Path) -> None:
