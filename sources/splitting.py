@@ -1,4 +1,7 @@
-"""Splits a long message at natural boundaries: into as many as its platform needs."""
+"""Splits a long message at natural boundaries, into as many as its platform needs.
+
+The limits are in `sources.discord.sending` and, with the numbers of a chain, in `sources.bluesky.post_text`.
+"""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""One run of upkeep: first it chooses and asks models, then it changes everything in one transaction.
+"""One run of upkeep, called a dream in settings and commands: first it chooses and asks models, then it changes
+everything in one transaction.
 
 Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
 is new. Entries are chosen in `memory.knowledge.upkeep.selection`; corrections, for lessons, come from
@@ -20,7 +21,7 @@ from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import entry_changes, feedback, items
 from memory.knowledge.items import Kind
-from memory.knowledge.upkeep import run_records
+from memory.knowledge.upkeep import retirement_limit, run_records
 from memory.knowledge.upkeep.apply import BrokenPlan, apply
 from memory.knowledge.upkeep.planned_changes import Pass, Plan
 from memory.knowledge.upkeep.run_records import Run
@@ -133,7 +134,7 @@ class UpkeepRun:
         async def choice(of: Pass) -> Candidates:
             return await choose(database, agent.id, of)
 
-        draft = Draft(calls, agent, await database.read(lambda rows: run_records.allowance(rows, agent.id, now)))
+        draft = Draft(calls, agent, await database.read(lambda rows: retirement_limit.allowance(rows, agent.id, now)))
         by_rule = await choice(Pass.DUPLICATES)
         merge_duplicates(by_rule, draft)
         if thinks:

@@ -25,10 +25,6 @@ from memory.blocks.lifecycle import move_block as move_block
 from memory.blocks.lifecycle import set_viewport as set_viewport
 from memory.blocks.lifecycle import swap_blocks as swap_blocks
 from memory.blocks.lifecycle import undelete_block as undelete_block
-from memory.blocks.lookup import away_blocks as away_blocks
-from memory.blocks.lookup import changed_at as changed_at
-from memory.blocks.lookup import find_block as find_block
-from memory.blocks.lookup import visible_blocks as visible_blocks
 from memory.blocks.records import CONSTELLATION_OWNER as CONSTELLATION_OWNER
 from memory.blocks.records import IN_CONTEXT as IN_CONTEXT
 from memory.blocks.records import Author as Author
@@ -39,3 +35,7 @@ from memory.blocks.records import NewBlock as NewBlock
 from memory.blocks.records import Operation as Operation
 from memory.blocks.records import Permission as Permission
 from memory.blocks.rights import decide as decide
+from memory.blocks.visibility import away_blocks as away_blocks
+from memory.blocks.visibility import changed_at as changed_at
+from memory.blocks.visibility import find_block as find_block
+from memory.blocks.visibility import visible_blocks as visible_blocks

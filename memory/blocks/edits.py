@@ -20,7 +20,6 @@ from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.lifecycle import create_block, ensure_block, tell_changed
 from memory.blocks.limits import require_fits
-from memory.blocks.lookup import own_block
 from memory.blocks.merging import known_version, lines_changed, lines_now, place_of_item, set_seen, shown_text
 from memory.blocks.records import LOGS, Author, Block, BlockType, Decision, NewBlock, Operation, Permission
 from memory.blocks.repair import open_block
@@ -28,6 +27,7 @@ from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, LogSchema, MapSchema, outline
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy, OpenBlock, save_change
 from memory.blocks.targets import PLAIN, Target, target_of
+from memory.blocks.visibility import own_block
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx

@@ -14,7 +14,6 @@ from memory.blocks import containers
 from memory.blocks.changes import Change, ChangeKind, Note
 from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.limits import MOST_LABEL, require_fits
-from memory.blocks.lookup import block_by_id, own_block, own_blocks
 from memory.blocks.records import (
     CONSTELLATION_OWNER,
     LOGS,
@@ -29,6 +28,7 @@ from memory.blocks.rights import existing_block, require_yes
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline
 from memory.blocks.store import save_change
 from memory.blocks.targets import PLAIN
+from memory.blocks.visibility import block_by_id, own_block, own_blocks
 from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value

@@ -2,8 +2,8 @@
 has to approve."""
 
 from memory.blocks.changes import SYSTEM
-from memory.blocks.lookup import find_block, visible_blocks
 from memory.blocks.records import Author, Block, BlockType, Decision, Operation, Permission
+from memory.blocks.visibility import find_block, visible_blocks
 from memory.people.audience import Trust, may_write_down
 from memory.permission_requests import Kind, Need, Permit, require
 from memory.store.database import Rows

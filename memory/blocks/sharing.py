@@ -7,9 +7,9 @@ from datetime import datetime
 from msgspec import Struct
 
 from memory.agents import InitialBlock
-from memory.blocks.lookup import own_block
 from memory.blocks.records import CONSTELLATION_OWNER, Author, Block, Operation, Permission, access_at
 from memory.blocks.rights import existing_block, require_yes
+from memory.blocks.visibility import own_block
 from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused

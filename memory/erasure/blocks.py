@@ -16,12 +16,12 @@ from memory.blocks import Block, containers
 from memory.blocks.changes import SYSTEM, Change, ChangeKind, Note, Splice, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
 from memory.blocks.history import ChangeLog
-from memory.blocks.lookup import block_by_id
 from memory.blocks.repair import open_block, repair_block
 from memory.blocks.revert import Edit, take_back
 from memory.blocks.schemas import LogSchema
 from memory.blocks.store import EVERYBODY, OpenBlock, block_history, insert_checkpoint, save_change
 from memory.blocks.targets import PLAIN, target_of
+from memory.blocks.visibility import block_by_id
 from memory.people.audience import Audience
 from memory.queue.messages import Message
 from memory.queue.turns import answering, caused

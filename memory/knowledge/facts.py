@@ -1,7 +1,8 @@
 """Learned facts: short statements that agents extract from messages and tool results, without a model (docs/facts.md).
 
-`memory.knowledge.fact_extraction` finds statements and compares two. Here they are stored and read through a scope,
-and it is decided what a new one means for the known ones and which fact is dropped when there are too many.
+`memory.knowledge.fact_extraction` finds statements, and `memory.knowledge.fact_comparison` compares two. Here they are
+stored and read through a scope, and it is decided what a new one means for the known ones and which fact is dropped
+when there are too many.
 """
 
 from collections import Counter
@@ -12,11 +13,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from memory.knowledge.fact_extraction import (
+from memory.knowledge.fact_comparison import (
     LEAST_WORDS,
-    Category,
     Relation,
-    Statement,
     are_near,
     fingerprint,
     is_unspaced,
@@ -25,9 +24,9 @@ from memory.knowledge.fact_extraction import (
     relation,
     says_instead,
     speaks_of_the_same,
-    statements,
     words,
 )
+from memory.knowledge.fact_extraction import Category, Statement, statements
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message
 from memory.queue.turns import Turn

@@ -2,7 +2,8 @@
 
 The order suits prompt caches: stable parts first (system prompt, core and pinned blocks), then the append-only
 conversation, then what changes each turn or changed lately, above the newest message. Everything shown is read through
-the turn's scope, so a model cannot repeat what its hearers may not know.
+the turn's scope, so a model cannot repeat what its hearers may not know. `memory.blocks.visibility` chooses the blocks,
+`block_layout` where each appears.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from bot.agents.context import interrupted_work
-from bot.agents.context.block_views import BlockLayout, lay_out, readers, render_block
+from bot.agents.context.block_layout import BlockLayout, lay_out, readers, render_block
 from bot.agents.context.history import (
     conversation,
     cut_point,

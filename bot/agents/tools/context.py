@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bot.agents.context.block_views import CHANGED, CREATED, readers
+from bot.agents.context.block_layout import CHANGED, CREATED, readers
 from bot.agents.context.quotes import NOTHING, PromptText, as_written, line, passage, say, within_block
 from bot.agents.initial_blocks import new_block
 from bot.agents.permissions.who_may import Caution

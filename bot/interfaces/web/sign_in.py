@@ -1,7 +1,7 @@
 """Signing in with a one-time link or a Discord account, and out.
 
-`memory.people.web_keys` checks the code of a link; `bot.services.people.web_access` begins the session.
-`bot.interfaces.web.request_checks` checks every later request.
+`memory.people.web_keys` checks the code of a link; `bot.services.people.web_access` decides who gets the dashboard and
+who only their own page, and begins the session. `bot.interfaces.web.request_checks` checks every later request.
 """
 
 import importlib

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.agents.context import prompt
-from bot.agents.context.block_views import render_block
+from bot.agents.context.block_layout import render_block
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.context.recalled_knowledge import fact_line

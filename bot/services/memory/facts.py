@@ -15,7 +15,8 @@ from bot.services.results import Entry, Listing, Markup, Row
 from bot.services.transactions import MemoryService
 from memory import agents
 from memory.knowledge import entries, fact_extraction, facts, sessions
-from memory.knowledge.fact_extraction import Category, Relation, Statement
+from memory.knowledge.fact_comparison import Relation, relation
+from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Fact, Source
 from memory.knowledge.projects import LONGEST
 from memory.people.audience import Scope, Trust
@@ -142,7 +143,7 @@ class Facts(MemoryService, frozen=True):
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
         """Manual entries count as a new session after half an hour, like messages."""
         now = self.clock()
-        same = [fact for fact in known if fact_extraction.relation(said.text, fact.text) is Relation.SAME]
+        same = [fact for fact in known if relation(said.text, fact.text) is Relation.SAME]
         recent = [fact for fact in same if now - fact.last_seen < sessions.GAP]
         return facts.session_of(rows, recent[0].id) if recent else SessionId(snowflakes.next())
 

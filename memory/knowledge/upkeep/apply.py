@@ -14,7 +14,7 @@ from memory import activity
 from memory.knowledge import entry_changes, graph
 from memory.knowledge.entries import MAX_TAGS, Entry, NewEntry, Origin, checked, to_entry
 from memory.knowledge.entry_changes import made_new
-from memory.knowledge.upkeep import run_records
+from memory.knowledge.upkeep import retirement_limit, run_records
 from memory.knowledge.upkeep.planned_changes import Item, Learn, Link, Merge, Plan, Refine, Retire, digest_of, kin_of
 from memory.knowledge.upkeep.run_records import Item as Noted
 from memory.knowledge.upkeep.run_records import Run
@@ -52,8 +52,8 @@ class _Course(Struct):
 
     def tally(self, agent: AgentId) -> _Tally:
         if agent not in self.tallies:
-            may = run_records.allowance(self.tx, agent, self.now)
-            self.tallies[agent] = _Tally(run_records.living(self.tx, agent), may)
+            may = retirement_limit.allowance(self.tx, agent, self.now)
+            self.tallies[agent] = _Tally(retirement_limit.living(self.tx, agent), may)
         return self.tallies[agent]
 
     def note(self, item: Item, action: str, entry: Entry, into: EntryId | None = None, before: str = "{}") -> None:
@@ -66,8 +66,8 @@ class _Course(Struct):
 def apply(tx: Tx, plan: Plan, now: datetime) -> str:
     """Apply a plan; returns the run's id, empty if nothing worth reporting was done.
 
-    Raises Broken if the plan would retire too much or the wrong entries, lose what an entry says, or merge entries that
-    do not belong together.
+    Raises BrokenPlan if the plan would retire too much or the wrong entries, lose what an entry says, or merge entries
+    that do not belong together.
     """
     run = run_records.begin_run(tx, now, "done", plan.notes)
     course = _Course(tx, run, now)
@@ -266,7 +266,7 @@ def _audit(course: _Course) -> None:
     for agent, tally in course.tallies.items():
         waiting = _count(tx, run, agent, "i.action = 'made' AND e.archived_at IS NOT NULL")
         standing = tally.living - tally.retired + tally.made - waiting
-        _require(run_records.living(tx, agent) == standing, "the numbers of entries do not add up")
+        _require(retirement_limit.living(tx, agent) == standing, "the numbers of entries do not add up")
         gone = _count(tx, run, agent, "i.action IN ('merged', 'retired') AND e.archived_at IS NOT NULL")
         _require(gone == tally.retired <= tally.may, "the notes of what was retired do not add up")
     unlike = """SELECT 1 FROM dream_items i JOIN archival_entries e ON e.id = i.entry_id

@@ -1,4 +1,4 @@
-"""Stored runs: what each did to which entry, how far each pass has come, and how much may still be retired."""
+"""Stored runs: what each did to which entry, and how far each pass has come."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from memory.knowledge import entry_changes
-from memory.knowledge.entries import WHOLE, Entry, to_entry
+from memory.knowledge.entries import Entry, to_entry
 from memory.knowledge.upkeep.planned_changes import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value
@@ -17,11 +17,8 @@ from memory.store.records import replace
 from memory.store.row_mapper import RowMapper
 from texts import packed, unpacked
 
-WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
 """How long retired entries can be restored and runs are kept."""
-LEAST = 3
-_PASS_PERCENT, _WEEK_PERCENT = 5, 10
 
 
 class Run(Struct, frozen=True):
@@ -54,22 +51,6 @@ class Item(Struct, frozen=True):
     after: str
     audience: Audience
     waiting: bool
-
-
-# ------------------------------------------------------------------------------------------------------ the loss bound
-
-
-def living(rows: Rows, agent: AgentId) -> int:
-    return rows.number(f"SELECT count(*) FROM archival_entries WHERE agent_id = ? AND {WHOLE}", (agent,))
-
-
-def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
-    """How many entries of an agent may be retired now: 5 % per run and 10 % in any seven days, at least 3 in both."""
-    standing = living(rows, agent)
-    sql = """SELECT coalesce(sum(t.retired), 0) FROM dream_tallies t JOIN dream_runs r ON r.id = t.run_id
-             WHERE t.agent_id = ? AND r.at > ? AND r.outcome = 'done'"""
-    in_week = max(LEAST, standing * _WEEK_PERCENT // 100) - rows.number(sql, (agent, now - WEEK))
-    return max(0, min(max(LEAST, standing * _PASS_PERCENT // 100), in_week))
 
 
 # -------------------------------------------------------------------------------------------------------------- marks

@@ -11,8 +11,10 @@ from bot.agents.context.recalled_knowledge import OWN_HEAD, PROJECTS_HEAD, SHARE
 from bot.agents.context.situation import roster_lines
 from memory.activity import Neighbor
 from memory.knowledge import extracts, facts, projects, sessions
+from memory.knowledge import fact_comparison as comparison
 from memory.knowledge import fact_extraction as extraction
-from memory.knowledge.fact_extraction import Category, Relation, Statement
+from memory.knowledge.fact_comparison import Relation
+from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import Fact, Source, Step
 from memory.knowledge.items import By, Kind
 from memory.people.audience import Scope, Trust
@@ -33,7 +35,7 @@ def learned(*texts: str, session: int = 0, category: Category = Category.LESSON)
     """What comes of statements that are said in one session after the other, or all in one."""
     tx, steps = store(), []
     for number, text in enumerate(texts, 1):
-        source = Source("hand", STAR, SessionId(session or number), None, ANN, GUILD, Trust.APPROVED)
+        source = Source("said", STAR, SessionId(session or number), None, ANN, GUILD, Trust.APPROVED)
         steps += [each.step for each in facts.learn(tx, [Statement(category, text)], source, NOON)]
     return tx, steps
 
@@ -92,21 +94,21 @@ def finished() -> list[tuple[Kind, str]]:
 
 CASES: dict[int, Callable[[], object]] = {
     1: lambda: (
-        extraction.words("User prefers SOLID borders over dashed")
+        comparison.words("User prefers SOLID borders over dashed")
         == {"user", "prefers", "solid", "borders", "over", "dashed"}
     ),
-    2: lambda: extraction.words("Note: use TERM_HOVER for all buttons!") >= {"note", "termhover", "buttons"},
-    3: lambda: extraction.words("a to is the big cat") == {"the", "big", "cat"},
-    4: lambda: extraction.jaccard(extraction.words("hello world"), extraction.words("world hello")) == 1.0,
-    5: lambda: extraction.jaccard(extraction.words("hello world"), extraction.words("foo bar")) == 0.0,
-    6: lambda: extraction.jaccard(extraction.words("hello world foo"), extraction.words("hello world bar")) == 0.5,
-    7: lambda: extraction.jaccard(frozenset(), frozenset()) == 1.0,
-    8: lambda: extraction.jaccard(extraction.words("hello"), frozenset()) == 0.0,
-    9: lambda: extraction.fingerprint("User prefers SOLID") == extraction.fingerprint("user prefers solid"),
-    10: lambda: extraction.fingerprint("user prefers solid") != extraction.fingerprint("user prefers dashed"),
+    2: lambda: comparison.words("Note: use TERM_HOVER for all buttons!") >= {"note", "termhover", "buttons"},
+    3: lambda: comparison.words("a to is the big cat") == {"the", "big", "cat"},
+    4: lambda: comparison.jaccard(comparison.words("hello world"), comparison.words("world hello")) == 1.0,
+    5: lambda: comparison.jaccard(comparison.words("hello world"), comparison.words("foo bar")) == 0.0,
+    6: lambda: comparison.jaccard(comparison.words("hello world foo"), comparison.words("hello world bar")) == 0.5,
+    7: lambda: comparison.jaccard(frozenset(), frozenset()) == 1.0,
+    8: lambda: comparison.jaccard(comparison.words("hello"), frozenset()) == 0.0,
+    9: lambda: comparison.fingerprint("User prefers SOLID") == comparison.fingerprint("user prefers solid"),
+    10: lambda: comparison.fingerprint("user prefers solid") != comparison.fingerprint("user prefers dashed"),
     12: lambda: learned("use TERM_HOVER for all buttons", "run all tests before committing")[1] == [Step.ADD] * 2,
     13: lambda: learned(SOLID, SOLID)[1] == [Step.ADD, Step.REINFORCE],
-    14: lambda: extraction.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
+    14: lambda: comparison.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
     15: lambda: not known(learned("use solid")[0]),
     16: lambda: learned(CODEBASE)[1] == [Step.ADD],
     17: lambda: extracts.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
@@ -174,7 +176,7 @@ CASES: dict[int, Callable[[], object]] = {
 CHANGED: dict[int, tuple[str, Callable[[], object]]] = {
     11: (
         "the fingerprint is the letters themselves, so that two texts never share one",
-        lambda: extraction.fingerprint("Some fact!") == "somefact",
+        lambda: comparison.fingerprint("Some fact!") == "somefact",
     ),
     31: (
         "what an agent did is read from its stored steps, so raw messages are never told",

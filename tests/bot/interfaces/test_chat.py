@@ -16,7 +16,9 @@ from bot.app import App, build
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces import group_requests
-from bot.interfaces.cli.chat.chat import (
+from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
+from bot.interfaces.cli.chat.connection import Connection
+from bot.interfaces.cli.chat.typed_lines import (
     Clear,
     Command,
     Help,
@@ -27,8 +29,6 @@ from bot.interfaces.cli.chat.chat import (
     own_help,
     parse_line,
 )
-from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
-from bot.interfaces.cli.chat.connection import Connection
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.manifest import manifest
 from bot.interfaces.control.chat import Chat

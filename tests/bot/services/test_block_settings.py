@@ -16,8 +16,8 @@ from bot.services.results import Plain
 from memory.agents import AgentConfig, InitialBlock, change_agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
 from memory.blocks.document import SYSTEM
-from memory.blocks.lookup import block_by_id
 from memory.blocks.schemas import Field, LogSchema
+from memory.blocks.visibility import block_by_id
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, channel_audience, guild_audience
 from memory.store.database import Database
 from memory.store.errors import BlockExists, BlockRefused, BlockTooLong, Refused

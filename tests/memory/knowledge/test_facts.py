@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from memory.knowledge import fact_comparison as comparison
 from memory.knowledge import fact_extraction as extraction
 from memory.knowledge import facts
-from memory.knowledge.fact_extraction import Category, Relation, Statement
+from memory.knowledge.fact_comparison import Relation
+from memory.knowledge.fact_extraction import Category, Statement
 from memory.knowledge.facts import KNOWN, SHARED, Fact, FactLimits, Source, Step
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages
@@ -46,8 +48,8 @@ def only(tx: Tx, scope: Scope | None = None) -> Fact:
 
 
 def test_unspaced_scripts_are_compared_by_pairs() -> None:
-    assert extraction.words("緑茶が好き") == {"緑茶", "茶が", "が好", "好き"}
-    assert extraction.words("茶") == {"茶"}
+    assert comparison.words("緑茶が好き") == {"緑茶", "茶が", "が好", "好き"}
+    assert comparison.words("茶") == {"茶"}
 
 
 @pytest.mark.parametrize(
@@ -61,13 +63,13 @@ def test_unspaced_scripts_are_compared_by_pairs() -> None:
     ],
 )
 def test_likeness_is_the_share_of_common_words(one: str, other: str, share: float) -> None:
-    assert extraction.jaccard(extraction.words(one), extraction.words(other)) == share
+    assert comparison.jaccard(comparison.words(one), comparison.words(other)) == share
 
 
 def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
-    assert extraction.fingerprint("User prefers SOLID!") == extraction.fingerprint("user prefers solid")
-    assert extraction.fingerprint("user prefers solid") != extraction.fingerprint("user prefers dashed")
-    assert extraction.fingerprint("私は緑茶が好き") != extraction.fingerprint("私は紅茶が好き") != ""
+    assert comparison.fingerprint("User prefers SOLID!") == comparison.fingerprint("user prefers solid")
+    assert comparison.fingerprint("user prefers solid") != comparison.fingerprint("user prefers dashed")
+    assert comparison.fingerprint("私は緑茶が好き") != comparison.fingerprint("私は紅茶が好き") != ""
 
 
 @pytest.mark.parametrize(
@@ -102,8 +104,8 @@ def test_a_fingerprint_is_the_same_but_for_case_and_signs() -> None:
     ],
 )
 def test_how_two_statements_stand_to_each_other(new: str, old: str, expected: Relation) -> None:
-    assert extraction.relation(new, old) is expected
-    assert extraction.relation(old, new) is expected
+    assert comparison.relation(new, old) is expected
+    assert comparison.relation(old, new) is expected
 
 
 # ------------------------------------------------------------------------------------------------- what is found

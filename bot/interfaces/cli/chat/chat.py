@@ -1,18 +1,15 @@
 """`carina chat`: a conversation at the terminal, with the running service or one of its own."""
 
 import asyncio
-import difflib
-import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
 from rich.console import Console
 
 from bot.config import Config
@@ -20,7 +17,7 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.connection import Connection, connect, new_id
-from bot.interfaces.cli.commands import HEADINGS
+from bot.interfaces.cli.chat.typed_lines import Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
 from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.local_operations import NOT_RUNNING
 from bot.interfaces.control.async_client import ServiceEnded
@@ -30,99 +27,6 @@ from memory.store.errors import FolderLocked
 from sources.screen import ChatView
 from sources.terminal import ONCE, Message
 from texts import _, error_text, gettext_noop
-
-_OWN = (
-    ("/help", gettext_noop("show this help")),
-    ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")),
-)
-"""The chat's own commands."""
-
-_COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
-ALONE = ("help", "quit", "exit")
-
-
-def own_help() -> str:
-    width = max(len(typed) for typed, _does in _OWN) + 2
-    rest = _("Everything else is sent to the agent. To send a line that begins with a slash, put a space before it.")
-    return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
-
-
-class TextLine(Struct, frozen=True):
-    """A message."""
-
-    text: str
-
-
-class UnknownCommand(Struct, frozen=True):
-    """An unknown command; the words say what to type instead."""
-
-    words: str
-
-
-class Command(Struct, frozen=True):
-    """A command of the command line, without its slash."""
-
-    words: str
-
-
-class Help:
-    """Show what can be typed."""
-
-
-class Quit:
-    """End the chat."""
-
-
-class Clear:
-    """Clear the screen."""
-
-
-Typed: TypeAlias = TextLine | UnknownCommand | Command | Help | Quit | Clear
-_BARE: dict[str, type[Quit | Clear]] = {"exit": Quit, "quit": Quit, "clear": Clear, "cls": Clear}
-"""Words that a shell understands, and so does a person's chat."""
-
-
-def parse_line(line: str, commands: Collection[str] = ()) -> Typed:
-    """The meaning of a line. With `commands`, these work after a slash, and "exit" and "clear" work without one."""
-    if commands and (meant := _BARE.get(line.strip().casefold())):
-        return meant()
-    found = _COMMAND.fullmatch(line.rstrip())
-    if found is None:
-        return TextLine(line)
-    word, rest = found["word"].casefold(), found["rest"] or ""
-    if word not in ALONE:
-        return Command(word + rest) if word in commands else UnknownCommand(_unknown(word, commands))
-    if word == "help" and commands and (about := rest.strip().removeprefix("/")):
-        first = about.split()[0]
-        return Command(f"{about} --help") if first in commands else UnknownCommand(_unknown(first, commands))
-    if word == "help":
-        return Help()
-    return UnknownCommand(_("/{word} takes no arguments.", word=word)) if rest else Quit()
-
-
-def _unknown(word: str, commands: Collection[str]) -> str:
-    if not commands and any(word in names for names in HEADINGS.values()):
-        return _("/{word} works only in a chat at a terminal. Otherwise, use `carina {word}`.", word=word)
-    near = difflib.get_close_matches(word, (*ALONE, *commands), n=1)
-    meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
-    return _(
-        "There is no /{word} in this chat. {meant}/help lists the commands. To send the line as "
-        "it is, put a space before it.",
-        word=word,
-        meant=meant,
-    )
-
-
-def help_text(commands: Collection[str], hint: str) -> str:
-    """Help for a chat with commands: the chat's own, then the others by name."""
-    *own, end = own_help().splitlines()
-    kinds = ((_(kind), [f"/{each}" for each in names if each in commands]) for kind, names in HEADINGS.items())
-    every = "\n".join(f"{kind}: {'  '.join(names)}" for kind, names in kinds if names)
-    keys = _(
-        "Alt-Enter starts a new line, Tab completes, the arrow keys recall earlier lines, and Ctrl-C stops an answer."
-    )
-    return "\n".join(filter(None, (*own, every, _("/help COMMAND explains a command."), keys, end, hint)))
-
 
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0

@@ -22,9 +22,18 @@ from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, TextLine, UnknownCommand, help_text, parse_line
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
 from bot.interfaces.cli.chat.connection import Connection, new_id
+from bot.interfaces.cli.chat.typed_lines import (
+    Clear,
+    Command,
+    Help,
+    Quit,
+    TextLine,
+    UnknownCommand,
+    help_text,
+    parse_line,
+)
 from bot.interfaces.control.async_client import ServiceEnded
 from bot.interfaces.control.chat_events import History, Idle, LineResult, Listening, PersonLine, Stream
 from bot.interfaces.control.client import NoService
