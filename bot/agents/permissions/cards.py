@@ -4,6 +4,7 @@ import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from string import Formatter
 from typing import Any
 
@@ -15,12 +16,12 @@ from memory.permission_requests import CallArguments, Permit, Request, Status, V
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.store.ids import BlockId, PersonId, PlaceId, code
-from sources.text import one_line, place_title
+from sources.text import one_line, place_title, visible
 from texts import _, gettext_noop, in_utc, moment_text, ngettext
 
-_INLINE = 1_000  # longer arguments are also attached as a file
+_INLINE = 1_000  # characters of anything on a card; longer arguments are also attached as a file
 _LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
-_SAID = 300  # characters of what the agent said
+_SAID = 300  # characters, as they are shown, of what the agent said, and of each argument in words
 _NAMED = 40  # characters of an argument that a lasting approval fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 """Unicode categories that can hide or reorder text: shown as escapes."""
@@ -62,7 +63,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
     lines = [
         _("**{plain}** is asking for your approval.", plain=_plain(asking.agent)),
         _what(request) if may_read else _tool_alone(request),
-        *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
+        *([_("The agent says: “{said}”", said=_plain(asking.said, _SAID))] if may_read and asking.said.strip() else []),
         _("Why you are being asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
         _("Until: {moment}", moment=moment_text(request.expires_at, source)),
@@ -138,17 +139,19 @@ def in_words(request: Request) -> str:
     if (phrase := _IN_WORDS.get((request.tool, str(given.get("operation"))))) is None:
         return ""
     names = [name for _text, name, *_more in Formatter().parse(phrase) if name]
-    words = {name: _plain(_cut(_text(given.get(name, "")))) for name in names}
+    told = {name: "" if given.get(name) is None else _text(given[name]) for name in names}
+    words = {name: _plain(text, _SAID) for name, text in told.items()}
     if "field" in words:  # none for a block that is a list
         words["field"] = words["field"] or _("its content")
     if "label" in words:  # within a code span, where nothing is escaped
-        words["label"] = _flat(_text(given.get("label", "")), _SAID).replace("`", "'")
-    return _(phrase, **words)
+        words["label"] = _flat(told["label"], _SAID)
+    more = argument_words({name: value for name, value in given.items() if name not in ("operation", *names)})
+    return _(phrase, **words) + (f"; {_plain(more, _SAID)}" if more else "")
 
 
 def argument_words(arguments: Mapping[str, Any]) -> str:
     """Arguments on one line, as people read them."""
-    told = ((name, _flat(_text(value), _NAMED), isinstance(value, str)) for name, value in arguments.items())
+    told = ((name, _flat(_text(value), _SAID), isinstance(value, str)) for name, value in arguments.items())
     return ", ".join(f"{_flat(name, _NAMED)}: {f'“{text}”' if quoted else text}" for name, text, quoted in told)
 
 
@@ -157,8 +160,18 @@ def _text(value: Any) -> str:
 
 
 def _flat(text: str, longest: int) -> str:
-    flat = " ".join(text.split())
-    return f"{''.join(map(_visible, flat[:longest]))}{'…' * (len(flat) > longest)}"
+    return _within(_visibly(" ".join(text.split())), longest)
+
+
+def _within(parts: Iterable[str], longest: int) -> str:
+    """Characters as they are shown, cut where they are too many: an escape is longer than what it stands for."""
+    fitting, size = list[str](), 0
+    for part in parts:
+        size += len(part)
+        if size > longest:
+            return f"{''.join(fitting)}…"
+        fitting.append(part)
+    return "".join(fitting)
 
 
 def _lasting(request: Request) -> str:
@@ -167,7 +180,7 @@ def _lasting(request: Request) -> str:
     if not free:
         return _("*For 1 hour* and *Always* allow calls to `{tool}` with these arguments.", tool=request.tool)
     bound = ", ".join(f"{name} {_short(value)}" for name, value in request.pattern.items())
-    names = ", ".join(map(_plain, free))
+    names = ", ".join(_plain(name, _NAMED) for name in free)
     if not bound:
         return _(
             "*For 1 hour* and *Always* allow every call to `{tool}`, with any {names}.", tool=request.tool, names=names
@@ -180,12 +193,6 @@ def _lasting(request: Request) -> str:
     )
 
 
-def _cut(text: str) -> str:
-    """An agent's text, cut to a card's limit."""
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _SAID else f"{flat[:_SAID]}…"
-
-
 def _short(value: Any) -> str:
     return f"`{_flat(json.dumps(value, ensure_ascii=False), _NAMED)}`"
 
@@ -194,7 +201,7 @@ def _argument_lines(arguments: str) -> str:
     """Each argument on a line of its own, with its value as JSON, which has no other lines."""
     told = ((json.dumps(each, ensure_ascii=False) for each in pair) for pair in parsed(arguments).items())
     lines = (f"{name[1:-1]}: {value}" for name, value in told)
-    return "\n".join("".join(map(_visible, each)) for each in lines) or visible_text(arguments)
+    return "\n".join("".join(_visibly(each)) for each in lines) or visible_text(arguments)
 
 
 def visible_text(arguments: str) -> str:
@@ -203,13 +210,21 @@ def visible_text(arguments: str) -> str:
         laid_out = json.dumps(json.loads(arguments or "{}"), indent=1, ensure_ascii=False)
     except ValueError:
         laid_out = json.dumps(arguments, ensure_ascii=False)
-    return "".join(_visible(character) for character in laid_out)
+    return "".join(_visibly(laid_out))
+
+
+def _visibly(text: str) -> Iterable[str]:
+    """Each character as it is shown. What would be a link is none: of a link, platforms show less than stands there."""
+    return ("\\u0028" if (before, each) == ("]", "(") else _visible(each) for before, each in pairwise(f" {text}"))
 
 
 def _visible(character: str) -> str:
-    if character == "\n" or not (character == "`" or unicodedata.category(character) in _UNSEEN):
-        return character
-    return json.dumps(character)[1:-1] if character != "`" else "\\u0060"
+    if character == "`":
+        return "\\u0060"
+    seen = character in "\n\ufe0f" or (  # a selector that most emoji are written with
+        unicodedata.category(character) not in _UNSEEN and (character.isspace() or visible(character))
+    )
+    return character if seen else json.dumps(character)[1:-1]
 
 
 def outcome(text: str, words: str) -> str:
@@ -303,6 +318,5 @@ def call_arguments(arguments: str, bound: tuple[str, ...] | None) -> CallArgumen
     return CallArguments(every, every if bound is None else {name: every[name] for name in bound if name in every})
 
 
-def _plain(text: str) -> str:
-    flat = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\*_`~|>[]#@<" else _visible(c) for c in flat)
+def _plain(text: str, longest: int = _INLINE) -> str:
+    return _within((f"\\{c}" if c in "\\*_`~|>[]#@<&" else _visible(c) for c in " ".join(text.split())), longest)

@@ -379,6 +379,9 @@ async def test_the_owner_does_not_read_what_comes_from_somebodys_messages(tmp_pa
         assert await strokes(service) == 1
         told = [post.text for post in service.platform.posts if post.place == OWNERS_PLACE.id]
         assert "quince" not in str(told)
+        kept = json.dumps({"operation": "insert", "content": "quince jelly"})
+        await service.write(lambda tx: tx.run("UPDATE permission_requests SET tool = 'recall', arguments = ?", (kept,)))
+        assert "quince" not in repr(await service.approvals.details(request, OWNER)), "nor what it does in words"
 
 
 async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: Path) -> None:
