@@ -250,7 +250,9 @@ class Why(MemoryService, frozen=True):
         if content == found.text:
             return _("It already says that; nothing was changed.")
         if text_mark(found.text) != arguments.seen:
-            return _("It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text)
+            raise UserError(
+                "It was changed after you opened the form, so I left it. It now says:\n{text}", text=found.text
+            )
         trust = Trust.OWNER if self._is_owner(caller) else caller.trust
         entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
         entry_changes.store(tx, entry, None)
