@@ -56,9 +56,8 @@ class PreviewArguments(Arguments):
 
 _ALWAYS = gettext_noop("always shown")
 _SHOWN_BECAUSE = {
-    (BlockType.LOG, False): gettext_noop("log of this place"),
-    (BlockType.WORKING, True): gettext_noop("pinned"),
-    (BlockType.WORKING, False): gettext_noop("from the last answer here"),
+    BlockType.LOG: gettext_noop("log of this place"),
+    BlockType.WORKING: gettext_noop("from the last answer here"),
 }
 _PARTS = {
     "instructions": (gettext_noop("Instructions"), True),
@@ -200,7 +199,7 @@ def _referred(rows: Rows, turn: TurnId | None) -> tuple[BlockId, ...]:
 
 
 def _shown_because(kind: BlockType, pinned: bool) -> str:
-    return _(_SHOWN_BECAUSE.get((kind, pinned), _ALWAYS))
+    return _("pinned") if pinned and kind is BlockType.WORKING else _(_SHOWN_BECAUSE.get(kind, _ALWAYS))
 
 
 def _with_calls(said: PromptMessage) -> str:
