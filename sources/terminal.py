@@ -284,7 +284,12 @@ def _answers(buttons: Buttons | None) -> str:
         return "\n" + _("`carina people allow {id}` or `carina people deny {id}` decides.", id=buttons.request)
     if buttons is None or buttons.kind != "permit":
         return ""
-    return "\n" + _("Answer with /approve {id} or /deny {id}", id=code(buttons.request))
+    how = _(
+        "Answer with /approve {id} or /deny {id}. Outside of a chat, use `carina approve` or `carina deny`.",
+        id=code(buttons.request),
+    )
+    longer = _("With --hour or --always, the approval lasts longer.") if "always" in buttons.offers else ""
+    return "\n" + " ".join(filter(None, (how, longer)))
 
 
 def row_of(external_id: str) -> OutboxId:

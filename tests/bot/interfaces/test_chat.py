@@ -134,10 +134,16 @@ async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: P
 async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -> None:
     asks = '[[agents]]\n[[agents.rules]]\nrule = "requires_consent"\ntool = "calculate"\n'
     async with service(tmp_path, asks) as app:
-        (number,) = re.findall(r"/deny (\d+)", "\n".join(answers((await told(app, "what is 12*12?"))[1])))
+        card = "\n".join(answers((await told(app, "what is 12*12?"))[1]))
+        (number,) = re.findall(r"/deny (\d+)\. Outside of a chat, use `carina approve`.* With --hour or --always", card)
         assert len(number) == 6
-        answered = await app.services.registry.call("approve", owner_at_terminal(), {"request": number})
-        assert "Allowed once" in str(answered.data())
+        async with aclosing(chat_of(app).chat()) as chat, asyncio.timeout(10):
+            assert (await anext(chat)) == Listening()
+            answered = await app.services.registry.call("approve", owner_at_terminal(), {"request": number})
+            assert "Allowed once" in str(answered.data())
+            shown = await anext(chat)
+            while not (isinstance(shown, Message) and "It was approved" in shown.text):
+                shown = await anext(chat)
 
 
 @pytest.mark.usefixtures("hurried")
