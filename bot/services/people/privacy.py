@@ -208,13 +208,14 @@ class Receipt(Result):
     def _plainly(self) -> list[str]:
         """What was deleted and what remains, for who does not know how it is stored."""
         gone, kept = (sum_counts(getattr(each, when) for each in self.stores) for when in ("before", "after"))
-        deleted = [_held(store, count) for store, count in gone.items()]
+        less = ((store, count - kept.get(store, 0)) for store, count in gone.items())
+        deleted = [_held(store, count) for store, count in less if count > 0]
         if answers := sum(each.answers for each in self.stores):
             deleted.append(_("- answers: {count} (emptied, because they may repeat something)", count=answers))
         bare = _BARE if kept == {"identities": 1} else ""
         lines = [_("This was deleted:"), *deleted] if deleted else [_("There was nothing to delete.")]
         lines += [_("This remains:"), *(f"- {each}{_(bare)}" for each in _counted(kept))] if kept else []
-        lines += [] if kept else [_("Nothing of it remains in use.")]
+        lines += [] if kept or any(not each.copy for each in self.left) else [_("Nothing of it remains in use.")]
         none = bool(self.words) and not self.left
         return lines + ([_("I searched my files for the deleted words and found none.")] if none else [])
 

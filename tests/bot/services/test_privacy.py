@@ -19,7 +19,7 @@ from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure
 from bot.services.people.erasure import Eraser
 from bot.services.people.ignored_people import Choices
-from bot.services.people.privacy import WORDS, Export, Receipt, named
+from bot.services.people.privacy import WORDS, Export, FileCounts, Receipt, named
 from bot.services.results import Plain, Result
 from memory import folders
 from memory.erasure import personal_data
@@ -300,8 +300,21 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     with reading("discord"):
         text = written(receipt)
     assert "There is an older copy" in text
+    assert "A file in use (" in text
+    assert "Nothing of it remains in use." not in text, "which the file in use would belie"
     assert "carina.db" not in text
     assert "agents (1)" not in text
+
+
+def test_what_remains_is_not_told_as_deleted() -> None:
+    counts = FileCounts("home", "carina.db", {"messages": 3, "identities": 1}, {"messages": 0, "identities": 1})
+    receipt = Receipt(
+        id="1", person=ANN.id, asked_by=ANN.id, begun_at="", done_at="2026-03-02T12:00:00.000Z", stores=(counts,)
+    )
+    with reading("discord"):
+        deleted, remains = receipt.own_lines(PLAIN)[1:3], receipt.own_lines(PLAIN)[3:]
+    assert [each.partition(" (")[0] for each in deleted] == ["This was deleted:", "- messages: 3"]
+    assert [each.partition(" (")[0] for each in remains] == ["This remains:", "- accounts and places: 1"]
 
 
 async def test_the_name_that_a_person_went_by_is_looked_for(service: Service) -> None:
