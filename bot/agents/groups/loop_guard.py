@@ -1,7 +1,7 @@
-"""Messages from an agent to another agent or a group: an inbox row of the place, answered after people are.
+"""What stops agents that keep giving each other work: a budget for each message, and a pause for each pair.
 
-The audience stays the same: the answer is sent where the writer's own is, and whoever answers may use what the writer
-might. A message that nobody could answer is refused, and so is one that goes in circles; the model is told why.
+A message to another agent or a group is an inbox row of the place, answered after people are. The audience stays the
+same: the answer is sent where the writer's own is, and whoever answers may use what the writer might.
 """
 
 from datetime import datetime, timedelta
