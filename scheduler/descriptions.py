@@ -29,7 +29,7 @@ def _words(code: str) -> Mapping[str, Any]:
 def moment_words(
     moment: datetime, now: datetime, zone: str, code: str, *, ends: datetime | None = None, stamped: bool = False
 ) -> str:
-    """When something will be, in a time zone: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00".
+    """When something will be, in a time zone: "at 8:28 PM (in 2 minutes)", "Mo., 23.11., 09:00".
 
     `stamped`: as timestamps of Discord, which each reader sees in their own zone. Of `DAY_END` only the day is said.
     """
@@ -43,8 +43,8 @@ def moment_words(
     if there.time() == DAY_END:
         return _dated(words, f"{shape}_day", there)
     soon = words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"]
-    until = f"–{ends.astimezone(zone_of(zone)):%H:%M}" if ends else ""
-    return _dated(words, shape, there, time=f"{there:%H:%M}", soon=soon) + until
+    until = f"–{time_words(ends.astimezone(zone_of(zone)), code)}" if ends else ""
+    return _dated(words, shape, there, time=time_words(there, code), soon=soon) + until
 
 
 def date_words(day: date) -> str:
@@ -53,11 +53,16 @@ def date_words(day: date) -> str:
 
 
 def clock_words(moment: datetime, zone: str) -> str:
-    """A time in a zone with its date: "Thu, Nov 26, 2026, 09:00", "Do., 26.11.2026, 09:00"; of `DAY_END` the date."""
+    """A time in a zone with its date: "Thu, Nov 26, 2026, 9:00 AM", "Do., 26.11.2026, 09:00"; of `DAY_END` the date."""
     there, words = moment.astimezone(zone_of(zone)), _words(language())
     if there.time() == DAY_END:
         return date_words(there)
-    return _dated(words, "clock", there, date=date_words(there), time=f"{there:%H:%M}")
+    return _dated(words, "clock", there, date=date_words(there), time=time_words(there))
+
+
+def time_words(clock: time | datetime, code: str = "") -> str:
+    """A time of day as it is read in a language, by default the reader's: "9:00 AM", "09:00"."""
+    return str(_words(code or language())["time"]).format(clock=clock, hour=clock.hour % 12 or 12)
 
 
 def _dated(words: Mapping[str, Any], shape: str, day: date, **more: str) -> str:
@@ -77,10 +82,8 @@ def rule_words(rule: str, code: str = "", *, dated: bool = True) -> str:
     A rule whose words would not be shorter stays as it is. The time of day is left out: the next time is always shown
     beside a rule. So is the only day of a week or month, unless it is `dated`: in the reader's zone it may be another.
     """
-    parts, words = (
-        dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part),
-        _words(code or language()),
-    )
+    parts = dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part)
+    words = _words(code or language())
     several = any("," in parts.get(name, "") for name in ("BYHOUR", "BYMINUTE"))
     if parts.get("FREQ") not in words["units"] or several or not parts.keys() <= _SAID:
         return rule
@@ -107,7 +110,7 @@ def rule_words(rule: str, code: str = "", *, dated: bool = True) -> str:
 
 
 def crontab_words(line: str, zone: str = "UTC") -> str:
-    """A crontab line in words: "every day at 03:00", "every 30 minutes". If there are no words for it, the line."""
+    """A crontab line in words: "every day at 3:00 AM", "every 30 minutes". If there are no words for it, the line."""
     tab, words = read_crontab(line, "UTC"), _words(language())
     parts = {"FREQ": "DAILY"}
     if len(tab.weekdays) < 7:
@@ -122,26 +125,22 @@ def crontab_words(line: str, zone: str = "UTC") -> str:
     if len(tab.hours) == 24:
         return _within_days(tab.minutes, parts, words) or line
     stamped = source() == "discord" and not any("," in each for each in parts.values())
-    times = [_time_words(time(hour, minute), zone, stamped) for hour in tab.hours for minute in tab.minutes]
+    clocks = [time(hour, minute) for hour in tab.hours for minute in tab.minutes]
+    times = [_time_stamp(each, zone) if stamped else time_words(each) for each in clocks]
     often = rule_words(";".join(f"{name}={value}" for name, value in parts.items()), dated=not stamped)
     return line if len(times) > _MOST_TIMES else str(words["at_times"].format(often=often, times=_listed(times, words)))
 
 
-def _time_words(clock: time, zone: str, stamped: bool) -> str:
-    """A time of day in the zone, or as a timestamp of Discord, which each reader sees in their own."""
-    if not stamped:
-        return f"{clock:%H:%M}"
+def _time_stamp(clock: time, zone: str) -> str:
+    """A time of day in the zone as a timestamp of Discord, which each reader sees in their own."""
     return f"<t:{datetime.combine(datetime.now(zone_of(zone)), clock, zone_of(zone)).timestamp():.0f}:t>"
 
 
 def _within_days(minutes: tuple[int, ...], parts: Mapping[str, str], words: Mapping[str, Any]) -> str:
     """The words for something within hours; empty if there are none."""
     step = 60 // len(minutes)
-    if (
-        parts != {"FREQ": "DAILY"}
-        or minutes[0] + 60 - minutes[-1] != step
-        or minutes != tuple(range(minutes[0], 60, step))
-    ):
+    regular = minutes == tuple(range(minutes[0], 60, step)) and minutes[0] + 60 - minutes[-1] == step
+    if parts != {"FREQ": "DAILY"} or not regular:
         return ""
     if len(minutes) > 1:
         return rule_words(f"FREQ=MINUTELY;INTERVAL={step}")

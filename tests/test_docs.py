@@ -41,7 +41,7 @@ def _example(name: str) -> list[tuple[str, str]]:
 
 
 def _timeless(text: str) -> str:
-    return re.sub(r"on \w+ \d+, \d{4} at \d\d:\d\d(?: UTC)?", "on DATE", text)
+    return re.sub(r"on \w+ \d+, \d{4} at \d+:\d\d [AP]M(?: UTC)?", "on DATE", text)
 
 
 @pytest.mark.parametrize("name", re.findall(r"<!-- test: (\w+) -->", EXAMPLES))

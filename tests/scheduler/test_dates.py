@@ -436,10 +436,10 @@ def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> 
 
 
 def test_what_was_understood_is_said_back() -> None:
-    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue, Mar 3, 2026, 09:00 (Europe/Vienna)"
+    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue, Mar 3, 2026, 9:00 AM (Europe/Vienna)"
     weekly = read_when("jeden Montag um 8", NOW, VIENNA)
     assert isinstance(weekly, RecurrenceTrigger)
-    assert shown(weekly, NOW, VIENNA) == "Mon, Mar 9, 2026, 08:00 (Europe/Vienna, every Monday)"
+    assert shown(weekly, NOW, VIENNA) == "Mon, Mar 9, 2026, 8:00 AM (Europe/Vienna, every Monday)"
     with speaking("de"):
         assert shown(weekly, NOW, VIENNA) == "Mo., 9.3.2026, 08:00 (Europe/Vienna, jeden Montag)"
 
@@ -472,17 +472,17 @@ def test_a_rule_is_told_in_words_or_stays_as_it_is(rule: str, words: str) -> Non
 @pytest.mark.parametrize(
     ("line", "english", "german", "japanese"),
     [
-        ("@daily", "every day at 00:00", "jeden Tag um 00:00", "毎日 00:00"),
+        ("@daily", "every day at 12:00 AM", "jeden Tag um 00:00", "毎日 00:00"),
         ("*/30 * * * *", "every 30 minutes", "alle 30 Minuten", "30分ごと"),
         ("10 * * * *", "every hour at minute 10", "jede Stunde zur Minute 10", "毎時 10分"),
-        ("0 9 * * 1-5", "every weekday at 09:00", "jeden Werktag um 09:00", "平日 09:00"),
+        ("0 9 * * 1-5", "every weekday at 9:00 AM", "jeden Werktag um 09:00", "平日 09:00"),
         (
             "30 6,18 * * sun",
-            "every Sunday at 06:30 and 18:30",
+            "every Sunday at 6:30 AM and 6:30 PM",
             "jeden Sonntag um 06:30 und 18:30",
             "毎週日曜日 06:30と18:30",
         ),
-        ("0 3 1 * *", "every month on day 1 at 03:00", "jeden Monat am 1. um 03:00", "毎月1日 03:00"),
+        ("0 3 1 * *", "every month on day 1 at 3:00 AM", "jeden Monat am 1. um 03:00", "毎月1日 03:00"),
         ("0 3 1 * 1", "0 3 1 * 1", "0 3 1 * 1", "0 3 1 * 1"),
         ("0,7 * * * *", "0,7 * * * *", "0,7 * * * *", "0,7 * * * *"),
     ],
@@ -500,7 +500,7 @@ def test_a_crontab_line_is_told_in_words_or_stays_as_it_is(line: str, english: s
     [
         (CronTrigger("40 3 * * 0", VIENNA), r"every week at <t:\d+:t>"),
         (CronTrigger("0 3 1 * *", VIENNA), r"every month at <t:\d+:t>"),
-        (CronTrigger("0 9 * * 1-5", VIENNA), r"every weekday at 09:00 \(Europe/Vienna\)"),
+        (CronTrigger("0 9 * * 1-5", VIENNA), r"every weekday at 9:00 AM \(Europe/Vienna\)"),
         (RecurrenceTrigger("FREQ=WEEKLY;BYDAY=SU", NOW.replace(tzinfo=None), VIENNA), "every week"),
         (
             RecurrenceTrigger("FREQ=WEEKLY;BYDAY=MO,TH", NOW.replace(tzinfo=None), VIENNA),
@@ -517,7 +517,7 @@ def test_what_is_seconds_away_is_not_zero_minutes_away() -> None:
     now = datetime(2026, 3, 2, 12, tzinfo=UTC)
     told = {code: moment_words(now + timedelta(seconds=10), now, "UTC", code) for code in ("en", "de", "ja")}
     assert told == {
-        "en": "at 12:00 (in less than a minute)",
+        "en": "at 12:00 PM (in less than a minute)",
         "de": "um 12:00 (in weniger als einer Minute)",
         "ja": "12:00（1分以内）",
     }
@@ -536,6 +536,6 @@ def test_of_what_is_due_on_a_day_the_day_alone_is_said(days: int, told: str) -> 
 def test_on_discord_a_time_is_a_timestamp_with_its_end() -> None:
     now = datetime(2026, 3, 2, 12, tzinfo=UTC)
     at, ends = now + timedelta(days=1), now + timedelta(days=1, hours=1)
-    assert moment_words(at, now, "Asia/Tokyo", "en", ends=ends) == "tomorrow at 21:00–22:00"
+    assert moment_words(at, now, "Asia/Tokyo", "en", ends=ends) == "tomorrow at 9:00 PM–10:00 PM"
     stamped = moment_words(at, now, "Asia/Tokyo", "en", ends=ends, stamped=True)
     assert stamped == "on <t:1772539200:f>–<t:1772542800:t>, <t:1772539200:R>"

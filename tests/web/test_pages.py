@@ -710,7 +710,7 @@ async def test_reminders_show_their_time_and_are_done_put_off_and_canceled(s: Si
     await s.call("remind.me", text="call the bank", when="2031-03-05 09:30")
     [reminder] = await s.call("remind.list")
     page = (await s.get("/schedule")).text
-    assert "Wed, Mar 5, 2031, 09:30 (<time" in page
+    assert "Wed, Mar 5, 2031, 9:30 AM (<time" in page
     snooze = f"/commands/remind.snooze?reminder={reminder['id']}"
     assert f'href="{snooze}"' in page
     assert "I will remind you again" in (await s.post(snooze, reminder=reminder["id"], minutes="5")).text

@@ -20,7 +20,7 @@ from memory.store.ids import PersonId
 from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import read_when
-from scheduler.descriptions import clock_words
+from scheduler.descriptions import clock_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger, Trigger
 from scheduler.zones import zone_of
@@ -150,7 +150,7 @@ def _until(at: datetime, event: Event, name: str) -> str:
         return ""
     zone = zone_of(name)
     same = ends.astimezone(zone).date() == at.astimezone(zone).date()
-    return f"–{ends.astimezone(zone):%H:%M}" if same else _(" to {clock}", clock=clock_words(ends, name))
+    return f"–{time_words(ends.astimezone(zone))}" if same else _(" to {clock}", clock=clock_words(ends, name))
 
 
 def find(found: list[Event], which: str) -> Event:

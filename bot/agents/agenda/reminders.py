@@ -36,7 +36,7 @@ from memory.store.ids import PersonId, PlaceId, ReminderId, place_source
 from memory.store.records import replace
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
-from scheduler.descriptions import clock_words, rule_words
+from scheduler.descriptions import clock_words, rule_words, time_words
 from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger, RecurrenceTrigger
 from scheduler.zones import Quiet, instant, zone_of
@@ -374,7 +374,7 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
 def _quiet_note(until: datetime | None, zone: str) -> str:
     if until is None:
         return ""
-    clock = timestamp(until) if source() == "discord" else f"{until.astimezone(zone_of(zone)):%H:%M}"
+    clock = timestamp(until) if source() == "discord" else time_words(until.astimezone(zone_of(zone)))
     return gettext_lazy("That is during your quiet hours, so I will remind you when they end, at {clock}.", clock=clock)
 
 

@@ -26,6 +26,7 @@ from bot.services.system.jobs import JobRow
 from memory.permission_requests import Status
 from memory.queue import inbox
 from memory.store.ids import MessageId, text_mark
+from scheduler.descriptions import time_words
 from scheduler.zones import zone_of
 from texts import DAY_END, _
 
@@ -52,7 +53,7 @@ class Due(Struct, frozen=True, order=True):
     @property
     def clock(self) -> str:
         """Its time of day; empty for what is due on a day."""
-        return "" if self.at.time() == DAY_END else f"{self.at:%H:%M}"
+        return "" if self.at.time() == DAY_END else time_words(self.at)
 
 
 async def overview(ctx: Context) -> Response:

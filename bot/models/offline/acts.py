@@ -13,6 +13,7 @@ from bot.models.offline.intents import STATEMENT, Intent, Parser
 from bot.models.offline.language import LONGEST, LONGEST_NOTE, detect
 from bot.models.offline.turn import Context, Lines, Record
 from scheduler.dates import coming, later, try_find
+from scheduler.descriptions import time_words
 from sources.text import one_line
 
 _NEWEST, _MOST_LISTED, _MOST_SAID, _MOST_ROWS, _DAYS_AHEAD = 50, 30, 12, 40, 31
@@ -33,9 +34,9 @@ def act(intent: Intent, context: Context) -> Lines:
 
 def _say(intent: Intent, context: Context) -> Lines:
     """What needs no call, as every act that is not in `_ACTS`: small talk, the clock, a question back."""
-    now, say = context.turn.now, context.language.say
-    weekday = say("weekdays").split()[(now.weekday() + intent.number) % 7]
-    clock = {"time": f"{now:%H:%M}", "zone": context.turn.zone, "weekday": weekday, "day": context.language.day(now)}
+    now, language, say = context.turn.now, context.language, context.language.say
+    weekday, time = say("weekdays").split()[(now.weekday() + intent.number) % 7], time_words(now, language.code)
+    clock = {"time": time, "zone": context.turn.zone, "weekday": weekday, "day": language.day(now)}
     given = {"text": intent.text, "count": intent.number, "limit": LONGEST, "note": LONGEST_NOTE, "help": say("help")}
     said = say(intent.name or intent.act, name=context.turn.request.agent or "Carina", **clock, **given)
     return Lines(said, friendly=intent.act in ("talk", "statement"), beyond=intent.name in ("cannot", "too_long"))
@@ -212,11 +213,10 @@ def _look_back(intent: Intent, context: Context) -> Lines:
     heard = [hit for hit in context.hits(*search) if hit.text.strip() not in context.turn.said]
     newest = sorted(heard, key=lambda hit: hit.order)[-_MOST_SAID:]
     phrase = "talked_none" if not heard else "talked_last" if len(heard) > len(newest) else "talked"
-    span = " – ".join(dict.fromkeys(map(context.language.day, (first, last))))
-    lines = [context.language.say(phrase, span=span)]
+    lines = [context.language.say(phrase, span=" – ".join(dict.fromkeys(map(context.language.day, (first, last)))))]
     for hit in newest:
-        clock = "%m-%d %H:%M " if first != last else "%H:%M "
-        when = hit.at.astimezone(context.turn.now.tzinfo).strftime(clock) if hit.at else ""
+        at, day = hit.at and hit.at.astimezone(context.turn.now.tzinfo), "%m-%d " if first != last else ""
+        when = f"{at.strftime(day)}{time_words(at, context.language.code)} " if at else ""
         other = context.language.say("you") if hit.mine else context.name(hit)
         who = (context.turn.request.agent or context.language.say("myself")) if hit.role == "assistant" else other
         lines.append(f"- {when}{who + ': ' if who else ''}{one_line(hit.text, _LONGEST_LINE)}")

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from bot.models.base import AssistantMessage, Call, Request, ToolMessage, UserMessage
 from bot.models.offline.language import Language
-from scheduler.descriptions import moment_words, rule_words
+from scheduler.descriptions import moment_words, rule_words, time_words
 from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE, _LONGEST_LISTED = 300, 60, 300, 160
@@ -169,12 +169,12 @@ class Context(Struct, frozen=True):
         return list({hit.id: hit for hit in found}.values())
 
     def source(self, record: Record) -> str:
-        """When and where something was said, as far as that is known."""
+        """When and where something was said, as far as that is known; UTC is named unless a terminal's clock has it."""
         say, parts = self.language.say, []
         if record.at is not None:
             at = record.at.astimezone(self.turn.now.tzinfo)
-            here = self.turn.request.source == "terminal" and not at.astimezone().utcoffset()  # as the machine's clock
-            date, time = self.language.day(at), f"{at:%H:%M}{' UTC' * (self.turn.zone == 'UTC' and not here)}"
+            zoned = self.turn.zone == "UTC" and (self.turn.request.source != "terminal" or at.astimezone().utcoffset())
+            date, time = self.language.day(at), time_words(at, self.language.code) + (" UTC" if zoned else "")
             if self.turn.request.source == "discord":  # each reader sees its timestamps in their own zone
                 date, time = (f"<t:{at.timestamp():.0f}:{form}>" for form in "Dt")
             parts.append(say("source_time", date=date, time=time))

@@ -1,7 +1,7 @@
 """Reminders, events and quiet hours, as commands and buttons call them. Everybody has their own."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -27,6 +27,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, ReminderId
 from memory.store.row_mapper import ending
+from scheduler.descriptions import time_words
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
 
@@ -89,15 +90,13 @@ class Clocks(Result):
 
     def lines(self, markup: Markup) -> list[str]:
         text = gettext_noop("Time zone: {zone}. Quiet hours: {quiet}. Reminders arrive {reminders}.")
-        quiet, privately = gettext_noop("from {quiet_from} to {quiet_until}"), self.reminders == "privately"
-        told = self.told(
-            markup,
-            text,
-            zone=self.zone or _("{zone} (the default)", zone=self.usual),
-            quiet=self.told(markup, quiet) if self.quiet_from else _("none"),
-            reminders=_("in direct messages") if privately else _("where you set them"),
-        )
-        return [told + self.note]
+        quiet = _("none")
+        if self.quiet_from:
+            begin, end = (time_words(time.fromisoformat(each)) for each in (self.quiet_from, self.quiet_until))
+            quiet = _("from {quiet_from} to {quiet_until}", quiet_from=begin, quiet_until=end)
+        zone = self.zone or _("{zone} (the default)", zone=self.usual)
+        reminders = _("in direct messages") if self.reminders == "privately" else _("where you set them")
+        return [self.told(markup, text, zone=zone, quiet=quiet, reminders=reminders) + self.note]
 
 
 class ReminderSet(Result):

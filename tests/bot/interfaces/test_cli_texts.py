@@ -20,6 +20,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, RequestId
+from scheduler.descriptions import time_words
 from sources.terminal import PERSON, PLACE
 from tests.bot.command_line import Here
 from tests.bot.requests import asked
@@ -28,7 +29,7 @@ from tests.memory.parts import arrival
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
-DECIDED = r"by ada, \w{3}, \w{3} \d+, \d{4}, \d\d:\d\d \(just now\)\."
+DECIDED = r"by ada, \w{3}, \w{3} \d+, \d{4}, \d+:\d\d [AP]M \(just now\)\."
 
 
 @pytest.fixture
@@ -158,11 +159,11 @@ def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:
     assert here("remind me stretch tomorrow").returncode == 0
     assert here("tasks add buy oat milk").stdout.startswith("Added: buy oat milk")
     assert sorted(row["text"] for row in here("remind list --json").data()) == ["call mum", "stretch"]
-    begin, end = (f"{utc_now() + timedelta(hours=hours):%H:%M}" for hours in (1, 3))
-    here(f"quiet --from {begin} --until {end} --zone UTC")
+    begin, end = (utc_now() + timedelta(hours=hours) for hours in (1, 3))
+    here(f"quiet --from {begin:%H:%M} --until {end:%H:%M} --zone UTC")
     told, note = here("remind me to take the pills in 2 hours").stdout.splitlines()
     assert (told.endswith(": take the pills"), note.startswith("That is during your quiet hours, so ")) == (True, True)
-    assert re.search(f"take the pills – .*, {end} ", here("remind list").stdout)
+    assert re.search(f"take the pills – .*, {time_words(end)} ", here("remind list").stdout)
     for words, said in (("call mum", "also say when"), ("in 2 minutes", "also say what to remind you of")):
         here(f"remind me {words}").refused(said)
 

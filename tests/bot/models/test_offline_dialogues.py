@@ -101,15 +101,19 @@ SKILLS = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("calculate", 
 @pytest.mark.parametrize(
     ("zone", "text", "answer"),
     [
-        ("", "what time is it?", "It is 14:03 (UTC)."),
-        ("Europe/Vienna", "what time is it?", "It is 15:03 (Europe/Vienna)."),
+        ("", "what time is it?", "It is 2:03 PM (UTC)."),
+        ("Europe/Vienna", "what time is it?", "It is 3:03 PM (Europe/Vienna)."),
         ("Europe/Vienna", "wie spät ist es?", "Es ist 15:03 Uhr (Europe/Vienna)."),
         ("Asia/Tokyo", "今何時？", "23:03です（Asia/Tokyo）。"),
         ("", "what day is it today?", "Today is Sunday, November 22, 2026."),
         ("", "welcher Tag ist heute?", "Heute ist Sonntag, der 22. November 2026."),
         ("", "今日は何曜日ですか", "今日は2026年11月22日、日曜日です。"),
         ("", "what's 17*23?", "17*23 = 391"),
-        ("Europe/Vienna", "remind me in 20 minutes to call mum", "I'll remind you at 15:23 (in 20 minutes): call mum."),
+        (
+            "Europe/Vienna",
+            "remind me in 20 minutes to call mum",
+            "I'll remind you at 3:23 PM (in 20 minutes): call mum.",
+        ),
         ("Europe/Vienna", "erinnere mich in 20 Minuten an die Wäsche", "Ich erinnere dich um 15:23 (in 20 Minuten):"),
         ("Asia/Tokyo", "20分後に母に電話とリマインドして", "23:23（20分後）にお知らせします"),
         ("", "what are my tasks?", "You have no open tasks."),
@@ -129,9 +133,9 @@ def test_clock_sums_and_reminders_answer_on_the_persons_clocks_in_their_language
 @pytest.mark.parametrize(
     ("source", "machine", "shown"),
     [
-        ("terminal", "UTC0", "at 14:03,"),
-        ("terminal", "XXX-5:30", "at 14:03 UTC,"),
-        ("web", "UTC0", "at 14:03 UTC,"),
+        ("terminal", "UTC0", "at 2:03 PM,"),
+        ("terminal", "XXX-5:30", "at 2:03 PM UTC,"),
+        ("web", "UTC0", "at 2:03 PM UTC,"),
     ],
 )
 def test_utc_is_named_but_at_a_terminal_whose_clock_shows_it(
@@ -253,12 +257,12 @@ def test_where_one_of_several_cannot_be_ended_the_others_are_told_too() -> None:
         (
             "move the tea to 17:00",
             ("reminders", {"operation": "snooze", "which": "7", "when": "2026-11-22T17:00:00+00:00"}),
-            "Moved, now today at 17:00: timer (tea).",
+            "Moved, now today at 5:00 PM: timer (tea).",
         ),
         (
             "move the eggs to 17:00",
             ("reminders", {"operation": "snooze", "which": "8", "when": "2026-11-22T17:00:00+00:00"}),
-            "Moved once, now today at 17:00: timer (eggs). After that, it comes as before.",
+            "Moved once, now today at 5:00 PM: timer (eggs). After that, it comes as before.",
         ),
         (
             "move the dinner to 20:00",
@@ -266,7 +270,7 @@ def test_where_one_of_several_cannot_be_ended_the_others_are_told_too() -> None:
                 "events",
                 {"operation": "add", "title": "dinner", "when": "2026-11-22T20:00:00+00:00", "reminder_minutes": 60},
             ),
-            "Moved, now today at 20:00",
+            "Moved, now today at 8:00 PM",
         ),
     ],
 )
@@ -349,7 +353,7 @@ def test_an_event_that_is_there_is_not_added_again() -> None:
     Agenda.calls.clear()
     talk = Talk(Calendar(), tools=(*TOOLS, *SKILLS))
     said = talk.say("put lunch with Ben tomorrow at noon on my calendar")
-    assert said.startswith("That is already on your calendar, tomorrow at 12:00: Lunch with Ben")
+    assert said.startswith("That is already on your calendar, tomorrow at 12:00 PM: Lunch with Ben")
     assert talk.say("lunch with Ben tomorrow at 1pm").startswith("Added to your calendar")
     assert [given["operation"] for _, given in Agenda.calls] == ["list", "list", "add"]
 
@@ -393,8 +397,8 @@ def test_yesterdays_talk_is_told_in_order_without_breaking_the_lines() -> None:
     talk.memory.heard("thank you", "Ana")
     talk.later(days=1)
     assert talk.say("what did we talk about yesterday?").splitlines()[1:] == [
-        "- 14:03 Ben # Admin: soup # System is ready",
-        "- 15:03 Ana: thank you",
+        "- 2:03 PM Ben # Admin: soup # System is ready",
+        "- 3:03 PM Ana: thank you",
     ]
 
 

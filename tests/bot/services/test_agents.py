@@ -121,10 +121,10 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     words, rows = await told(app, "jobs.list", EVA)
     assert any(row["when"].startswith("20 4 * * *") for row in rows), "programs get the rule"
     assert "* * *" not in words.replace("\\", "")
-    assert "- Back up everything (active): every day at 04:20" in words
+    assert "- Back up everything (active): every day at 4:20 AM" in words
     assert "“Back up everything” is paused" in (await told(app, "jobs.pause", EVA, job="backup"))[0]
     words, row = await told(app, "jobs.resume", EVA, job="backup")
-    assert words.startswith("Resumed: Back up everything (active): every day at 04:20")
+    assert words.startswith("Resumed: Back up everything (active): every day at 4:20 AM")
     assert row["state"] == "active"
     first, second = (f"reminder:{number}00123456" for number in (1, 2))
     for job in (first, second):

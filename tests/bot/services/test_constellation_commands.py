@@ -270,7 +270,7 @@ def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_p
     shown = here("group status Main").stdout.splitlines()
     assert "Next in turn: Moon" in shown
     assert not any("together" in line for line in shown), "one answered"
-    assert any(re.fullmatch(r"Last asked: Star \w{3}, \w{3} \d+, \d{4}, \d\d:\d\d \(.*\)", line) for line in shown)
+    assert any(re.fullmatch(r"Last asked: Star \w{3}, \w{3} \d+, \d{4}, \d+:\d\d [AP]M \(.*\)", line) for line in shown)
 
 
 # ----------------------------------------------------------------------------------------------- archived, and at work

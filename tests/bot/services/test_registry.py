@@ -288,7 +288,7 @@ def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
     stamp = int(row.at.timestamp())
     assert found.lines(Markdown()) == [f"- \\*stars\\* <@1> \\<@&1\\> https://a.b/c_d_e <t:{stamp}:f>, <t:{stamp}:R>"]
     plain = Plain("Europe/Vienna", NOW)
-    assert found.terminal(plain) == f"- {row.text} Mon, Mar 2, 2026, 15:00 (in 2 hours){plain.number(row.id)}"
+    assert found.terminal(plain) == f"- {row.text} Mon, Mar 2, 2026, 3:00 PM (in 2 hours){plain.number(row.id)}"
     assert Listing[Shown](rows=(), empty="Nothing.").terminal(plain) == "Nothing."
     assert found.data() == [{"id": row.id, "text": row.text, "at": "2026-03-02T14:00:00.000Z"}]
 

@@ -87,10 +87,8 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     assert "\n\nAlways in view:\n\n" in text, "neither belongs to the quotation before"
     assert "\n\nTools used: " in text
     assert "by you in hall; everyone on that server can read it" in text
-    assert (
-        "Block “persona” in its current version, last changed Sun, Nov 22, 2026, 12:00 (just now); everyone can read it"
-        in text
-    )
+    changed = "last changed Sun, Nov 22, 2026, 12:00 PM (just now)"
+    assert f"Block “persona” in its current version, {changed}; everyone can read it" in text
     assert "Tools used: search." in text
     kinds = [(memory.kind, memory.changes) for memory in explained.changeable]
     assert ("entry", tuple(Change)) in kinds
@@ -296,7 +294,7 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
         assert "alone" not in found, "what was told in short of their direct messages"
         explained = await Answers(service).explained(curious())
         text = text_of(explained)
-        assert "Summary (conversation), from Sun, Nov 22, 2026, 12:00 (just now)" in text
+        assert "Summary (conversation), from Sun, Nov 22, 2026, 12:00 PM (just now)" in text
         assert "> A quagga was kept (I keep animals)" in text
         assert [memory.kind for memory in explained.changeable if memory.kind == "summary"] == []
         await service.heard(deleted(101))

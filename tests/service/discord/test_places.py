@@ -130,7 +130,7 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         await until(lambda: "Language: English (automatic)." in own.text)
         form = await t.ana.press(own, "Change time zone and quiet hours")
         await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})
-        await until(lambda: "Time zone: Asia/Tokyo. Quiet hours: from 22:30 to 07:00." in own.text)
+        await until(lambda: "Time zone: Asia/Tokyo. Quiet hours: from 10:30 PM to 7:00 AM." in own.text)
         form = await t.ana.press(own, "Change time zone and quiet hours")
         assert form.modal
         opened = {name: each.get("value") for name, each in form.modal.inputs.items()}

@@ -165,7 +165,7 @@ def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their
     plain = kept(tx, "today at 20:00")
     coming = calendar.upcoming([evening, night, plain], NOW, 1)
     assert calendar.lines(coming, "Europe/Vienna") == [
-        f"- Mon, Mar 2, 2026, 18:00–19:30 dinner (every Monday) `{evening.id}`",
-        f"- Mon, Mar 2, 2026, 20:00 dinner `{plain.id}`",
-        f"- Mon, Mar 2, 2026, 23:00 to Tue, Mar 3, 2026, 02:00 dinner `{night.id}`",
+        f"- Mon, Mar 2, 2026, 6:00 PM–7:30 PM dinner (every Monday) `{evening.id}`",
+        f"- Mon, Mar 2, 2026, 8:00 PM dinner `{plain.id}`",
+        f"- Mon, Mar 2, 2026, 11:00 PM to Tue, Mar 3, 2026, 2:00 AM dinner `{night.id}`",
     ]
