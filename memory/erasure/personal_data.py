@@ -1,7 +1,8 @@
 """Every store with data about people, in one list: the basis of export, erasure and counts.
 
 Each store declares its rows about a person as tables; reading, counting and erasing them is the same for all. A test
-walks the schema and fails for a table with content that is not listed here.
+walks the schema and fails for a table with content that is not listed here. `bot.services.people.privacy` puts an
+export into one file.
 """
 
 import base64

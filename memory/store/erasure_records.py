@@ -1,7 +1,8 @@
 """Records of the erasures of people, which survive them: rows of global.db with the person's id; and a list beside the
 databases, so that restoring an older copy does not undo them.
 
-The list has one line of JSON each, appended and flushed to disk before anything is erased. Ids and times, never words.
+`bot.services.people.erasure_job` finishes an open one at the next start. The list has one line of JSON each, appended
+and flushed to disk before anything is erased. Ids and times, never words.
 """
 
 import json

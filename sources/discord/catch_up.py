@@ -21,9 +21,9 @@ from memory.store.faults import call_point, outside
 from memory.store.ids import PlaceId, text_mark
 from memory.store.logs import Log
 from sources.discord.conversion import heard_of, readable, said_by_a_person
-from sources.discord.failures import REFUSED, WORDS
 from sources.discord.listener import GatewayListener, Job
 from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number
+from sources.discord.send_failures import REFUSED, WORDS
 from sources.discord.settings import Mode
 from sources.discord.shared_state import SharedState, StoredMessage
 from texts import gettext_lazy

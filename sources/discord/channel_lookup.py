@@ -12,8 +12,8 @@ from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.answer_rules import Author, is_admitted
 from sources.discord.conversion import author_of, said_by_a_person
-from sources.discord.failures import REFUSED
 from sources.discord.places import ChannelInfo, channel_info, person_id
+from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.text import flatten
 

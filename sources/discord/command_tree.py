@@ -13,7 +13,7 @@ from msgspec import Struct
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.discord.failures import REFUSED
+from sources.discord.send_failures import REFUSED
 from texts import FOLDER, _, gettext_noop, language_of, read_on, speak, speaking
 
 _log = Log(__name__)

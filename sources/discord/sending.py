@@ -16,11 +16,11 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from memory.store.recent import RecentValues, Throttle
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
-from sources.discord import failures
+from sources.discord import send_failures
 from sources.discord.cards import card, words_of
-from sources.discord.failures import REFUSED
 from sources.discord.markup import tables_as_code, units
 from sources.discord.places import channel_number, history_readable, user_number
+from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
 from sources.outgoing_text import outgoing, seen
@@ -141,7 +141,7 @@ class DiscordEndpoint(Endpoint):
         if not visible(outgoing(delivery.text)) and not delivery.files:
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         client = await self._client()
-        with failures.repeatable():
+        with send_failures.repeatable():
             channel = await self._channel(client, delivery.place)
         said = await self._say_by_webhook(channel, delivery) if delivery.speaker else None
         return said or await self._say(channel, delivery)
@@ -165,11 +165,11 @@ class DiscordEndpoint(Endpoint):
         try:
             message = await outside(SEND, call, SEND_SECONDS)
         except discord.NotFound as why:
-            if why.code == failures.REPEATED_AND_DELETED:
+            if why.code == send_failures.REPEATED_AND_DELETED:
                 return self._sent(delivery, channel.id, GONE)
-            raise failures.verdict(why, 0) from why
+            raise send_failures.verdict(why, 0) from why
         except REFUSED as why:
-            raise failures.verdict(why, time.monotonic() - began) from why
+            raise send_failures.verdict(why, time.monotonic() - began) from why
         return self._sent(delivery, channel.id, str(message.id))
 
     async def _say_by_webhook(self, channel: Any, delivery: Delivery) -> str | None:
@@ -208,7 +208,7 @@ class DiscordEndpoint(Endpoint):
             return known
         try:
             client = await self._client(ready=True)
-            with failures.repeatable():
+            with send_failures.repeatable():
                 channel = await self._whole_channel(client, unknown[0].place)
                 if any(one.speaker for one in unknown):
                     await self._hooks.hook(channel)
@@ -236,7 +236,7 @@ class DiscordEndpoint(Endpoint):
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         client = await self._client()
         await asyncio.sleep(self._edits.wait(external_id, time.monotonic()))
-        with failures.repeatable():
+        with send_failures.repeatable():
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
             shown = _shown(text, buttons)
@@ -251,7 +251,7 @@ class DiscordEndpoint(Endpoint):
                 await outside(EDIT, call, SECONDS)
             except discord.Forbidden as why:
                 hook = await self._hooks.hook(client.get_channel(channel.id))
-                if why.code != failures.NOT_OUR_MESSAGE or hook is None:
+                if why.code != send_failures.NOT_OUR_MESSAGE or hook is None:
                     raise
                 await self._hooks.edit(hook, message.id, outgoing(text))
 
@@ -259,7 +259,7 @@ class DiscordEndpoint(Endpoint):
         if external_id == GONE:
             return
         client = await self._client()
-        with failures.repeatable(), suppress(discord.NotFound):
+        with send_failures.repeatable(), suppress(discord.NotFound):
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
             self._state.withdrawn.put(message.id, None)
@@ -306,9 +306,9 @@ class DiscordEndpoint(Endpoint):
                 if ready and self._state.client is not None:
                     await self._state.client.wait_until_ready()
         except TimeoutError as why:
-            raise failures.DiscordUnreachable(gettext_lazy("not connected to Discord")) from why
+            raise send_failures.DiscordUnreachable(gettext_lazy("not connected to Discord")) from why
         if self._state.client is None or self._state.client.is_closed():
-            raise failures.DiscordUnreachable(gettext_lazy("the connection to Discord is being closed"))
+            raise send_failures.DiscordUnreachable(gettext_lazy("the connection to Discord is being closed"))
         return self._state.client
 
     async def _channel(self, client: discord.Client, place: PlaceId) -> Any:

@@ -20,7 +20,8 @@ from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_if_cancelled
 from sources.discord.catch_up import CatchUp
 from sources.discord.channel_lookup import ChannelLookup
-from sources.discord.client import (
+from sources.discord.command_tree import OwnTree, sync
+from sources.discord.connection import (
     PRIVILEGED,
     Connection,
     ConnectionEnd,
@@ -32,10 +33,9 @@ from sources.discord.client import (
     ungranted,
     waits,
 )
-from sources.discord.command_tree import OwnTree, sync
-from sources.discord.failures import REFUSED
 from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.places import person_id, place_id
+from sources.discord.send_failures import REFUSED
 from sources.discord.sending import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import SharedState, Spawn, Wiring

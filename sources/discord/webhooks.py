@@ -20,8 +20,8 @@ from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import DeliveryFailed, DeliveryUnclear
-from sources.discord import failures
-from sources.discord.failures import REFUSED
+from sources.discord import send_failures
+from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.outgoing_text import seen
 from sources.text import flatten
@@ -104,9 +104,9 @@ class Webhooks:
                 log.info("webhook_refused", channel=hook.channel, answer=body)
                 return None
             case 429:
-                raise failures.refusal(429, 0, "", str(body.get("retry_after") or ""))
+                raise send_failures.refusal(429, 0, "", str(body.get("retry_after") or ""))
             case _ if status < 500:
-                raise failures.refusal(status, int(body.get("code") or 0), str(body.get("message") or ""))
+                raise send_failures.refusal(status, int(body.get("code") or 0), str(body.get("message") or ""))
             case _:
                 raise DeliveryUnclear(gettext_lazy("Discord answered {status}", status=status))
 
@@ -129,7 +129,7 @@ class Webhooks:
         try:
             return await outside(EXECUTE, self._answer(hook, payload, files), SECONDS)
         except REFUSED as why:
-            raise failures.verdict(why, time.monotonic() - began) from why
+            raise send_failures.verdict(why, time.monotonic() - began) from why
 
     async def _answer(
         self, hook: Hook, payload: Mapping[str, Any], files: Sequence[File]

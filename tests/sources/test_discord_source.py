@@ -13,8 +13,8 @@ from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source, SourceRefused
 from sources.discord import channel_lookup
-from sources.discord.client import intents
 from sources.discord.command_tree import Tree
+from sources.discord.connection import intents
 from sources.discord.markup import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
 from tests.sources.running import Ear, commands, connected, home

@@ -16,8 +16,8 @@ from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import answer_rules, conversion
 from sources.discord.conversion import MessageContext, author_of
-from sources.discord.failures import REFUSED
 from sources.discord.places import NAME, bindings_of, channel_info, place_of
+from sources.discord.send_failures import REFUSED
 from sources.discord.settings import DiscordSettings, Mode
 from texts import _, error_sentence, gettext_noop
 

@@ -18,7 +18,7 @@ from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.logs import Log
 from sources.discord.cards import NO
 from sources.discord.command_tree import BROKEN, answer_anyhow, not_stored
-from sources.discord.failures import REFUSED
+from sources.discord.send_failures import REFUSED
 from sources.text import one_line
 from texts import _, error_sentence
 

@@ -11,7 +11,7 @@ from discord import app_commands
 from bot.interfaces.discord.components import hear, select
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
 from sources.discord.cards import CardStyle, container
-from sources.discord.failures import REFUSED
+from sources.discord.send_failures import REFUSED
 from texts import _, gettext_noop
 
 _HELP_PAGE = re.compile(r"carina:help")

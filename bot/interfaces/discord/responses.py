@@ -11,7 +11,7 @@ from discord import app_commands
 from bot.errors import UserError
 from memory.store.logs import Log
 from sources.discord.cards import LONGEST, PLAIN, CardStyle, container
-from sources.discord.failures import REFUSED
+from sources.discord.send_failures import REFUSED
 from sources.outgoing_text import outgoing
 from texts import _
 

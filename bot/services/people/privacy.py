@@ -14,7 +14,7 @@ from pydantic import Field
 from bot.agents.permissions.who_may import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
-from bot.services.people.erasure import Eraser
+from bot.services.people.erasure_job import Eraser
 from bot.services.people.ignored_people import Choices
 from bot.services.registry import CHANGES, Options, Output, Param, operation
 from bot.services.results import Markup, Plain, Result, WrittenFile

@@ -18,7 +18,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces import group_requests
 from bot.interfaces.cli.chat.chat_commands import CommandLine, known, offered, split
 from bot.interfaces.cli.chat.connection import Connection
-from bot.interfaces.cli.chat.typed_lines import (
+from bot.interfaces.cli.chat.line_parser import (
     Clear,
     Command,
     Help,

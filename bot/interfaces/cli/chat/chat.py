@@ -17,7 +17,7 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.connection import Connection, connect, new_id
-from bot.interfaces.cli.chat.typed_lines import Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
+from bot.interfaces.cli.chat.line_parser import Command, Help, Quit, TextLine, UnknownCommand, own_help, parse_line
 from bot.interfaces.cli.data_folder import loaded
 from bot.interfaces.cli.local_operations import NOT_RUNNING
 from bot.interfaces.control.async_client import ServiceEnded
@@ -166,7 +166,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
     with stop.cancelable():
         async with connect(config, constellation, dashboard=dashboard) as line:
             if streams.is_interactive():
-                prompting = loaded("bot.interfaces.cli.chat.chat_prompt")  # loads the line editor
+                prompting = loaded("bot.interfaces.cli.chat.interactive_chat")  # loads the line editor
                 await prompting.PromptChat(config, line, stop.wanted).run(stop.started)
             else:
                 await _piped(line, config, stop)

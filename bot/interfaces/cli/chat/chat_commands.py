@@ -13,7 +13,7 @@ from prompt_toolkit.document import Document
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.connection import Connection
-from bot.interfaces.cli.chat.typed_lines import ALONE
+from bot.interfaces.cli.chat.line_parser import ALONE
 from bot.interfaces.cli.commands import Commands
 from bot.interfaces.cli.manifest import Entry, Tree, manifest, operation_entry, place
 from bot.interfaces.control.client import View

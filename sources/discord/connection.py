@@ -1,6 +1,5 @@
-"""discord.py's client, with synchronous event handling.
-
-The state of its connection is logged once per change; the pauses between tries grow.
+"""The connection to Discord: discord.py's client, with synchronous event handling, and how long to wait before the next
+try, in pauses that grow. The state of the connection is logged once per change.
 """
 
 import random

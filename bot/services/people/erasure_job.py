@@ -38,7 +38,7 @@ _RECEIPT = commit_point("privacy.receipt")
 _LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait for it as long as a write does
 _LOG_PAUSE = 0.1
 
-_log = Log("bot.services.people.erasure")
+_log = Log("bot.services.people.erasure_job")
 
 
 Reloaded: TypeAlias = Callable[[], Awaitable[None]]

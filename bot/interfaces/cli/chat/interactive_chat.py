@@ -1,4 +1,7 @@
-"""A chat for a person at a terminal: a line editor, the conversation above it, a status line below it."""
+"""A chat for a person at a terminal: a line editor, the conversation above it, a status line below it.
+
+Lines typed while the service is away are held and sent when it is back.
+"""
 
 import asyncio
 import time
@@ -24,7 +27,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, known, offered
 from bot.interfaces.cli.chat.connection import Connection, new_id
-from bot.interfaces.cli.chat.typed_lines import (
+from bot.interfaces.cli.chat.line_parser import (
     Clear,
     Command,
     Help,
