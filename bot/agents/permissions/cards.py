@@ -151,8 +151,9 @@ def in_words(request: Request) -> str:
 
 def argument_words(arguments: Mapping[str, Any]) -> str:
     """Arguments on one line, as people read them."""
-    told = ((name, _flat(_text(value), _SAID), isinstance(value, str)) for name, value in arguments.items())
-    return ", ".join(f"{_flat(name, _NAMED)}: {f'“{text}”' if quoted else text}" for name, text, quoted in told)
+    told = ((_flat(name, _NAMED), _flat(_text(value), _SAID), value) for name, value in arguments.items())
+    quoted = ((name, _("“{text}”", text=text) if isinstance(value, str) else text) for name, text, value in told)
+    return ", ".join(f"{name}: {text}" for name, text in quoted)
 
 
 def _text(value: Any) -> str:
