@@ -30,7 +30,7 @@ class _Raw(Paragraph):
 
 
 class _Words(Markdown):
-    """Markdown as in chats: a line break is kept, URLs are written out, HTML is text."""
+    """Markdown as in chats: a line break is kept, URLs are written out, HTML is text, "-# " begins small print."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "html_block": _Raw}
     _MEANT: ClassVar[dict[str, str]] = {"softbreak": "hardbreak", "html_inline": "text"}
@@ -38,8 +38,12 @@ class _Words(Markdown):
     def __init__(self, text: str, style: str = "none") -> None:
         super().__init__(text, justify="default", style=style, hyperlinks=False)
         for token in self.parsed:
+            begins = True
             for child in token.children or ():
+                if begins and child.type == "text":
+                    child.content = child.content.removeprefix("-# ")
                 child.type = self._MEANT.get(child.type, child.type)
+                begins = child.type == "hardbreak"
 
 
 class _Block(Struct, frozen=True):

@@ -157,6 +157,7 @@ def test_markdown_is_drawn_on_a_terminal() -> None:
         ("<div>\nhi\n</div>", "<div>\nhi\n</div>"),
         ("see [1]\n\n[1]: https://example.com", "see [1]\n\n[1]: https://example.com"),
         ("one\ntwo", "one\ntwo"),
+        ("one\n-# two -# three\n`-# four`\n\n-# five", "one\ntwo -# three\n-# four\n\nfive"),
         ("2. second\n3. third", " 2 second\n 3 third"),
         ("[bold]x[/bold] :smile:", "[bold]x[/bold] :smile:"),
         ("", ""),
