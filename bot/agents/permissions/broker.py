@@ -383,7 +383,7 @@ def _again(rows: Rows, request: Request) -> Request:
 
 
 def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> None:
-    """Record an event of a request in the log of grants; `more` are fields of `grants.Entry`."""
+    """Record an event of a request in the log of grants; `more` are fields of `permission_requests.Entry`."""
     entry = permission_requests.Entry(
         event=event,
         at=now,

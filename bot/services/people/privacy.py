@@ -1,6 +1,6 @@
 """What is kept about people, and what they can do with it: see, export, pause, erase.
 
-Everybody for themselves; the owner for anybody. `privacy_choices` knows whose messages are ignored.
+Everybody for themselves; the owner for anybody. `ignored_people` knows whose messages are ignored.
 """
 
 import json
