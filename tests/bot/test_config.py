@@ -147,6 +147,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
             "mcp.notes.ask_tools: this setting was removed; delete it",
         ),
         ('[web.server.hooks.a]\ngroup = "Main"\n', "web.server.hooks: this setting was removed; delete it"),
+        ("[bluesky]\nwithdraw_answers = false\n", "bluesky.withdraw_answers: this setting was removed; delete it"),
         ("[discord]\nzzzzzz = 1\n", "discord.zzzzzz: unknown key; known here: admins, allow, auto_thread"),
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
         (PATROL + 'task = "look"\ncron = "61 * * * *"\n', 'patrols[1].cron: found "61 * * * *"; expected a cron line'),

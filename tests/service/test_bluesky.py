@@ -244,14 +244,21 @@ async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses
         assert "QUINCE" not in each
 
 
-async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answer_goes_with_it(sky: Skies) -> None:
+@pytest.mark.parametrize("watched", [True, False])
+async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answer_goes_with_it(
+    sky: Skies, watched: bool
+) -> None:
     sky.model.script(Answer("QUINCE it is."), Answer("MEDLAR stays."))
     await sky.service.start()
     asked = sky.mention("my word is QUINCE")
     await sky.server.wait_for_post(sky.bot)
     sky.mention("my word is MEDLAR")
     await sky.server.wait_for_post(sky.bot, 1)
+    if not watched:
+        await sky.service.stop()
     asked.delete()
+    if not watched:
+        await sky.service.start()
     await sky.until(lambda: len(sky.bot.posts) == 1)
     await sky.until(lambda: not found(sky, SAID, "QUINCE"))
     assert [post.text for post in sky.bot.posts] == ["MEDLAR stays."]
