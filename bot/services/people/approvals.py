@@ -29,7 +29,7 @@ from memory.permission_requests import Grant, Kind, Request, Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import SHORTEST, AgentId, GrantId, PersonId, RequestId, place_source, snowflakes
+from memory.store.ids import SHORTEST, AgentId, GrantId, PersonId, RequestId, code, place_source, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import place_title
 from texts import _, gettext_noop, many
@@ -183,7 +183,7 @@ class PermitAnswer(Result):
         return {"id": self.id, "counted": True, "text": self.text}
 
     def terminal(self, _markup: Markup) -> str:
-        return _("Request {id}: {text}", id=self.id, text=self.text)
+        return _("Request {id}: {text}", id=code(self.id), text=self.text)
 
 
 class RecordRow(Row):

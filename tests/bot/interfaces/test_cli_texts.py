@@ -19,7 +19,7 @@ from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, RequestId
+from memory.store.ids import AgentId, RequestId, code
 from scheduler.descriptions import time_words
 from sources.terminal import PERSON, PLACE
 from tests.bot.command_line import Here
@@ -75,9 +75,9 @@ def test_an_answer_to_a_request_is_one_sentence_with_what_was_decided(
 ) -> None:
     once, hour, denied = waiting
     for command, words in (
-        (f"approve {once}", f"Request {once}: Allowed once {DECIDED}"),
-        (f"approve {hour} --hour", f"Request {hour}: Allowed for 1 hour {DECIDED}"),
-        (f"deny {denied}", f"Request {denied}: Denied {DECIDED}"),
+        (f"approve {once}", f"Request {code(once)}: Allowed once {DECIDED}"),
+        (f"approve {hour} --hour", f"Request {code(hour)}: Allowed for 1 hour {DECIDED}"),
+        (f"deny {denied}", f"Request {code(denied)}: Denied {DECIDED}"),
     ):
         done = here(command)
         assert (done.returncode, done.stderr) == (0, "")
