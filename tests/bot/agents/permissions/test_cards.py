@@ -33,7 +33,7 @@ def request(tool: str, arguments: str, **more: Any) -> Request:
 
 
 def shown(tool: str, arguments: Any, *, said: str = "", may_read: bool = True, **more: Any) -> str:
-    """A card as Discord is sent it."""
+    """A card without what any text loses on its way; on Discord, that of a card only loses what nobody sees."""
     given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     asking = ApprovalCall(TURN, "Carina", "Ana", Call("c", tool, given), None, said=said)
     made = cards.card(request(tool, given, **more), asking, "#hall in Home", may_read=may_read, source="discord")
@@ -70,6 +70,8 @@ def test_what_is_listed_is_what_will_run_whatever_it_holds(hostile: str, key: bo
     name, _, value = lines[0].rpartition(": ") if key else lines[0].partition(": ")
     assert {json.loads(f'"{name}"'): json.loads(value)} == {next(iter(arguments)): next(iter(arguments.values()))}
     assert json.loads(lines[1].removeprefix("b: ")) == arguments["b"]
+    details = outgoing(f"`notes_add`\n```json\n{cards.visible_text(json.dumps(arguments))}\n```")
+    assert json.loads(details.partition("```json")[2].removesuffix("```")) == arguments
     assert not regex.search(r"[\p{Cf}\p{Co}\p{DI}\u2800--\ufe0f]", card, regex.V1)
 
 
