@@ -32,11 +32,16 @@ _log = Log("bot.interfaces.cli.serve")
 _BEGINNING = 600_000_000  # microseconds that a new start may take
 
 
+def show_local_times(config: Config) -> None:
+    """Write moments in the service's zone, with its name, from now on."""
+    zone = config.schedule.zone_name()
+    show_times(lambda moment: f"{clock_words(moment, zone)} {moment.astimezone(zone_of(zone)):%Z}")
+
+
 async def serve(config: Config) -> None:
     """Serve until SIGTERM, SIGINT or a restart by the owner, then drain."""
     heap.share_heap()
-    zone = config.schedule.zone_name()
-    show_times(lambda moment: f"{clock_words(moment, zone)} {moment.astimezone(zone_of(zone)):%Z}")
+    show_local_times(config)
     manager = ServiceManager.of_process()
     async with build(config, restarts=True) as app:
         stop = asyncio.Event()

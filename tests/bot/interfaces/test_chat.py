@@ -131,9 +131,17 @@ async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: P
         assert "Bolt" in answers((await told(app, "what is my cat called?"))[1])[-1]
 
 
+ASKS = '[[agents]]\n[[agents.rules]]\nrule = "requires_consent"\ntool = "calculate"\n'
+
+
+def test_a_chat_that_is_the_service_itself_writes_moments_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(ASKS, "utf-8")
+    card = carina(tmp_path, "chat", "--once", "what is 12*12?").stdout
+    assert re.search(r"Until: \w+, \w+ \d+, \d{4}, \d+:\d\d [AP]M UTC", card)
+
+
 async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -> None:
-    asks = '[[agents]]\n[[agents.rules]]\nrule = "requires_consent"\ntool = "calculate"\n'
-    async with service(tmp_path, asks) as app:
+    async with service(tmp_path, ASKS) as app:
         card = "\n".join(answers((await told(app, "what is 12*12?"))[1]))
         (number,) = re.findall(r"/deny (\d+)\. Outside of a chat, use `carina approve`.* With --hour or --always", card)
         assert len(number) == 6

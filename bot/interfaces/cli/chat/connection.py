@@ -80,6 +80,7 @@ async def connect(config: Config, constellation: str = "", *, dashboard: bool = 
         yield Connection(config, holder.call, constellation, own=False)
         return
     building = loaded("bot.app")  # loads the whole service
+    loaded("bot.interfaces.cli.serve").show_local_times(config)
     async with building.build(config, fronts=False, dashboard=dashboard) as app, app.running():
         handlers = app.handlers()
 
