@@ -20,7 +20,7 @@ from memory.queue.inbox import Place as Place
 from memory.queue.message_files import File, Image
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import AgentId, EntryId, InboxId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
-from texts import TextError
+from texts import TextError, language
 
 
 class Kind(StrEnum):
@@ -159,6 +159,8 @@ class Buttons(Struct, frozen=True):
     kind: str = "permit"
     constellation: str = ""
     """The constellation that asks; empty for the configured one."""
+    language: str = field(default_factory=language)
+    """That of the message, for the labels."""
 
 
 ANSWERED = Buttons(RequestId(0), (), "answered")

@@ -42,7 +42,7 @@ from sources.base import (
 )
 from sources.outgoing_text import seen
 from sources.text import flatten, sendable, visible
-from texts import _, gettext_lazy
+from texts import _, gettext_lazy, speaking
 
 SOURCE = "terminal"
 PLACE = Place(PlaceId("terminal:local"), PlaceKind.TERMINAL, OWNER, name="the terminal", bindings=("terminal:local",))
@@ -278,11 +278,18 @@ def shown_as(delivery: Delivery) -> Message:
 
 
 def _answers(buttons: Buttons | None) -> str:
-    if buttons is not None and buttons.kind == "retry":
+    if buttons is None:
+        return ""
+    with speaking(buttons.language):
+        return _answers_to(buttons)
+
+
+def _answers_to(buttons: Buttons) -> str:
+    if buttons.kind == "retry":
         return "\n" + _("`carina retry {id}` tries again.", id=code(buttons.request))
-    if buttons is not None and buttons.kind == "pairing":
+    if buttons.kind == "pairing":
         return "\n" + _("`carina people allow {id}` or `carina people deny {id}` decides.", id=buttons.request)
-    if buttons is None or buttons.kind != "permit":
+    if buttons.kind != "permit":
         return ""
     how = _(
         "Answer with /approve {id} or /deny {id}. Outside of a chat, use `carina approve` or `carina deny`.",

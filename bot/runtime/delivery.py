@@ -31,7 +31,7 @@ from memory.store.records import replace
 from memory.store.row_mapper import UnreadableRow
 from sources.base import ANSWERED, Buttons, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint, HistoryUnreadable
 from sources.text import place_title
-from texts import _, gettext_lazy
+from texts import _, gettext_lazy, language
 
 _SENDING = commit_point("outbox.sending")
 _SENT = commit_point("outbox.sent")
@@ -442,5 +442,5 @@ def to_delivery(row: OutRow, origin: str = "") -> Delivery:
 
 def _buttons(of: CardButtons | PressButtons | None, origin: str) -> Buttons | None:
     if isinstance(of, CardButtons):
-        return Buttons(of.request, of.offers, constellation=origin)
-    return None if of is None else Buttons(of.id, of.offers, of.kind, origin)
+        return Buttons(of.request, of.offers, constellation=origin, language=of.language or language())
+    return None if of is None else Buttons(of.id, of.offers, of.kind, origin, of.language or language())

@@ -17,7 +17,7 @@ from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, TurnId, code, place_source
 from sources.text import place_title
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, language, ngettext
 
 POSTPONE = commit_point("turn.postpone")
 GIVE_UP = commit_point("turn.bury")
@@ -124,8 +124,7 @@ class TurnRetries(Struct, frozen=True):
         key = f"given_up/{row.id}/"
         key += str(len(outbox.of_prefix(tx, key)))  # it may be given up a second time
         with self.deps.speaking_to(row.person):
-            words = _(GIVEN_UP)
-        detail = TextDetail(press=_retry(row))
+            words, detail = _(GIVEN_UP), TextDetail(press=_retry(row))
         outbox.add(tx, outbox.NewRow(key, row.place, words, row.audience, person=row.person, detail=detail), now)
 
     def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:
@@ -145,4 +144,4 @@ class TurnRetries(Struct, frozen=True):
 
 
 def _retry(row: InRow) -> PressButtons:
-    return PressButtons("retry", row.id, ("retry",))
+    return PressButtons("retry", row.id, ("retry",), language())

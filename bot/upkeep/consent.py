@@ -23,7 +23,7 @@ from scheduler.job_kinds import DueJob, JobKinds, JobResult, QueueJob
 from scheduler.triggers import DateTrigger
 from sources.terminal import SOURCE
 from sources.text import one_line
-from texts import _
+from texts import _, language
 
 ASK = "preference"
 OFFERS = ("allow", "refuse")
@@ -71,7 +71,7 @@ class ConsentRequests(Struct, frozen=True):
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
         place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)
-        detail = outbox.TextDetail(press=outbox.PressButtons(ASK, entry.id, OFFERS))
+        detail = outbox.TextDetail(press=outbox.PressButtons(ASK, entry.id, OFFERS, language()))
         text = _words(entry, place_source(place))
         row = outbox.NewRow(_key(entry.id), place, text, audience, person=person, agent=entry.agent, detail=detail)
         outbox.add(tx, row, now)

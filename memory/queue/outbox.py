@@ -53,6 +53,8 @@ class Status(StrEnum):
 class CardButtons:
     request: RequestId
     offers: tuple[str, ...]
+    language: str = ""
+    """That of the text above them, for their labels; empty in a row of an earlier version."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class PressButtons:
     kind: str
     id: ReminderId | EntryId | InboxId | PersonId
     offers: tuple[str, ...]
+    language: str = ""
 
 
 class _Detail:

@@ -31,7 +31,7 @@ from sources.bluesky.session import SharedState
 from sources.bluesky.settings import Wiring
 from sources.outgoing_text import outgoing, without_markup
 from sources.text import flatten, sendable, visible
-from texts import _, gettext_lazy
+from texts import _, gettext_lazy, speaking
 
 _MOST_TRIES = 3
 
@@ -338,15 +338,16 @@ class DirectMessages:
 
 def _fitting(delivery: Delivery) -> str:
     """The text of one message, without markup; a question explains how to answer, since there are no buttons."""
-    text, how = without_markup(outgoing(delivery.text)).strip(), ""
+    text, how, cut = without_markup(outgoing(delivery.text)).strip(), "", "…"
     if delivery.buttons is not None and delivery.buttons.kind == "permit":
         names = {verdict.value: word for word, verdict in _VERDICTS.items()}
         number = code(int(delivery.buttons.request))
         offers = ", ".join(f"{names[each]} {number}" for each in delivery.buttons.offers)
-        how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
+        with speaking(delivery.buttons.language):
+            how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
+            cut = "… " + _("(cut off; `carina permits show` shows all of it)")
     room = _MOST_GRAPHEMES - post_text.graphemes(how)
     if post_text.graphemes(text) > room:
-        cut = "… " + _("(cut off; `carina permits show` shows all of it)") if how else "…"
         text = post_text.shortened(text, room - len(cut)) + cut
     return text + how
 

@@ -14,7 +14,7 @@ import discord
 from msgspec import Struct
 
 from sources.base import Buttons
-from texts import _, gettext_noop
+from texts import _, gettext_noop, speaking
 
 _OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
 """The constellation that asks, if it is not the configured one."""
@@ -105,13 +105,14 @@ def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
         return []
     found = list[discord.ui.Item[Any]]()
     more = ("details",) if buttons.kind == "permit" else ()
-    for offer in (*buttons.offers, *more):
-        if offer == "snooze":
-            found.append(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
-        elif offer not in _LONGER:
-            found.append(_button(offer, buttons))
-    if longer := {each: _LONGER[each] for each in buttons.offers if each in _LONGER}:
-        found.append(_menu("permit-for", _("Allow for longer"), longer, buttons))
+    with speaking(buttons.language):
+        for offer in (*buttons.offers, *more):
+            if offer == "snooze":
+                found.append(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
+            elif offer not in _LONGER:
+                found.append(_button(offer, buttons))
+        if longer := {each: _LONGER[each] for each in buttons.offers if each in _LONGER}:
+            found.append(_menu("permit-for", _("Allow for longer"), longer, buttons))
     return found
 
 

@@ -238,9 +238,11 @@ async def test_a_card_shows_exactly_what_will_run(server: DiscordServer, general
     assert found == {said.id: sent}
 
 
-def test_the_buttons_of_a_card_are_in_the_language_of_the_service() -> None:
+def test_the_buttons_of_a_card_are_in_the_language_of_its_text() -> None:
     with speaking("de"):
-        once, deny, details = items_of(Buttons(RequestId(1), ("once", "deny")))
+        buttons = Buttons(RequestId(1), ("once", "deny"))
+    with speaking("ja"):
+        once, deny, details = items_of(buttons)
     labels = [each.label for each in (once, deny, details) if isinstance(each, discord.ui.Button)]
     assert labels == ["Einmal erlauben", "Ablehnen", "Einzelheiten"]
 

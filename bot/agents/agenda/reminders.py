@@ -286,7 +286,7 @@ class ReminderJob(Struct, frozen=True):
             text = f"⏰ {reminder.text}{lateness(firing, zone, self.read_on(tx, person, reminder.place, audience))}"
             text = _("⏰ Still open: {reminder_text}", reminder_text=reminder.text) if again else text
             row = outbox.NewRow(key, reminder.place, text, audience, person=person, agent=agent)
-            self.say(tx, row, firing.now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
+            self.say(tx, row, firing.now, outbox.PressButtons(REMIND, reminder.id, OFFERS, language()))
         reminders.set_status(tx, reminder.id, Status.ESCALATED if again else Status.TOLD, firing.now, key)
         if reminder.escalate_minutes and not again:
             at = firing.now + timedelta(minutes=reminder.escalate_minutes)

@@ -273,10 +273,10 @@ class Broker:
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         with self._asking(request):
             shown = cards.card(request, asking, here, may_read=may_read, source=place_source(chain[0]))
-        outbox.add(tx, cards.row(request, shown, chain), now)
-        if chain is self.terms.chain and request.quorum > 1:
-            for place in self.terms.others:
-                outbox.add(tx, cards.row(request, shown, (place,)), now)
+            outbox.add(tx, cards.row(request, shown, chain), now)
+            if chain is self.terms.chain and request.quorum > 1:
+                for place in self.terms.others:
+                    outbox.add(tx, cards.row(request, shown, (place,)), now)
 
     def _show(
         self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False

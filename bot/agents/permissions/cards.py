@@ -17,7 +17,7 @@ from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.store.ids import BlockId, PersonId, PlaceId, code
 from sources.text import one_line, place_title, visible
-from texts import _, gettext_noop, in_utc, moment_text, ngettext
+from texts import _, gettext_noop, in_utc, language, moment_text, ngettext
 
 _INLINE = 1_000  # characters of anything on a card; longer arguments are also attached as a file
 _LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
@@ -85,6 +85,7 @@ def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
     """A card in the first of these places; the others are fallbacks."""
     place, *rest = chain
     files = (File(f"request-{request.id}.json", shown.arguments),) if shown.arguments else ()
+    buttons = CardButtons(request.id, tuple(offers(request)), language())
     return NewRow(
         key=f"card/{request.id}/{place}",
         place=place,
@@ -92,7 +93,7 @@ def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
         audience=request.hearers.audience,
         person=request.person,
         agent=request.agent,
-        detail=CardDetail(CardButtons(request.id, tuple(offers(request))), tuple(rest), files),
+        detail=CardDetail(buttons, tuple(rest), files),
     )
 
 

@@ -41,7 +41,7 @@ from memory.store.logs import Log
 from memory.store.recent import RecentValues
 from sources.base import Directory, Endpoint, PlatformError, UnknownPerson
 from sources.bluesky.keys import NAME as BLUESKY
-from texts import _, gettext_noop
+from texts import _, gettext_noop, language
 
 _PAIRING = commit_point("admission.pairing")
 
@@ -207,7 +207,7 @@ class Access:
         """A card for each stranger, once a day."""
         stranger, place = unknown.speaker, self.notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
-        press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
+        press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS, language())
         text, detail = _card(unknown, place_source(place)), outbox.TextDetail(press=press)
         outbox.add(tx, outbox.NewRow(key, place, text, OWNER, person=stranger.id, detail=detail), now)
 

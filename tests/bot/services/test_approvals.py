@@ -100,6 +100,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert card.buttons.offers == ("once", "hour", "always", "deny")
         assert "```\ntimes: 1\n```" in card.text
         assert "Der Agent sagt: „It is time for supper.“" in card.text, "in the language of who is asked"
+        assert card.buttons.language == "de", "and so are the labels"
 
         ruling = await answer(service, request)
         assert ruling.counted

@@ -77,7 +77,8 @@ async def test_whom_it_is_about_is_asked_alone_and_once(g: Harness) -> None:
     assert (place, audience) == (ALONE, person_audience(ANN.id))
     assert WORDS in content
     (detail,) = await g.service.column("SELECT detail FROM outbox WHERE key GLOB 'preference/*'")
-    assert json.loads(detail)["press"] == {"kind": "preference", "id": entry.id, "offers": ["allow", "refuse"]}
+    offered = {"kind": "preference", "id": entry.id, "offers": ["allow", "refuse"], "language": "en"}
+    assert json.loads(detail)["press"] == offered
 
 
 async def test_nobody_is_asked_in_quiet_hours(g: Harness) -> None:

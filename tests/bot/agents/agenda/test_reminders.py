@@ -7,20 +7,23 @@ from pathlib import Path
 from typing import cast
 from zoneinfo import ZoneInfo
 
+import discord
 import pytest
 
 from bot.agents.agenda import reminders as reminding
 from bot.agents.agenda.reminders import PlannedReminder, ReminderJob
 from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
+from bot.runtime.delivery import to_delivery
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import Reminder, Status
 from memory.people import person_settings
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.person_settings import Times
-from memory.queue import inbox
+from memory.queue import inbox, outbox
 from memory.queue.inbox import Arrival, Place
+from memory.queue.outbox import OutRow
 from memory.queue.payloads import Extras
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -31,6 +34,7 @@ from memory.store.records import replace
 from memory.store.sqlite import connect
 from scheduler import triggers
 from scheduler.job_kinds import DueJob, JobKinds
+from sources.discord.cards import items_of
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import BOB, ScriptedModel, said, thread_in_public
 from tests.bot.stage import Setting, running, talked
@@ -109,6 +113,16 @@ def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(t
     job.remind(tx, firing(tx, kept, suffix="again"))
     texts = ["⏰ call mum", "⏰ Noch offen: call mum"]
     assert out(tx) == [(DIRECT, text, ALONE.audience) for text in texts]
+    labels = [item.label for row in told(tx, kept) for item in buttons_of(row) if isinstance(item, discord.ui.Button)]
+    assert labels == ["Erledigt", "Erledigt"]
+
+
+def told(tx: Tx, kept: PlannedReminder) -> list[OutRow]:
+    return outbox.of_prefix(tx, f"reminder/{kept.reminder.id}/")
+
+
+def buttons_of(row: OutRow) -> list[discord.ui.Item[discord.ui.LayoutView]]:
+    return items_of(to_delivery(row).buttons)
 
 
 BLUESKY = PersonId("bluesky:did:plc:7")
@@ -150,7 +164,8 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
     assert row["source"] == said[0].partition(":")[0]
     detail = json.loads(row["detail"])
     assert detail.get("mentions", []) == ([ANN] if said[0] == HALL else [])
-    assert detail["press"] == {"kind": "reminder", "id": kept.reminder.id, "offers": ["snooze", "done"]}
+    offered = {"kind": "reminder", "id": kept.reminder.id, "offers": ["snooze", "done"], "language": "en"}
+    assert detail["press"] == offered
 
 
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
