@@ -134,6 +134,16 @@ def require_speaking_later(place: PlaceId, audience: Audience) -> None:
         )
 
 
+PRIVATELY = gettext_noop("It will arrive in direct messages.")
+
+
+def apart(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> str:
+    """What is said of a reminder, for `_` to show, that by its person's setting does not come in this place."""
+    known = inbox.place(rows, place)
+    shown = known is not None and known.kind != "direct"
+    return gettext_lazy(PRIVATELY) if shown and person_settings.of(rows, people).reminders == "privately" else ""
+
+
 def elsewhere(place: PlaceId, notices: Notices) -> str:
     """Where a reminder comes that was set in a place that gets only answers, for `_` to show; empty in other places."""
     if place_source(place) != API:

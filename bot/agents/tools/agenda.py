@@ -284,7 +284,8 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         by = people[0], place, turn.scope.audience, turn.trust
         new = Reminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
         planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
-        note = join_lazy(" ", filter(None, (planned.note, reminding.elsewhere(place, self._notices))))
+        apart = reminding.apart(tx, people, place)
+        note = join_lazy(" ", filter(None, (planned.note, reminding.elsewhere(place, self._notices), apart)))
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {note}")
         data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": packed(note)}
         return Outcome(text, data)

@@ -79,7 +79,8 @@ class SettingsPages(Struct, frozen=True):
                 lines.append(error_sentence(error))
                 continue
             lines += result.lines(Markdown())
-            items += await self._choices(caller, declared, argument) if argument else []
+            chosen = result.reminders if isinstance(result, Clocks) else ""
+            items += await self._choices(caller, declared, argument, chosen) if argument else []
             items += await menu(registry, caller, declared, result.rows) if isinstance(result, Listing) else []
         if name == "you":
             label = _("Change time zone and quiet hours")
@@ -101,7 +102,9 @@ class SettingsPages(Struct, frozen=True):
         needs = next((each.needs for each in declared.parameters if each.name == argument and each.needs), None)
         return replace(declared, needs=needs or self.commands.registry.operations["agent.show"].needs)
 
-    async def _choices(self, caller: Caller, declared: Operation, argument: str) -> list[discord.ui.Item[Any]]:
+    async def _choices(
+        self, caller: Caller, declared: Operation, argument: str, chosen: str
+    ) -> list[discord.ui.Item[Any]]:
         told = next(each for each in declared.parameters if each.name == argument)
         setting = self._setting(declared.name, argument)
         if told.needs is not None and not await self.commands.registry.permitted([setting], caller):
@@ -110,7 +113,8 @@ class SettingsPages(Struct, frozen=True):
         if told.suggests:
             found = list(await self.commands.registry.suggest(declared.name, argument, caller, {}))
         title = _(CARD_TITLES.get(declared.name, told.help))
-        return select(f"carina:set:{declared.name}:{argument}", ((value, _(label)) for value, label in found), title)
+        shown = ((value, _(label)) for value, label in found)
+        return select(f"carina:set:{declared.name}:{argument}", shown, title, chosen)
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
         if await defer(interaction, quietly=True):

@@ -46,6 +46,11 @@ _Where = Annotated[
     Param("Where to remind you (default: as you set it, or privately)", via=DISCORD_ONLY),
 ]
 _REMINDERS = {"here": gettext_noop("Where I set them"), "privately": gettext_noop("In direct messages")}
+_ARRIVAL = {
+    "here": gettext_noop("where you set them"),
+    "privately": gettext_noop("in direct messages"),
+    "": gettext_noop("where you ask an agent for them, but in direct messages if you use a command"),
+}
 _Reminder = Annotated[_Named, Param("Words from the reminder", example="mom", suggests="reminders")]
 _Until = Annotated[
     DayPart | None,
@@ -95,8 +100,7 @@ class Clocks(Result):
             begin, end = (time_words(time.fromisoformat(each)) for each in (self.quiet_from, self.quiet_until))
             quiet = _("from {quiet_from} to {quiet_until}", quiet_from=begin, quiet_until=end)
         zone = self.zone or _("{zone} (the default)", zone=self.usual)
-        reminders = _("in direct messages") if self.reminders == "privately" else _("where you set them")
-        return [self.told(markup, text, zone=zone, quiet=quiet, reminders=reminders) + self.note]
+        return [self.told(markup, text, zone=zone, quiet=quiet, reminders=_(_ARRIVAL[self.reminders])) + self.note]
 
 
 class ReminderSet(Result):
@@ -183,14 +187,18 @@ class Agenda(ZonedService, frozen=True):
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
     def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = None) -> ReminderSet:
-        chosen = where or person_settings.of(tx, self.people.selves(caller.person)).reminders
+        usual = person_settings.of(tx, self.people.selves(caller.person)).reminders
+        chosen = where or usual
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.split_request(text, self.clock(), self.zone_of(tx, caller))
         new = Reminder(text, caller.person, at.place, at.scope.audience, caller.trust)
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
-        said = {"when": planned.when, "note": _(planned.note), "at": planned.at}
+        alone = at is caller.alone or usual == "privately"  # when it is due, the setting decides
+        elsewhere = alone and caller.location is not None and not caller.location.direct
+        notes = (_(planned.note), _(reminding.PRIVATELY) if elsewhere else "")
+        said = {"when": planned.when, "note": " ".join(filter(None, notes)), "at": planned.at}
         return ReminderSet.from_record(kept, **said, repeats=reminding.repetition(kept.trigger))
 
     @operation("remind.list", "List your open reminders", Action.AGENDA, LISTS)

@@ -109,6 +109,12 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: 
     refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")
 
 
+def marked(page: Message) -> list[str]:
+    """The values that its menus show as chosen, but for the page itself."""
+    menus = [part for part in parts(page.components) if part["type"] == 3]
+    return [each["value"] for menu in menus for each in menu["options"] if each.get("default")]
+
+
 async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
         told = (await t.ana.command("help", None, t.general)).shown
@@ -117,12 +123,21 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         assert "mentioning me" not in told.text
         own = (await t.ana.command("settings", None, t.general)).shown
         assert "Quiet hours: none" in own.text
+        assert "where you ask an agent for them, but in direct messages if you use a command." in own.text
+        task = {"text": "soup", "when": "in 20 minutes"}
+        private = "It will arrive in direct messages."
+        assert private in (await t.ana.command("remind me", task, t.general)).text
+        assert private not in (await t.ana.command("remind me", {**task, "where": "here"}, t.general)).text
+        assert private not in (await t.ana.command("remind me", task, t.ana.direct)).text
+        assert marked(own) == []
         assert [part["custom_id"] for part in parts(own.components) if part["type"] == 3] == [
             "carina:set:quiet:reminders",
             "carina:set:language:language",
         ], "no group has states"
         await t.ana.select(own, "carina:set:quiet:reminders", "In direct messages")
         await until(lambda: "Reminders arrive in direct messages." in own.text)
+        assert marked(own) == ["privately"]
+        assert private in (await t.ana.command("remind me", {**task, "where": "here"}, t.general)).text, "so it is sent"
         await t.ana.select(own, "carina:set:language:language", "Deutsch")
         await until(lambda: "Sprache: Deutsch." in own.text)
         assert "Ruhezeit: keine" in (await t.ana.command("my quiet", None, t.general)).text

@@ -11,13 +11,14 @@ from bot.agents.tools.base import Outcome, ToolContext
 from memory.people import person_settings
 from memory.people.audience import OWNER, PUBLIC, Scope, person_audience
 from memory.people.person_settings import Times
+from memory.queue.inbox import note_place
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId
 from memory.store.records import replace
 from tests.bot.agents.test_next_step import AGENT, TURN
 from tests.bot.parts import ANN, BOB, NOON
-from tests.memory.parts import store
+from tests.memory.parts import HALL, arrival, store
 from texts import _, speaking, unpacked
 
 NO_DATABASE: Any = None
@@ -105,6 +106,18 @@ def test_a_reminder_set_in_the_dashboard_says_where_it_comes(tx: Tx) -> None:
     assert made.text.endswith("I will tell you in a direct message on Discord, not here.")
     with speaking("de"):
         assert _(unpacked(made.data["note"])) == "Ich melde mich in einer Direktnachricht auf Discord, nicht hier."
+
+
+@pytest.mark.parametrize(
+    ("kind", "chosen", "told"), [("guild", "privately", True), ("guild", "here", False), ("direct", "privately", False)]
+)
+def test_a_reminder_that_does_not_come_where_it_is_set_says_so(tx: Tx, kind: str, chosen: str, told: bool) -> None:
+    note_place(tx, arrival(1, place=replace(HALL, kind=kind)), NOON)
+    person_settings.put(tx, (ANN.id,), Times(reminders=chosen), NOON)
+    turn = replace(TURN, place=HALL.id, scope=Scope(person_audience(ANN.id)))
+    given = ReminderArguments(operation="set", text="tea", when="in 5 minutes")
+    made = REMINDERS.work(tx, replace(CONTEXT, turn=turn), given)
+    assert made.text.endswith("It will arrive in direct messages.") == told
 
 
 def test_what_is_done_is_not_put_off(tx: Tx) -> None:
