@@ -31,6 +31,7 @@ class Memory(Struct, frozen=True):
     """One memory that may be shown. `people` are those whose words it holds, or whom it is about.
 
     `said` is false for what an agent stored or said itself; `place` and `external_id` say where it can be seen.
+    `noted` is what the service or another agent told it, such as that somebody edited a message.
     """
 
     kind: Kind
@@ -44,6 +45,7 @@ class Memory(Struct, frozen=True):
     external_id: str = ""
     label: str = ""
     said: bool = True
+    noted: bool = False
 
 
 class Account(Struct, frozen=True):
@@ -53,6 +55,9 @@ class Account(Struct, frozen=True):
     """
 
     turn: TurnId
+    agent: AgentId
+    answer: str
+    """What it said; empty where that was deleted, or may not be known."""
     memories: tuple[Memory, ...]
     tools: tuple[str, ...]
     vain: int
@@ -120,8 +125,12 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
     vain = f"substr(content, 1, {len(NOTHING_FOUND)}) = ? AS vain"
     told = f"SELECT tool_name, {vain} FROM messages WHERE batch_id = ? AND role = 'tool' ORDER BY id"
     ran = rows.all(told, (NOTHING_FOUND, turn.id))
+    ours = (row for row in messages.of_batch(rows, turn.id, scope) if row.role == "assistant" and not row.tool_call_id)
+    said = [row.text for row in ours if row.deleted_at is None and row.text.strip()]
     return Account(
         turn=turn.id,
+        agent=turn.agent,
+        answer=said[-1] if said else "",
         memories=tuple(memory for memory in shown if memory.text.strip()),
         tools=tuple(str(row["tool_name"]) for row in ran),
         vain=sum(row["vain"] for row in ran),
@@ -192,6 +201,7 @@ def _message(rows: Rows, row: Message) -> Memory:
         place=inbox.place(rows, row.place),
         external_id=_sent_as(rows, row) if ours else (row.external_id or ""),
         said=not ours,
+        noted=row.role == "system",
     )
 
 

@@ -316,7 +316,7 @@ class _Maker:
             Outbox(database, runtime.resume),
             *(Folders(database, clock, shared.folder.path, shared.embedders.require), Summaries(database)),
             *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
-            *(Archive(*base), Facts(*base), Projects(*base), Why(*base), TaskLists(*base, zone)),
+            *(Archive(*base), Facts(*base), Projects(*base), Why(*base, approvals.tools), TaskLists(*base, zone)),
             *(Agenda(*base, zone, schedule.changed, runtime.resume), Upkeep(*base, jobs.upkeep, runtime.resume)),
             *(
                 Blocks(*base, zone, checkpoints),

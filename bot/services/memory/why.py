@@ -7,7 +7,7 @@ transaction: a button or form only carries an id, and an id proves nothing.
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -15,13 +15,15 @@ from pydantic import Field
 
 from bot.agents.permissions import who_may
 from bot.agents.permissions.who_may import Action, Change, MemoryRights, Rank
+from bot.agents.tools.base import Toolset
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.names import shown_block
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService
-from memory import why
+from memory import agents, why
+from memory.agents import Agent
 from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
 from memory.knowledge import entries, entry_changes
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
@@ -102,6 +104,7 @@ class MemoryRow(Row):
     link: str
     readers: str = Field(exclude=True)
     said: bool = Field(exclude=True)
+    noted: bool = Field(default=False, exclude=True)
     mine: bool = Field(exclude=True)
     """Whether it holds words of the reader alone."""
     changes: tuple[Change, ...] = Field(exclude=True)
@@ -128,7 +131,9 @@ class MemoryRow(Row):
             case "entry":
                 return _("Stored entry “{label}”", label=self.label) if self.label else _("Stored entry")
             case "message":
-                return _("A message") if self.said else _("An answer of mine")
+                if self.said or (self.noted and self.speaker):
+                    return _("A message")
+                return _("A notice that only I got") if self.noted else _("An answer of mine")
             case "summary":
                 return _("Summary of an agent") if self.label == "agent" else _("Summary ({kind})", kind=self.label)
             case _:
@@ -140,8 +145,11 @@ class Explanation(Result):
     """What one answer used: each memory with its origin, then what ran, and what is only counted."""
 
     turn: str
+    answer: str = ""
     memories: tuple[MemoryRow, ...]
     tools: tuple[str, ...]
+    called: Mapping[str, str] = Field(default={}, exclude=True)
+    """What people read in place of the tools' names, where it is another."""
     vain: int
     """How many calls of tools searched and found nothing."""
     hidden: int
@@ -156,7 +164,7 @@ class Explanation(Result):
     def lines(self, markup: Markup) -> list[str]:
         found = [each for each in self.memories if each.kind != "block"]
         kept = [each for each in self.memories if each.kind == "block"]
-        lines = []
+        lines = [_("My answer:"), f"> {markup.text(one_line(self.answer, _SHORT))}", ""] if self.answer else []
         if found:
             lines.append(_("In view for this answer, besides the conversation here:"))
         elif not (self.hidden or self.gone):
@@ -165,7 +173,7 @@ class Explanation(Result):
         if (more := len(found) - _LISTED) > 0:
             lines.append(ngettext("{count} more, not shown here.", "{count} more, not shown here.", more))
         if kept:  # in Markdown a list begins after a paragraph, unless at 1, and a quotation goes on without a break
-            lines += ["", _("Always in view:"), ""] if lines else [_("Always in view:"), ""]
+            lines += ["", _("Always in view:"), ""] if lines and lines[-1] else [_("Always in view:"), ""]
         lines += [*_numbered(kept, len(found) + 1, markup), *([""] if kept else [])]
         if self.hidden:
             lines.append(
@@ -177,7 +185,7 @@ class Explanation(Result):
             )
         if self.gone:
             lines.append(ngettext("{count} memory since forgotten.", "{count} memories since forgotten.", self.gone))
-        ran = Counter(self.tools)
+        ran = Counter(_(self.called.get(name, name)) for name in self.tools)
         tools = ", ".join(f"{markup.text(name)}{f' × {count}' if count > 1 else ''}" for name, count in ran.items())
         lines.append(_("Tools used: {tools}.", tools=tools) if tools else _("No tools were used."))
         if self.vain:
@@ -207,6 +215,10 @@ class Correctable(Result):
 
 
 class Why(MemoryService, frozen=True):
+    """`tools` returns an agent's tools."""
+
+    tools: Callable[[Agent], Toolset]
+
     @operation("why", "Show what my last answer here was based on", Action.WHY)
     async def explain(self, caller: Caller, message: _Message = "") -> Explanation:
         if not (message := _LINK.sub("", message.strip())):
@@ -313,7 +325,9 @@ class Why(MemoryService, frozen=True):
     def _explain(self, rows: Rows, turn: TurnId, caller: Caller) -> Explanation:
         account = why.account(rows, turn, caller.scope)
         memories = tuple(self._row(memory, caller) for memory in account.memories)
-        return Explanation.from_record(account, memories=memories)
+        used = self.tools(agents.agent(rows, account.agent)).tools if account.tools else {}
+        called = {name: tool.shown for name, tool in used.items() if tool.shown and name in account.tools}
+        return Explanation.from_record(account, memories=memories, called=called)
 
     def _row(self, memory: Memory, caller: Caller) -> MemoryRow:
         held = _held(memory)

@@ -20,7 +20,21 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, MessageId, PersonId, text_mark
 from memory.store.records import replace
 from sources.base import Place, PlaceKind, Speaker
-from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.parts import (
+    ANN,
+    BOB,
+    HALL,
+    NOON,
+    OLGA,
+    ScriptedModel,
+    call,
+    deleted,
+    direct,
+    edited,
+    results,
+    said,
+    says,
+)
 from tests.bot.services.calling import registry
 from tests.bot.stage import Service, Setting, running, talked
 
@@ -32,7 +46,7 @@ class Answers:
 
     def __init__(self, service: Service, *owner: PersonId) -> None:
         people = People(owner or (OLGA.id,))
-        self._registry = registry(Why(service.database, people, service.clock), people=people)
+        self._registry = registry(Why(service.database, people, service.clock, service.approvals.tools), people=people)
 
     async def explained(self, asker: Caller, message: str = "") -> Explanation:
         return cast("Explanation", await self._registry.call("why", asker, {"message": message} if message else {}))
@@ -82,7 +96,8 @@ async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
     await told(service)
     explained = await Answers(service).explained(curious())
     text = text_of(explained)
-    assert text.startswith("In view for this answer, besides the conversation here:\n1. ")
+    quoted = "My answer:\n> In the barn.\n\nIn view for this answer, besides the conversation here:\n1. "
+    assert text.startswith(quoted)
     assert f"> {QUAGGA}" in text
     assert "\n\nAlways in view:\n\n" in text, "neither belongs to the quotation before"
     assert "\n\nTools used: " in text
@@ -121,7 +136,21 @@ async def test_a_search_that_found_nothing_is_told(tmp_path: Path) -> None:
         await service.heard(said("where is my quagga?", 101, HALL, ANN))
         explained = await Answers(service).explained(curious())
     assert explained.vain == 1
-    assert text_of(explained).endswith("Tools used: search, recall.\n1 search found nothing.")
+    assert text_of(explained).endswith("Tools used: search, long-term memory.\n1 search found nothing.")
+
+
+async def test_a_notice_of_an_edit_is_not_called_an_answer(tmp_path: Path) -> None:
+    look = call("search", "s", query="edited", domain="constellation_messages")
+    keep = call("recall", "k", operation="insert", content=QUAGGA)
+    model = ScriptedModel(says("", keep), says("Kept."), says("Again."), says("", look), says("In the shed."))
+    async with running(tmp_path, Setting(model=model)) as service:
+        await service.heard(said("I keep a quagga in the barn", 101, HALL, ANN))
+        await service.heard(edited("I keep a quagga in the shed", 101))
+        await service.heard(said("what was edited?", 103, HALL, ANN))
+        explained = await Answers(service).explained(curious())
+    (notice,) = (row for row in explained.memories if "Ann edited a message" in row.text)
+    assert notice.quoted(Plain("UTC", NOON), 200).startswith("A notice that only I got, said ")
+    assert explained.answer == "In the shed."
 
 
 async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> None:
