@@ -181,6 +181,7 @@ def put_off(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> datetime
     jobs.put(tx, _job(reminder, at, "later"), now)
     if reminder.status is not Status.WAITING:
         reminders.set_status(tx, reminder.id, Status.WAITING, now)
+    _show_snoozed(tx, reminder, at, now)
     return at
 
 
@@ -369,16 +370,35 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
 
     For a repeating reminder only the last message: earlier ones were not done by that.
     """
-    repeats = isinstance(triggers.load(reminder.trigger), RecurrenceTrigger)
-    last = "/".join(reminder.told_key.split("/")[:3])
-    said = [
-        row for row in outbox.of_prefix(tx, f"{REMIND}/{reminder.id}/") if not isinstance(row.detail, outbox.EditDetail)
-    ]
-    for row in said[-_SHOWN:]:
+    repeats, last = isinstance(triggers.load(reminder.trigger), RecurrenceTrigger), _last_told(reminder)
+    for row in _messages(tx, reminder)[-_SHOWN:]:
         if outbox.withdraw(tx, row.id) or not row.content:
             continue
         shown = row.content if repeats and not row.key.startswith(last) else f"{mark}{row.content}"
         outbox.add_edit(tx, row, "shown", shown, now, person=reminder.person)
+
+
+def _show_snoozed(tx: Tx, reminder: Reminder, at: datetime, now: datetime) -> None:
+    """Show the new time in the last messages of a reminder, in place of the buttons; unsent ones are withdrawn."""
+    for row in _messages(tx, reminder):
+        done = outbox.of_key(tx, f"{row.key}/shown") is not None
+        if done or not row.key.startswith(_last_told(reminder)) or outbox.withdraw(tx, row.id) or not row.content:
+            continue
+        press = row.detail.press if isinstance(row.detail, outbox.TextDetail) else None
+        with speaking((press and press.language) or language()):
+            clock = clock_text(at, reminder.zone, row.source)
+            shown = _("{reminder} (snoozed until {clock})", reminder=row.content, clock=clock)
+        outbox.add_edit(tx, row, f"snoozed/{to_text(at)}", shown, now, person=reminder.person)
+
+
+def _messages(rows: Rows, reminder: Reminder) -> list[OutRow]:
+    found = outbox.of_prefix(rows, f"{REMIND}/{reminder.id}/")
+    return [row for row in found if not isinstance(row.detail, outbox.EditDetail)]
+
+
+def _last_told(reminder: Reminder) -> str:
+    """The key of its last message, which is that of its repetition up to there."""
+    return "/".join(reminder.told_key.split("/")[:3])
 
 
 def _quiet_note(until: datetime | None, zone: str) -> str:

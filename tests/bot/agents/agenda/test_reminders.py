@@ -23,7 +23,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience
 from memory.people.person_settings import Times
 from memory.queue import inbox, outbox
 from memory.queue.inbox import Arrival, Place
-from memory.queue.outbox import OutRow
+from memory.queue.outbox import EditDetail, OutRow
 from memory.queue.payloads import Extras
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -425,12 +425,26 @@ def test_what_is_done_is_not_said_again(tx: Tx) -> None:
 def test_a_snooze_comes_once_however_often_it_is_pressed(tx: Tx) -> None:
     kept = planned(tx)
     says().remind(tx, firing(tx, kept))
+    tx.run("UPDATE outbox SET status = 'sent'")
     for _ in range(3):
         reminding.snooze(tx, stored(tx, kept), timedelta(minutes=10), NOW + timedelta(minutes=21))
     due = tx.all("SELECT id, next_at FROM jobs WHERE id GLOB '*:later' OR id GLOB '*:again'")
     assert [row["next_at"] for row in due] == [to_text(NOW + timedelta(minutes=31))]
     says().remind(tx, firing(tx, kept, suffix="later"))
-    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ call mum"]
+    shown = "⏰ call mum (snoozed until <t:1772454660:f>, <t:1772454660:R>)"
+    assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", shown, "⏰ call mum"]
+
+
+def test_a_snoozed_message_shows_the_new_time_in_its_language_and_one_that_is_done_stays_so(tx: Tx) -> None:
+    kept = planned(tx, "every day at 12:20")
+    replace(says(), spoken=lambda _person: "de").remind(tx, firing(tx, kept))
+    tx.run("UPDATE outbox SET status = 'sent'")
+    reminding.snooze(tx, stored(tx, kept), timedelta(minutes=10), NOW + timedelta(minutes=21))
+    assert out(tx)[1][1].startswith("⏰ call mum (verschoben auf <t:1772454660:f>")
+    assert told(tx, kept)[1].detail == EditDetail(told(tx, kept)[0].key), "without buttons"
+    reminding.finish(tx, stored(tx, kept), NOW + timedelta(minutes=22))
+    reminding.snooze(tx, stored(tx, kept), timedelta(minutes=10), NOW + timedelta(minutes=23))
+    assert [text for _place, text, _audience in out(tx)][2:] == ["✓ ⏰ call mum"]
 
 
 def ring(tx: Tx, until: datetime) -> list[str]:
