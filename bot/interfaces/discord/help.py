@@ -9,6 +9,7 @@ from contextlib import suppress
 from discord import app_commands
 
 from bot.interfaces.discord.components import hear, select
+from bot.interfaces.discord.memory_forms import MENU
 from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
 from sources.discord.cards import CardStyle, container
 from sources.discord.send_failures import REFUSED
@@ -27,7 +28,7 @@ _HELP = (
     gettext_noop(
         "**What I know**: `/search` finds messages and memory. `/memory list`, `/memory archival list` and "
         "`/facts list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
-        "answer was based on, and so does *Apps > Why did you say this?* in the menu of a message."
+        "answer was based on, and so does *Apps > {menu}* in the menu of a message."
     ),
     gettext_noop(
         "**What agents use**: `/memory context` shows what they see when they answer here, `/memory project list` "
@@ -55,21 +56,21 @@ def install_help(tree: Tree) -> None:
 
     @app_commands.command(name="help", description=gettext_noop("Learn how to talk to me and what I keep"))
     async def command(interaction: Interaction) -> None:
-        await answer_now(interaction, *_help(0))
+        await answer_now(interaction, *page(0))
 
     tree.add_command(command)
     tree.client.add_dynamic_items(hear(_HELP_PAGE, _turn_help))
 
 
-def _help(page: int) -> tuple[str, CardStyle]:
+def page(number: int) -> tuple[str, CardStyle]:
     """One page, with a menu of all; what is bold on a page is its title."""
-    told = [_(each) for each in _HELP]
+    told = [_(each, menu=_(MENU)) for each in _HELP]
     titles = ((str(at), each.split("**")[1]) for at, each in enumerate(told))
-    return told[page], CardStyle(items=select("carina:help", titles, chosen=str(page)))
+    return told[number], CardStyle(items=select("carina:help", titles, chosen=str(number)))
 
 
 async def _turn_help(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
     if chosen in map(str, range(len(_HELP))):
-        words, looks = _help(int(chosen))
+        words, looks = page(int(chosen))
         with suppress(*REFUSED):
             await interaction.response.edit_message(view=container(shown(interaction, words), looks))

@@ -16,6 +16,7 @@ from bot.errors import UserError
 from bot.interfaces.discord import commands, components, confirmations, responses
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.confirmations import OpenQuestion, Questions
+from bot.interfaces.discord.help import page
 from bot.interfaces.discord.responses import Interaction
 from bot.services import services, titles
 from bot.services.caller import Via
@@ -219,3 +220,12 @@ async def test_no_answer_shows_what_is_not_for_people(tmp_path: Path) -> None:
     ]
     assert len(gallery.shown) > 150
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("code", "menu"),
+    [("en", "Why did you say this?"), ("de", "Warum hast du das gesagt?"), ("ja", "なぜこう言ったの？")],
+)
+def test_help_names_the_menu_of_a_message_as_discord_shows_it(code: str, menu: str) -> None:
+    with speaking(code):
+        assert f"> {menu}*" in page(2)[0]
