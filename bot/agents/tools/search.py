@@ -27,9 +27,10 @@ from bot.agents.permissions.who_may import Caution
 from bot.agents.tools.base import Arguments, Brief, Outcome, ReadTool, ToolContext, UseKind
 from bot.errors import ToolError
 from memory import agents
-from memory.knowledge import entries
+from memory.knowledge import entries, facts
 from memory.knowledge.entries import Entry
 from memory.people.audience import Scope, Trust
+from memory.people.identities import person_called
 from memory.queue import inbox, messages
 from memory.queue.inbox import Place
 from memory.queue.messages import Message
@@ -40,7 +41,7 @@ from memory.search.query import tags as known_tags
 from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.errors import EntryNotFound, Refused
-from memory.store.ids import AgentId, MessageId, PlaceId
+from memory.store.ids import AgentId, FactId, MessageId, PlaceId
 from memory.store.records import replace
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, join_lazy
@@ -478,6 +479,12 @@ def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
             return row
         known = entry_row(rows, entry, context.turn)
         return replace(row, speaker=known.speaker, place=known.place, place_kind=known.place_kind, mine=known.mine)
+    if hit.kind == "fact":
+        fact = facts.get(rows, FactId(int(hit.id)), context.turn.scope)
+        if fact is None or fact.person is None:  # learned from a tool or an agent
+            return replace(row, speaker=context.agent.name, mine=False)
+        speaker = fact.speaker or person_called(rows, fact.person, context.turn.scope)  # entered by hand: no message
+        return replace(row, speaker=speaker, mine=fact.person == context.turn.person)
     if hit.kind == "message":
         said = messages.by_ids(rows, [MessageId(int(hit.id))], context.turn.scope)
         return replace(row, mine=bool(said) and said[0].role == "user" and said[0].person == context.turn.person)

@@ -125,7 +125,7 @@ def _ask(intent: Intent, context: Context) -> Lines:
         lines = _planned(question, context) if question.kind == "time" else None
     if lines:
         return lines
-    heard = _searches("heard", wanted, _SAID, context)
+    heard = _searches("heard", wanted, _SAID, context) + _searches("learned", wanted, {"domain": "facts"}, context)
     orders = _searches("taken", [context.language.data["words"]["taking_back"]], _SAID, context, _NEWEST)
     context.make(*newest, *heard, *orders)
     entries = _entries_found(context.hits(*first, *newest), context)

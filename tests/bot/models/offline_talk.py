@@ -58,6 +58,10 @@ class Memory:
     place_kind: str = "guild"
     broken: str = ""
     numbered: int = 0
+    facts: list[Row] = field(default_factory=list)
+
+    def learned(self, text: str, speaker: str) -> None:
+        self.facts.append(self._row("fact", text, speaker))
 
     def heard(self, text: str, speaker: str, role: str = "user") -> None:
         self.messages.append(self._row("message", text, speaker) | {"role": role})
@@ -94,8 +98,9 @@ class Memory:
 
     def search(self, arguments: Row, speaker: str) -> Row:
         domain = arguments["domain"]
-        rows = [row for row in self.entries if domain != "conversations"]
-        rows += [row for row in self.messages if domain != "archival_memory"]
+        rows = [row for row in self.entries if domain not in ("conversations", "facts")]
+        rows += [row for row in self.messages if domain not in ("archival_memory", "facts")]
+        rows += self.facts if domain == "facts" else []
         if arguments.get("author") == "me":
             rows = [row for row in rows if row["speaker"] == speaker and row.get("role") != "assistant"]
         rows = [row for row in rows if arguments.get("since", "") <= row["at"] < arguments.get("until", "3000")]

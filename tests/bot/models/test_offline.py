@@ -48,6 +48,14 @@ def test_what_was_told_is_found_with_when_and_where(code: str, row: list[str]) -
     assert "CARINA_MODEL" not in said
 
 
+def test_a_fact_that_was_added_is_found_until_it_is_taken_back() -> None:
+    talk = Talk()
+    talk.memory.learned("My brother is called Tom", "Ana")
+    assert talk.say("what is my brother called?").startswith("You told me your brother is called Tom (on ")
+    talk.say("forget my brother")
+    assert talk.say("what is my brother called?").startswith(UNKNOWN)
+
+
 @rows("unknown")
 def test_what_is_not_known_is_never_answered_with_something_else(code: str, row: list[str]) -> None:
     told, question = row

@@ -8,18 +8,23 @@ import pytest
 from bot.agents.permissions.who_may import People
 from bot.agents.tools.search import GUESSES
 from bot.agents.turn_deps import QueryMeaning
-from bot.models.base import Answer
+from bot.models.base import Answer, ToolMessage
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.search import Search, SearchResults
 from bot.services.results import Markdown
+from memory.knowledge import facts
+from memory.knowledge.fact_extraction import Category, Statement
+from memory.knowledge.facts import Source
 from memory.people import person_settings
+from memory.people.audience import Trust
 from memory.search.embedding.base import to_vector
 from memory.search.similarity import Meaning
 from memory.store.database import Tx
+from memory.store.ids import AgentId, SessionId
 from memory.store.records import replace
 from sources.terminal import PERSON
 from tests.bot.agents.groups.parts import Cast, agents
-from tests.bot.parts import BOB, call, channel, private, results, said, says
+from tests.bot.parts import ANN, BOB, HALL, NOON, call, channel, private, results, said, says
 from tests.bot.plain import search
 from tests.bot.services.calling import registry
 from tests.bot.stage import Service, Setting, running
@@ -265,3 +270,24 @@ async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(
     assert said_by_me.unmet.startswith("Nothing was searched: author 'me' is of messages, entries, ")
     mine = await found(desk(service), "", domain="blocks", author="me")
     assert list(mine.searched) == ["blocks"], "what is about them"
+
+
+async def test_a_fact_is_of_whom_it_was_learned_from(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting()) as service:
+        service.model.replies.append(says("Hello."))
+        await service.heard(said("hello", 1))
+        agent = AgentId(str((await service.column("SELECT id FROM agents"))[0]))
+
+        def learn(tx: Tx) -> None:
+            source = Source("hand", agent, SessionId(1), None, ANN.id, HALL.audience, Trust.APPROVED)
+            facts.learn(tx, [Statement(Category.LESSON, "My brother is called Tom")], source, NOON)
+
+        await service.write(learn)
+        for number, (speaker, mine) in enumerate(((ANN, True), (BOB, False)), 2):
+            service.model.replies.extend([looking("search", query="brother", domain="facts"), says("Tom.")])
+            await service.heard(said("who is my brother?", number, HALL, speaker))
+            told = service.model.requests[-1].messages[-1]
+            assert isinstance(told, ToolMessage)
+            assert isinstance(told.data, dict)
+            (hit,) = told.data["hits"]
+            assert (hit["speaker"], hit["mine"]) == ("Ann", mine)
