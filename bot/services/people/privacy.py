@@ -25,6 +25,7 @@ from memory.store.clock import Clock, from_text, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Rows
 from memory.store.erasure_records import Erasure
+from memory.store.folder import BACKUPS, DELETED
 from memory.store.ids import PersonId
 from memory.store.logs import Log
 from texts import _, gettext_noop, ngettext, source
@@ -200,10 +201,18 @@ class Receipt(Result):
         return [
             _("Erased on {from_text}.{id}", from_text=markup.time(from_text(self.done_at)), id=markup.number(self.id)),
             *([*(each.line() for each in self.stores if each), self._searched()] if technical else self._plainly()),
-            *(each.line(markup) for each in self.left),
-            *(each.line(markup) for each in self.copies),
+            *self._remaining(markup),
             *([_("- It will be gone from the continuous backup within a day.")] if self.replica else []),
         ]
+
+    def _remaining(self, markup: Markup) -> Iterable[str]:
+        """Files with words, then older copies; for who does not know the files, one line for each backup."""
+        told = dict[str, str]()
+        found: tuple[FoundWords | OldCopy, ...] = (*self.left, *self.copies)
+        for each in found:
+            name = f"{type(each).__name__} {each.file}" if source() == "terminal" else _backup(each.file)
+            told.setdefault(name, each.line(markup))
+        return dict.fromkeys(told.values())
 
     def _plainly(self) -> list[str]:
         """What was deleted and what remains, for who does not know how it is stored."""
@@ -298,6 +307,12 @@ class Export(WrittenFile):
             "accounts, as JSON."
         )
         return self.told(markup, text) if self.file else self.document
+
+
+def _backup(file: str) -> str:
+    """The backup that a file is in; a copy beside the databases is one by itself."""
+    parts = file.split("/")
+    return "/".join(parts[:2]) if parts[0] in (BACKUPS, DELETED) else file
 
 
 def sum_counts(found: Iterable[Mapping[str, int]]) -> dict[str, int]:

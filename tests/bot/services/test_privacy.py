@@ -19,7 +19,7 @@ from bot.services.caller import Unconfirmed, Via
 from bot.services.people import erasure_job
 from bot.services.people.erasure_job import Eraser
 from bot.services.people.ignored_people import Choices
-from bot.services.people.privacy import WORDS, Export, FileCounts, Receipt, named
+from bot.services.people.privacy import WORDS, Export, FileCounts, FoundWords, OldCopy, Receipt, named
 from bot.services.results import Plain, Result
 from memory import folders
 from memory.erasure import personal_data
@@ -299,11 +299,28 @@ async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: S
     assert "found some in 2 of 9" in text
     with reading("discord"):
         text = written(receipt)
-    assert "There is an older copy" in text
+    assert "A copy of my files (" in text
+    assert "There is an older copy" not in text, "which would be told of the same copy again"
     assert "A file in use (" in text
     assert "Nothing of it remains in use." not in text, "which the file in use would belie"
     assert "carina.db" not in text
     assert "agents (1)" not in text
+
+
+def test_a_backup_of_several_files_is_one_line_of_a_receipt() -> None:
+    day, later = "2026-03-01T12:36:00.000Z", "2026-03-01T12:36:02.000Z"
+    copies = tuple(
+        OldCopy(f"backups/{name}", at)
+        for name, at in (("one/carina.db", day), ("one/global.db", later), ("two/carina.db", day), ("two/a", later))
+    )
+    left = (FoundWords("backups/one/carina.db", copy=True, changed_at=day, samples=1),)
+    receipt = Receipt(
+        id="1", person="discord:5", asked_by="discord:5", begun_at=day, done_at=day, left=left, copies=copies
+    )
+    with reading("discord"):
+        said = [line for line in receipt.lines(PLAIN) if line.startswith("- ")]
+    assert [line.partition(" (")[0] for line in said] == ["- A copy of my files", "- There is an older copy"]
+    assert sum("backups/" in line for line in receipt.lines(PLAIN)) == 5, "at the terminal each file is named"
 
 
 def test_what_remains_is_not_told_as_deleted() -> None:
