@@ -264,7 +264,7 @@ class Places:
             done = await self.bind(_binding(where, reach), named, caller.approver)
         found = self._group_of(where)
         name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
-        return self._shown(done, _("{} answers here"), replace(found, value=name), where)
+        return self._shown(done, _("The group {} answers here"), replace(found, value=name), where)
 
     @operation("model", "Show or set which model answers in a channel", Action.STEER, CHANGES)
     async def model(
@@ -283,8 +283,10 @@ class Places:
                 raise UserError("The model “{model}” is not set up. Choose from: {known}.", model=model, known=known)
             done = await self.decide("model", _binding(where, reach), model, caller.approver)
         found = self._origin("model", where.bindings, {}, "")
-        usual = found.value or ", ".join(await self._models_of(where)) or _("nobody")
-        return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
+        used = (found.value,) if found.value else await self._models_of(where)
+        words = _("The model here is {}") if len(used) == 1 else _("The models here are {}")
+        words = words if used else _("Nobody answers here")
+        return self._shown(done, words, replace(found, value=", ".join(used)), where)
 
     async def _models_of(self, where: Location) -> tuple[str, ...]:
         group = self._group_of(where).value

@@ -49,7 +49,9 @@ async def test_a_place_is_answered_by_the_model_chosen_for_it_or_for_what_is_aro
     with pytest.raises(UserError, match="--place discord:1234"):
         await offered.call("model", owner, {})
     usual = await answered(hall, 1)
-    assert re.search(r"\*\*openai:gpt-5\*\* answers here \(by .+ with a command", await chosen("openai:gpt-5", hall.id))
+    assert re.search(
+        r"The model here is \*\*openai:gpt-5\*\* \(by .+ with a command", await chosen("openai:gpt-5", hall.id)
+    )
     assert await answered(hall, 2) == "openai:gpt-5"
     assert await answered(thread, 3) == "openai:gpt-5", "a thread is answered as its channel is"
     assert await answered(attic, 4) == usual
@@ -67,10 +69,10 @@ async def test_a_group_with_an_archived_member_still_tells_its_model(service: Se
         found = await offered.call("model", owner_at_terminal(), {"place": channel("1").id})
         return "".join(found.lines(Plain("UTC", service.clock())))
 
-    assert "**offline** answers here" in await told()
+    assert "The model here is **offline** (" in await told()
     (member,) = group.members
     await service.write(lambda tx: agents.set_status(tx, member.agent, "archived", service.clock()))
-    assert "**nobody** answers here" in await told()
+    assert "Nobody answers here (" in await told()
 
 
 async def test_a_chosen_language_is_spoken_from_the_answer_on_and_lasts(service: Service) -> None:

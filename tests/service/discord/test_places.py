@@ -63,14 +63,17 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(t: Live) -> None:
 async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> None:
     async with started(tmp_path, toml=TWO) as t:
         side = t.guild.text_channel("side")
-        assert "**Day** answers here (by default)" in (await t.olga.command("admin route", None, side)).text
+        assert "The group **Day** answers here (by default)" in (await t.olga.command("admin route", None, side)).text
         refused(await t.ana.command("admin route", {"group": "Night"}, t.ana.direct), "Only an admin may")
         refused(
             await t.olga.command("admin route", {"group": "Dawn"}, side),
             "There is no group “Dawn”. Choose from: Day, Night.",
         )
         assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
-        assert "**Night** answers here (by <@" in (await t.olga.command("admin route", {"group": "night"}, side)).text
+        assert (
+            "The group **Night** answers here (by <@"
+            in (await t.olga.command("admin route", {"group": "night"}, side)).text
+        )
         await t.service.restart()
         await t.olga.command("admin route", {"group": "Night", "reach": "server"}, t.general)
         await t.olga.command("admin route", {"group": "Day", "channel": side}, t.general)
@@ -80,7 +83,7 @@ async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> N
             prompts.append(t.model.requests[-1].body["messages"][0]["content"].split(".")[0])
         assert prompts == ["You are Star", "You are Moon"]
         back = await t.olga.command("admin route", {"group": "configured", "reach": "server"}, t.general)
-        assert "**Day** answers here (by default)" in back.text
+        assert "The group **Day** answers here (by default)" in back.text
 
 
 async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(t: Live) -> None:
@@ -161,11 +164,11 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         pages = (await t.olga.command("settings", None, t.general)).shown
         await t.olga.select(pages, "carina:settings:page", "This channel")
         await until(lambda: "The mode here is" in pages.text)
-        assert "**offline** answers here (by default)" in pages.text
+        assert "The model here is **offline** (by default)" in pages.text
         await t.olga.select(pages, "carina:set:model:model", "offline")
-        await until(lambda: "answers here (by <@" in pages.text)
+        await until(lambda: "The model here is **offline** (by <@" in pages.text)
         await t.olga.select(pages, "carina:set:model:model", "Configured")
-        await until(lambda: "**offline** answers here (by default)" in pages.text)
+        await until(lambda: "The model here is **offline** (by default)" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
         (menu,) = (each for each in parts(pages.components) if each.get("custom_id") == "carina:set:model:model")
