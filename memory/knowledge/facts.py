@@ -230,6 +230,14 @@ def messages_of(rows: Rows, fact: FactId) -> list[MessageId]:
     return [MessageId(row[0]) for row in rows.all(sql, {"fact": fact})]
 
 
+def learned_from(rows: Rows, held: Iterable[MessageId], scope: Scope) -> list[Fact]:
+    """The current facts that were learned from these messages, as far as the scope may see them."""
+    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND KNOWN(f.audience) AND EXISTS
+              (SELECT 1 FROM fact_sources s JOIN json_each(?) e ON e.value = s.message_id WHERE s.fact_id = f.id)
+              ORDER BY f.id"""
+    return to_fact.all(rows, *scope.bind(sql, list(held)))
+
+
 def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
     """Record that a turn was shown these facts: by the messages that their wording comes from."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'message', message_id, :audience

@@ -25,7 +25,7 @@ from bot.services.transactions import MemoryService
 from memory import agents, why
 from memory.agents import Agent
 from memory.erasure.edits_and_deletions import forget_derived, forget_entry, narrow_entry, narrow_message, take_back
-from memory.knowledge import entries, entry_changes
+from memory.knowledge import entries, entry_changes, facts
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, person_audience
 from memory.queue import inbox, messages, outbox
 from memory.queue.messages import Message
@@ -268,7 +268,13 @@ class Why(MemoryService, frozen=True):
         trust = Trust.OWNER if self._is_owner(caller) else caller.trust
         entry = replace(why.entry_of(tx, found), content=content, trust=trust, updated_at=now, last_seen=now)
         entry_changes.store(tx, entry, None)
-        return _("Corrected. The old words are still in the conversation where they were said.")
+        done = _("Corrected. The old words are still in the conversation where they were said.")
+        learned = [each.text for each in facts.learned_from(tx, entry.messages, caller.scope) if each.text != content]
+        if not learned:
+            return done
+        listed = "; ".join(f"“{one_line(each, _SHORT).rstrip('.')}”" for each in learned)
+        also = _("What was learned as a fact from the same message stays: {facts}.", facts=listed)
+        return f"{done}\n{also} {_('`carina facts correct` changes it.')}"
 
     @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)
     def narrow(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:

@@ -224,6 +224,18 @@ async def test_a_message_is_forgotten_with_what_came_from_it(service: Service) -
         await why.told("forget", curious(), message.id, kind="message")
 
 
+async def test_a_correction_names_the_fact_that_still_has_the_old_words(tmp_path: Path) -> None:
+    async with running(tmp_path, keeping()) as service:
+        await service.heard(said("Remember that my quagga sleeps in the barn.", 101, HALL, ANN))
+        await service.heard(said("where is my quagga?", 102, HALL, ANN))
+        (entry,) = await service.column("SELECT id FROM archival_entries")
+        (fact,) = await service.column("SELECT fact FROM facts")
+        why, given = Answers(service), {"seen": text_mark(QUAGGA), "text": "It sleeps in the shed."}
+        done = await why.told("correct", curious(), entry, **given)
+        stays = f"What was learned as a fact from the same message stays: “{fact.rstrip('.')}”."
+        assert done.endswith(f"{stays} `carina facts correct` changes it.")
+
+
 async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None:
     async with running(tmp_path, keeping(label="pet")) as service:
         why, entry = Answers(service), await told(service)
