@@ -194,6 +194,13 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
     )
 
 
+def place_as_read(name: str, audience: str) -> str:
+    """A place by the name that is stored, for a reader of what was said there: direct messages are their own."""
+    alone = audience == OWNER or audience.startswith("person:")
+    ours = alone and name.startswith(("direct messages", "the direct messages with "))
+    return _("our direct messages") if ours else place_title(name)
+
+
 def is_shared(audience: str) -> bool:
     """Whether others than the owner may see it."""
     return audience != OWNER

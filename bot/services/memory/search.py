@@ -24,7 +24,7 @@ from bot.errors import UserError
 from bot.services.agents.tasks import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archival import agents_called
-from bot.services.names import MOMENTS, is_shared, moment_said, where
+from bot.services.names import MOMENTS, is_shared, moment_said, place_as_read, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Markup, Result, Row
 from bot.services.transactions import ZonedService
@@ -39,7 +39,7 @@ from memory.store.database import Rows
 from memory.store.ids import MessageId, PlaceId
 from memory.store.records import asdict, replace
 from scheduler.zones import zone_of
-from sources.text import one_line, place_title
+from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
 ME = "me"
@@ -326,8 +326,9 @@ class Search(ZonedService, frozen=True):
         """The names of places and audiences."""
         told = dict[str, str]()
         for hit in hits:
-            place = place_called(rows, hit.place, caller.scope) if hit.place else ""
-            told[hit.place or hit.audience] = place_title(place) or where(rows, hit.audience, caller.scope)
+            name = place_called(rows, hit.place, caller.scope) if hit.place else ""
+            place = place_as_read(name, hit.audience) or where(rows, hit.audience, caller.scope)
+            told[hit.place or hit.audience] = place
         return told
 
     def _mine(self, rows: Rows, caller: Caller, hits: Iterable[Hit]) -> frozenset[str]:

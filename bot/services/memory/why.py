@@ -18,7 +18,7 @@ from bot.agents.permissions.who_may import Action, Change, MemoryRights, Rank
 from bot.agents.tools.base import Toolset
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.names import shown_block
+from bot.services.names import place_as_read, shown_block
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Markup, Result, Row, forgotten
 from bot.services.transactions import MemoryService
@@ -35,7 +35,7 @@ from memory.store.ids import PersonId, TurnId, place_source, text_mark
 from memory.store.records import replace
 from memory.why import Kind, Memory
 from sources.discord.markup import message_link
-from sources.text import one_line, place_title
+from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
 _LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before its id was stored
@@ -119,7 +119,7 @@ class MemoryRow(Row):
     def quoted(self, markup: Markup, limit: int, *, readers: bool = True) -> str:
         who = _(" by {speaker}", speaker=markup.text(self.speaker)) if self.speaker and self.kind != "block" else ""
         who = _(" by you") if who and self.mine else who
-        where = _(" in {place}", place=markup.text(place_title(self.place))) if self.place else ""
+        where = _(" in {place}", place=markup.text(place_as_read(self.place, self.audience))) if self.place else ""
         when = _(_WHEN[self.kind], when=markup.time(self.at))
         head = f"{markup.text(self._name)}, {when}{who}{where}" + (f"; {self.readers}" if readers else "")
         lines = [head, f"> {markup.text(one_line(self.text, limit))}"]

@@ -13,7 +13,8 @@ from bot.services.results import Plain
 from memory.activity import Details, NewEvent, note
 from memory.people.audience import OWNER, Trust
 from memory.store.database import Database, Tx
-from tests.bot.parts import BOB, NOON, MovableClock, call, said, says
+from memory.store.records import replace
+from tests.bot.parts import ANN, BOB, NOON, MovableClock, call, direct, said, says
 from tests.bot.plain import search
 from tests.bot.services.calling import PEOPLE, SETUP, registry
 from tests.bot.services.test_why import curious
@@ -106,6 +107,16 @@ async def test_only_the_readers_own_messages_are_said_by_you(service: Service) -
     found = await offered.call("search", curious(), {"text": "gannet", "role": "user"})
     assert isinstance(found, SearchResults)
     assert {hit.text: hit.who for hit in found.hits} == {"the gannet is mine": "you", "the gannet is ours": "Bob"}
+
+
+async def test_direct_messages_are_ours_to_who_reads_of_them(service: Service) -> None:
+    place = replace(direct(ANN), name="direct messages with Ann")
+    await service.heard(said("the gannet is mine", 1, place))
+    offered = registry(search(service.database, PEOPLE, service.clock))
+    with speaking("de"):
+        found = await offered.call("search", curious(place=place), {"text": "gannet", "role": "user"})
+    assert isinstance(found, SearchResults)
+    assert [hit.where for hit in found.hits] == ["unsere Direktnachrichten"]
 
 
 async def test_a_message_and_what_was_learned_from_it_alone_are_one_for_people_and_two_for_programs(

@@ -120,6 +120,8 @@ async def test_what_only_the_owner_reads_is_told_to_the_owner_without_saying_so_
     lines = shown.lines(Plain("UTC", NOON))
     assert (sum(QUAGGA in each for each in lines), lines[11]) == (10, "2 more, not shown here.")
     assert "can read it" not in "\n".join(lines)
+    alone = rows[0].model_copy(update={"place": "direct messages with Ana"}).quoted(Plain("UTC", NOON), 9)
+    assert "in our direct messages" in alone
     others = (*rows[:1], MemoryRow.model_validate({**told, "id": "20", "audience": "public"}))
     assert "can read it" in "\n".join(shown.model_copy(update={"memories": others}).lines(Plain("UTC", NOON)))
 
