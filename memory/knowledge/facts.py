@@ -28,6 +28,7 @@ from memory.knowledge.fact_comparison import (
 )
 from memory.knowledge.fact_extraction import Category, Statement, statements
 from memory.people.audience import Audience, Scope, Trust
+from memory.people.identities import person_called
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.store.clock import to_text
@@ -113,6 +114,14 @@ def get(rows: Rows, identifier: FactId, scope: Scope) -> Fact | None:
     """One current fact, if the scope may see it."""
     sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND KNOWN(f.audience)"
     return to_fact.first(rows, *scope.bind(sql, identifier))
+
+
+def whose(rows: Rows, identifier: FactId, scope: Scope) -> tuple[PersonId | None, str]:
+    """From whom a fact is, and their name; None and no name for what only a tool or an agent said."""
+    found = get(rows, identifier, scope)
+    if found is None or found.person is None:
+        return None, ""
+    return found.person, found.speaker or person_called(rows, found.person, scope)
 
 
 def of_subject(rows: Rows, source: Source) -> list[Fact]:

@@ -106,6 +106,11 @@ class ToolContext(Struct, frozen=True):
     """What takes trust from the turn, in words."""
 
 
+def with_expected(question: str, expected: str) -> str:
+    """The text whose meaning a search compares with rows, if words are expected in the answer; otherwise empty."""
+    return f"{question} {expected}" if question and expected.strip() else ""
+
+
 class Outcome(Struct, frozen=True):
     """What came of a call: words for the model, and which rows it used."""
 

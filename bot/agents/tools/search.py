@@ -24,13 +24,12 @@ from bot.agents.context.quotes import (
     say,
 )
 from bot.agents.permissions.who_may import Caution
-from bot.agents.tools.base import Arguments, Brief, Outcome, ReadTool, ToolContext, UseKind
+from bot.agents.tools.base import Arguments, Brief, Outcome, ReadTool, ToolContext, UseKind, with_expected
 from bot.errors import ToolError
 from memory import agents
 from memory.knowledge import entries, facts
 from memory.knowledge.entries import Entry
 from memory.people.audience import Scope, Trust
-from memory.people.identities import person_called
 from memory.queue import inbox, messages
 from memory.queue.inbox import Place
 from memory.queue.messages import Message
@@ -318,11 +317,6 @@ EXPECTED = "words that you expect in the answer, such as likely answers ('hiking
 """How the tools that search describe `expected`."""
 
 
-def with_expected(question: str, expected: str) -> str:
-    """The text whose meaning a search compares with rows, if words are expected in the answer; otherwise empty."""
-    return f"{question} {expected}" if question and expected.strip() else ""
-
-
 class SearchArguments(Arguments):
     query: str = Field(
         default="", description="what you want to know, as a whole question with names; empty lists the newest"
@@ -480,11 +474,10 @@ def _hit_row(rows: Rows, context: ToolContext, hit: Hit) -> FoundRow:
         known = entry_row(rows, entry, context.turn)
         return replace(row, speaker=known.speaker, place=known.place, place_kind=known.place_kind, mine=known.mine)
     if hit.kind == "fact":
-        fact = facts.get(rows, FactId(int(hit.id)), context.turn.scope)
-        if fact is None or fact.person is None:  # learned from a tool or an agent
-            return replace(row, speaker=context.agent.name, mine=False)
-        speaker = fact.speaker or person_called(rows, fact.person, context.turn.scope)  # entered by hand: no message
-        return replace(row, speaker=speaker, mine=fact.person == context.turn.person)
+        person, name = facts.whose(rows, FactId(int(hit.id)), context.turn.scope)
+        return replace(
+            row, speaker=name or context.agent.name, mine=person is not None and person == context.turn.person
+        )
     if hit.kind == "message":
         said = messages.by_ids(rows, [MessageId(int(hit.id))], context.turn.scope)
         return replace(row, mine=bool(said) and said[0].role == "user" and said[0].person == context.turn.person)
