@@ -17,7 +17,7 @@ from bot.errors import CallError, UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import LARGEST, find_living, named_audience, where
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Listing, Markup, Result, Row
+from bot.services.results import Entry, Listing, Markup, Plain, Result, Row
 from bot.services.transactions import Service, reads
 from bot.storage_retry import repeat
 from memory import agents, blocks, permission_requests
@@ -88,6 +88,9 @@ class RequestRow(Row):
     status: str
     asked: datetime = Field(validation_alias="created_at")
     until: datetime = Field(validation_alias="expires_at")
+    words: str = Field(default="", exclude=True)
+    """What a memory tool will do, as Markdown; empty for any other, and for what was said in direct messages."""
+    name: str = Field(default="", exclude=True)
 
     @classmethod
     def of(cls, rows: Rows, request: Request) -> "RequestRow":
@@ -98,9 +101,17 @@ class RequestRow(Row):
             reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_title(place_named(rows, request.place, _OWNERS)),
+            words=cards.in_words(request) if _OWNERS.may_use(request.hearers.audience) else "",
+            name=person_called(rows, request.person, _OWNERS) if request.person else "",
         )
 
     phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
+
+    def line(self, markup: Markup) -> str:
+        if isinstance(markup, Plain):
+            return self.told(markup)
+        asked = [self.words, _("asked by {person}", person=markup.text(self.name)) if self.name else ""]
+        return "; ".join([self.told(markup), *filter(None, asked)]) + f" #{code(self.id)}"
 
 
 class GrantRow(Row):

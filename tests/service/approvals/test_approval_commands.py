@@ -53,7 +53,10 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     t, content = asking, "The tern is on the pier."
     channel = t.guild.text_channel("grants")
     card = await t.waiting(t.ana, channel, content, DONE)
-    assert "- recall: " in (await t.olga.command("permits list")).text
+    waiting = (await t.olga.command("permits list")).text
+    assert "- recall: " in waiting
+    assert f"; Remember “{content}”; asked by An" in waiting
+    assert f" #{str(t.request_of(content))[-6:]}" in waiting, "with the number that `/permits approve` takes"
     pressed = await answer(t.olga, card, "For 1 hour")
     assert decided(t.olga, "Allowed for 1 hour").fullmatch(pressed.text.rstrip("."))
     await t.finished(card, channel)
