@@ -49,6 +49,10 @@ class Router:
 
     def release(self) -> None:
         """The halt is over: continue what was stopped, and handle what arrived meanwhile."""
+        self.supervisor.once("end of a halt", self._go_on())
+
+    async def _go_on(self) -> None:
+        await self.supervisor.halted()
         for runtime in self.opened:
             runtime.resume()
 

@@ -64,6 +64,7 @@ class Supervisor:
         """The running ones, of every constellation."""
         self._started: _Start | None = None
         self._halting: set[asyncio.Task[None]] = set()
+        self._halted: set[asyncio.Task[None]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._resting: set[str] = set()
 
@@ -106,8 +107,15 @@ class Supervisor:
 
     def halt(self) -> None:
         """Stop every turn and delivery now. Their rows stay as they are."""
-        for task in tuple(self._halting):
+        self._halted |= self._halting
+        for task in self._halted:
             task.cancel()
+
+    async def halted(self) -> None:
+        """Wait until everything that a halt stopped has ended: what is still ending takes up no new work."""
+        if ending := tuple(self._halted):
+            await asyncio.wait(ending)
+            self._halted.difference_update(ending)
 
     def stop(self) -> None:
         """Stop everything; unfinished work is resumed at the next start."""

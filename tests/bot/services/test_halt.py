@@ -1,5 +1,6 @@
 """The emergency halt: now, for everything, over a restart, until it is released."""
 
+import asyncio
 from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest.mock import AsyncMock
@@ -7,12 +8,14 @@ from unittest.mock import AsyncMock
 import pytest
 
 from bot.errors import UserError
+from bot.runtime.conversation import ConversationWorker
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown
 from bot.services.system.halt import Halt
 from memory.people.audience import Trust
 from memory.store.database import Database
 from memory.store.errors import StoreError
+from memory.store.ids import TurnId
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, Platform, ScriptedModel, person, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, locked, running, until
@@ -59,6 +62,28 @@ async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: P
         await halt.release()
         await service.settled()
         assert service.platform.texts() == ["Here I am.", "Yes."]
+
+
+async def test_a_turn_that_is_still_stopping_when_released_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, stopped, spare = HeldReply(says("Too late.")), asyncio.Event(), ConversationWorker._spare
+
+    async def slowly(worker: ConversationWorker, turn: TurnId) -> None:
+        await stopped.wait()
+        await spare(worker, turn)
+
+    monkeypatch.setattr(ConversationWorker, "_spare", slowly)
+    async with running(tmp_path, Setting(model=ScriptedModel(held, says("Here I am.")))) as service:
+        halt = Switch(service)
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        await halt.halt()
+        await halt.release()
+        await asyncio.sleep(0.1)  # in which it could be taken up
+        stopped.set()
+        await service.settled()
+        assert service.platform.texts() == ["Here I am."]
 
 
 async def test_it_is_released_even_if_the_database_cannot_be_read(service: Service) -> None:
