@@ -12,7 +12,7 @@ from memory.store.records import replace
 from sources.base import PlaceKind
 from sources.discord.answer_rules import Author, is_admitted
 from sources.discord.conversion import author_of, said_by_a_person
-from sources.discord.places import ChannelInfo, channel_info
+from sources.discord.places import ChannelInfo, channel_info, person_id
 from sources.discord.send_failures import REFUSED
 from sources.discord.shared_state import SharedState
 from sources.text import flatten
@@ -72,12 +72,9 @@ class ChannelLookup:
         return self._channels.put(channel.id, (self._now(), found))[1]
 
     async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
-        """The guilds shared with a direct messages' person; empty if that person is not admitted.
-
-        Who paused is answered as before: what they set in a channel stays theirs to see and cancel.
-        """
+        """The guilds shared with a direct messages' person; empty if those messages are not heard."""
         info = self._spot(channel, user.id)
-        if not info.direct or info.person != user.id:
+        if not info.direct or info.person != user.id or self._state.wiring.ignored(person_id(user.id)):
             return ()
         shared = await self._shared(info)
         return shared if is_admitted(author_of(user), info, self._settings, shares_guild=bool(shared)) else ()

@@ -238,12 +238,3 @@ async def test_agents_speak_under_their_names_through_a_webhook(named: Live, len
 def answers(channel: Channel) -> list[Message]:
     """What the bot said there, without notices of the platform."""
     return [message for message in channel.from_bot if message.text or message.attachments]
-
-
-async def test_who_paused_still_finds_their_own_reminders_of_a_channel_in_direct_messages(t: Live) -> None:
-    await t.ana.command("remind me", {"text": "buy bread", "when": "in 2 hours", "where": "here"}, t.general)
-    await t.olga.command("remind me", {"text": "feed zebras", "when": "in 2 hours", "where": "here"}, t.general)
-    before = (await t.ana.command("remind list", None, t.ana.direct)).text
-    assert ("buy bread" in before, "zebras" in before) == (True, False)
-    await t.ana.command("privacy pause")
-    assert (await t.ana.command("remind list", None, t.ana.direct)).text == before
