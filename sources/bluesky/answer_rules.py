@@ -170,7 +170,7 @@ def _speaks(languages: tuple[str, ...], wanted: frozenset[str]) -> bool:
     return any(each in wanted or each.partition("-")[0] in wanted for each in languages)
 
 
-ROUNDS = 10
+ROUNDS = 8
 """Consecutive answers of a person, each within seconds, from which on they count as a machine's."""
 _QUICK = 20.0
 """Seconds within which a machine answers."""
