@@ -138,7 +138,7 @@ PRIVATELY = gettext_noop("It will arrive in direct messages.")
 
 
 def apart(rows: Rows, people: tuple[PersonId, ...], place: PlaceId) -> str:
-    """What is said of a reminder, for `_` to show, that by its person's setting does not come in this place."""
+    """A note, for `_` to show, that a reminder will not arrive in this place because of its person's setting."""
     known = inbox.place(rows, place)
     shown = known is not None and known.kind != "direct"
     return gettext_lazy(PRIVATELY) if shown and person_settings.of(rows, people).reminders == "privately" else ""
