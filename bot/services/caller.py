@@ -100,9 +100,13 @@ class Caller(Struct, frozen=True):
     def place(self) -> PlaceId:
         return self.alone.place if self.location is None else self.location.place
 
-    def scope_of_own(self, selves: tuple[PersonId, ...]) -> Scope:
-        """The scope for what they set themselves: their own page shows all of it, wherever they set it."""
-        return Scope(OWNER, frozenset(map(person_audience, selves))) if self.via is Via.PAGE else self.scope
+    def scope_of_own(self, selves: tuple[PersonId, ...], *, rings: bool = False) -> Scope:
+        """The scope for what they set themselves: their own page shows all of it, wherever they set it.
+
+        With `rings`, so do their direct messages: what comes to them is listed, also for who paused.
+        """
+        whole = self.via is Via.PAGE or (rings and self.location is not None and self.location.direct)
+        return Scope(OWNER, frozenset(map(person_audience, selves))) if whole else self.scope
 
     def confirm(self, question: str) -> None:
         """Raise Unconfirmed unless they have confirmed this question: the interface asks, and calls again."""

@@ -213,7 +213,7 @@ class Agenda(ZonedService, frozen=True):
                 words=_(reminding.status_words(each)),
                 ahead=relative(each.next_at, self.clock()) if each.next_at else "",
             )
-            for each in reminding.listing(rows, *self._own(caller), self.zone)
+            for each in reminding.listing(rows, *self._own(caller, rings=True), self.zone)
         )
         return Listing.of(found, _("You have no reminders here."))
 
@@ -301,15 +301,15 @@ class Agenda(ZonedService, frozen=True):
         found = person_settings.of(rows, self.people.selves(caller.person))
         return Clocks.from_record(found, usual=self.zone, note=note)
 
-    def _own(self, caller: Caller) -> tuple[Scope, tuple[PersonId, ...]]:
+    def _own(self, caller: Caller, *, rings: bool = False) -> tuple[Scope, tuple[PersonId, ...]]:
         """What may be used of what they set, and all their accounts."""
         selves = self.people.selves(caller.person)
-        return caller.scope_of_own(selves), selves
+        return caller.scope_of_own(selves, rings=rings), selves
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The reminder that is meant; by number, also one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
-            found = reminding.listing(tx, *self._own(caller), self.zone)
+            found = reminding.listing(tx, *self._own(caller, rings=True), self.zone)
             return reminding.find(found, which, self.zone_of(tx, caller))
         kept = reminders.by_id(tx, ReminderId(number))
         if kept is None or kept.person not in self.people.selves(caller.person):  # the same answer

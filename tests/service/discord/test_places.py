@@ -235,6 +235,19 @@ async def test_agents_speak_under_their_names_through_a_webhook(named: Live, len
     assert not any(map(may_wake_somebody, hooks))
 
 
+async def test_who_paused_finds_their_own_reminders_of_a_channel_but_nothing_else_of_it(t: Live) -> None:
+    await t.talk(t.ana, t.general, "<@bot> zebras eat grass", "So they do.")
+    await t.ana.command("remind me", {"text": "buy bread", "when": "in 2 hours", "where": "here"}, t.general)
+    await t.olga.command("remind me", {"text": "feed zebras", "when": "in 2 hours", "where": "here"}, t.general)
+    before = (await t.ana.command("remind list", None, t.ana.direct)).text
+    assert ("buy bread" in before, "zebras" in before) == (True, False)
+    assert "grass" in (await t.ana.command("search", {"text": "zebras"}, t.ana.direct)).text
+    await t.ana.command("privacy pause")
+    assert (await t.ana.command("remind list", None, t.ana.direct)).text == before
+    assert "grass" not in (await t.ana.command("search", {"text": "zebras"}, t.ana.direct)).text
+    assert "Canceled: buy bread" in (await t.ana.command("remind cancel", {"reminder": "bread"}, t.ana.direct)).text
+
+
 def answers(channel: Channel) -> list[Message]:
     """What the bot said there, without notices of the platform."""
     return [message for message in channel.from_bot if message.text or message.attachments]
