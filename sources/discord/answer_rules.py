@@ -47,6 +47,8 @@ class DiscordMessage(Struct, frozen=True):
     """Whether it mentions the bot, or the bot's own role."""
     own_roles: frozenset[int] = frozenset()
     """Mentioned roles of the bot itself: every bot has one of its name in a guild."""
+    to_others: bool = False
+    """Whether it begins with a mention of somebody else, or replies to them."""
 
     @property
     def addressed(self) -> bool:
@@ -111,6 +113,8 @@ def is_answered(message: DiscordMessage, info: ChannelInfo, settings: DiscordSet
         case Mode.OPEN:
             return True
         case Mode.MENTION:
-            return True if message.addressed or info.ours else None
+            if not info.ours:
+                return True if message.addressed else None
+            return message.addressed or not message.to_others
         case Mode.LISTEN:
             return message.addressed

@@ -29,6 +29,7 @@ from sources.discord.shared_state import SharedState
 from sources.text import flatten, one_line, without_call_behind
 
 MOST_FORWARDED, MOST_EMBED = 4_000, 1_000
+_CALLED = re.compile(r"\s*<@!?(\d{1,20})>")
 _SAID = (discord.MessageType.default, discord.MessageType.reply)
 
 
@@ -61,7 +62,17 @@ def heard_of(message: discord.Message, state: SharedState, author: Author | None
         quoted=_quoted(message, state),
         calls_us=any(user.id == state.me for user in message.mentions) or bool(own_roles),
         own_roles=frozenset(role.id for role in own_roles),
+        to_others=_to_others(message, state),
     )
+
+
+def _to_others(message: discord.Message, state: SharedState) -> bool:
+    called, answered = _CALLED.match(message.content), message.reference and message.reference.resolved
+    if called is not None and int(called[1]) != state.me:
+        return True
+    if message.type is not discord.MessageType.reply or not isinstance(answered, discord.Message):
+        return False
+    return answered.author.id != message.author.id and not state.ours(answered)
 
 
 def _extras(message: discord.Message) -> tuple[str, ...]:

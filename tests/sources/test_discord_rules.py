@@ -110,6 +110,8 @@ OTHER_REPLY = message(quoted=Quotation("Bo", "before", external_id="7"))
         (Mode.MENTION, REPLIED, info(), True),
         (Mode.MENTION, OTHER_REPLY, info(), None),
         (Mode.MENTION, message(), thread(ours=True), True),
+        (Mode.MENTION, message(to_others=True), thread(ours=True), False),
+        (Mode.MENTION, message(calls_us=True, to_others=True), thread(ours=True), True),
         (Mode.MENTION, message(), thread(), None),
         (Mode.LISTEN, message(), info(), False),
         (Mode.LISTEN, message(), thread(ours=True), False),

@@ -189,6 +189,10 @@ async def test_a_mention_opens_a_thread_where_that_is_wanted(tmp_path: Path) -> 
         assert answers(t.general) == []
         assert said.thread is thread
         assert "blue" in (await t.ask(t.ana, thread, "which color is my bike?")).text
+        theirs = await t.olga.say(thread, f"{t.ana.mention} what is 2+2?")
+        await t.ana.say(thread, "what is 3+3?", reply_to=theirs)
+        assert "16" in (await t.ask(t.ana, thread, "what is 8+8?")).text
+        assert len(answers(thread)) == 3, "what they say to each other is not answered"
         t.server.settings.locale = "de"
         blocks = (await t.ana.command("memory list", None, thread)).text
         assert f"`#{thread.name}" in blocks
