@@ -98,7 +98,7 @@ _MOST_WRITTEN = 400  # characters of each member's text in a progress message
 _WRITING = " …"
 _MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
 _COUNTED = {
-    "ballot": gettext_noop("{ended} of {all} ballots done"),
+    "ballot": gettext_noop("{ended} of {all} ballots in"),
     "answer": gettext_noop("{ended} of {all} answers done"),
     "task": gettext_noop("{ended} of {all} tasks done"),
 }

@@ -96,7 +96,7 @@ class UpkeepRun:
             now = self.clock()
             plan = await self._thought(database, now)
             if plan == Plan():
-                return Outcome("", gettext_lazy("nothing is new"))
+                return Outcome("", gettext_lazy("there is nothing new"))
             try:
                 run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
             except BrokenPlan as error:
@@ -105,7 +105,7 @@ class UpkeepRun:
                 await database.write(_REFUSE, lambda tx: run_records.begin_run(tx, now, "refused", (note,)))
                 return Outcome("", note)
             if not run:
-                return Outcome("", gettext_lazy("nothing is new"))
+                return Outcome("", gettext_lazy("there is nothing new"))
             found = await database.read(run_records.latest_run)
         return Outcome(run, counts_words(found) if found is not None else "")
 

@@ -36,7 +36,7 @@ rules = [{ rule = "requires_consent", tool = "recall" }]
 WAITS, DONE = "That waits for approval.", "It is kept now."
 QUESTION = "is asking for your approval"
 LABELS = ["Allow once", "Deny", "Details"]
-LONGER = ["For 1 hour", "Always for this"]
+LONGER = ["For 1 hour", "Always"]
 
 
 @dataclass

@@ -144,7 +144,7 @@ async def test_who_is_shut_out_is_told_and_heard_nothing(t: Live) -> None:
     assert "is no longer allowed or blocked" in (await t.olga.command("owner people forget", ana)).text
     refused(await t.olga.command("owner people forget", ana), "No command has allowed or blocked")
     code = await told(t, t.ana)
-    assert f"The code of <@{t.ana.id}> is canceled" in (await t.olga.command("owner people forget", ana)).text
+    assert f"The code for <@{t.ana.id}> is canceled" in (await t.olga.command("owner people forget", ana)).text
     refused(await t.olga.command("owner pair approve", {"code": code}), "no open request with this code")
 
 

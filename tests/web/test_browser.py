@@ -123,7 +123,7 @@ async def test_a_request_is_approved_by_keyboard_alone(tmp_path: Path) -> None:
     async with demo(tmp_path) as s, browser() as made:
         page, wrong = await signed_in(made, s)
         await page.goto(f"{s.address}/approvals")
-        await focus(page, "Approve once")
+        await focus(page, "Allow once")
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".banner.good")
         states = [each["status"] for each in (await s.call("permits.list"))["requests"]]

@@ -631,9 +631,9 @@ async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answere
     assert "<p>Remember “The reading group meets at the Harbor Library, room 2, from now on.”</p>" in waiting
     assert f"{agent} is asking for your approval to use {tool}</b>" in (await demo.get("/")).text
     page = (await demo.post("/approvals", op="approve", request=asked[0]["id"])).text
-    assert page.count("Approve once</button>") == 1
+    assert page.count("Allow once</button>") == 1
     assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page
-    assert f"answered</span> <bdi>{asked[0]['tool']}</bdi>: Approve once" in page
+    assert f"answered</span> <bdi>{asked[0]['tool']}</bdi>: Allow once" in page
     assert "Allowed once by Robin" in page
     assert "<b>1</b><span>waiting for your approval" in (await demo.get("/")).text
 

@@ -80,7 +80,7 @@ def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], s
 def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], seed: int) -> tuple[str, str]:
     match settings.tie_breaker:
         case "random":
-            return shuffled(seed, leading)[0], _("chance decided")
+            return shuffled(seed, leading)[0], _("decided at random")
         case "first_vote":
             first = min(
                 (b for b in valid if b.choice in leading), key=lambda b: "" if b.at is None else b.at.isoformat()
@@ -90,7 +90,7 @@ def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], s
             own = next((b for b in valid if b.agent == settings.tie_agent and b.choice in leading), None)
             if own is not None:
                 return own.choice, _("the vote by {name} decided", name=own.name)
-            return "", _("the tie-breaking agent chose neither")
+            return "", _("the tie-breaking agent chose none of them")
         case _:
             return "", _("no tie-breaker is set")
 

@@ -66,7 +66,7 @@ def card(request: Request, asking: ApprovalCall, here: str, *, may_read: bool, s
         *([_("The agent says: “{said}”", said=_plain(asking.said, _SAID))] if may_read and asking.said.strip() else []),
         _("Why you are being asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
-        _("Until: {moment}", moment=moment_text(request.expires_at, source)),
+        _("Expires: {moment}", moment=moment_text(request.expires_at, source)),
     ]
     if request.quorum > 1:
         lines.append(_("{quorum} people must approve it.", quorum=request.quorum))
@@ -106,10 +106,10 @@ _IN_WORDS = {
     ),
     ("context", "set_field"): gettext_noop("Change the block `{label}`: set {field} to “{value}”"),
     ("context", "add_item"): gettext_noop("Change the block `{label}`: add “{value}” to {field}"),
-    ("context", "set_item"): gettext_noop("Change the block `{label}`: make item {item} “{value}”"),
+    ("context", "set_item"): gettext_noop("Change the block `{label}`: set item {item} to “{value}”"),
     ("context", "remove_item"): gettext_noop("Change the block `{label}`: remove item {item}"),
     ("context", "undo"): gettext_noop("Change the block `{label}`: undo the agent's last change"),
-    ("context", "redo"): gettext_noop("Change the block `{label}`: make the undone change again"),
+    ("context", "redo"): gettext_noop("Change the block `{label}`: redo the last undone change"),
     ("context", "create"): gettext_noop("Create the block `{label}`: {description}"),
     ("context", "change"): gettext_noop("Change the settings of the block `{label}`"),
     ("context", "delete"): gettext_noop("Delete the block `{label}`"),
@@ -188,7 +188,7 @@ def _lasting(request: Request) -> str:
             "*For 1 hour* and *Always* allow every call to `{tool}`, with any {names}.", tool=request.tool, names=names
         )
     return _(
-        "*For 1 hour* and *Always* allow every call to `{tool}` with {bound}, and any {names}.",
+        "*For 1 hour* and *Always* allow every call to `{tool}` with {bound} and any {names}.",
         tool=request.tool,
         bound=bound,
         names=names,

@@ -71,7 +71,7 @@ class Holder(Struct, frozen=True):
         except TimeoutError:
             raise silent(self.folder, within) from None
         except ConnectionError:
-            raise ServiceEnded("The service stopped. It will answer what it accepted when it runs again.") from None
+            raise ServiceEnded("The service stopped. When it runs again, it will answer what it accepted.") from None
         finally:
             writer.close()
             with suppress(ConnectionError):

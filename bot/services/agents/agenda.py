@@ -36,7 +36,7 @@ _Named = Annotated[str, Field(min_length=1, max_length=300)]
 _Text = Annotated[
     str,
     Field(min_length=1, max_length=1_000),
-    Param("What to remind you of, and perhaps when", example="call mom in 20 minutes", words=True),
+    Param("What to remind you of, and optionally when", example="call mom in 20 minutes", words=True),
 ]
 _Due = Annotated[
     str, Field(max_length=200), Param("When, such as “in 20 minutes” or “every Monday at 8”", positional=True)

@@ -144,7 +144,7 @@ class GroupStatus(Result):
         if self.began is not None:
             stopped = self.told(markup, gettext_noop("; stopped at the stage {stopped}")) if self.stopped else ""
             began = (
-                gettext_noop("Last asked together: {began}") if self.ended else gettext_noop("At work since {began}")
+                gettext_noop("Last asked together: {began}") if self.ended else gettext_noop("Working since {began}")
             )
             yield self.told(markup, began) + stopped
         if self.speaking and kept.index is not None:

@@ -149,7 +149,7 @@ class TemplateRow(Row):
 class TaskLists(ZonedService, frozen=True):
     """The tasks of one constellation."""
 
-    titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use templates of tasks"}
+    titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use task templates"}
 
     @operation("tasks.add", "Add a task", Action.AGENDA, KEEPS)
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:

@@ -292,7 +292,7 @@ def _block_name(agent: str | None, label: str, audience: str) -> str:
     """The name of a block for the owner, who may not see what is in others' direct messages."""
     whose = agent or _("everybody")
     if audience.startswith("person:"):
-        return _("{whose}: a block of direct messages", whose=whose)
+        return _("{whose}: a block from direct messages", whose=whose)
     return f"{whose}/{label}"
 
 

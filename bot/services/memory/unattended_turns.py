@@ -51,6 +51,8 @@ _Only = Annotated[str, Param("Only what this agent wrote", suggests="agents")]
 _OneTurn = Annotated[int | None, Field(ge=1), Param("Only what was written in this turn", via=TERMINAL_ONLY)]
 _Part = Annotated[str, Param("Only this block or entry, such as “block notes”", via=TERMINAL_ONLY)]
 _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
+_UNDONE = {"undone": gettext_noop("undone"), "partly": gettext_noop("partly undone")}
+_UNDONE |= {"left": gettext_noop("left unchanged")}
 _DEEDS = {
     "insert": gettext_noop("wrote the new entry {entry}"),
     "change": gettext_noop("changed the entry {entry}"),
@@ -110,7 +112,7 @@ class UndoneRow(Row):
     text: str
 
     def line(self, markup: Markup) -> str:
-        return self.told(markup, "{what}: {state} ({text})", state=_(self.state))
+        return self.told(markup, "{what}: {state} ({text})", state=_(_UNDONE[self.state]))
 
 
 class UnattendedTurns(ZonedService, frozen=True):
@@ -192,14 +194,10 @@ class UnattendedTurns(ZonedService, frozen=True):
             restored=plan.restored,
         )
         if plan.lost or plan.kept:
-            changed = [
-                _(
-                    "{lost} changed since then, and not undone",
-                    lost=ngettext("{count} place", "{count} places", len(plan.lost)),
-                )
-            ] * bool(plan.lost)
-            return _item(what, gettext_noop("partly"), "; ".join([counted, *changed, *map(_, plan.kept)]))
-        return _item(what, gettext_noop("undone"), counted)
+            lost = ngettext("{count} place", "{count} places", len(plan.lost))
+            changed = [_("{lost} changed since then, and not undone", lost=lost)] * bool(plan.lost)
+            return _item(what, "partly", "; ".join([counted, *changed, *map(_, plan.kept)]))
+        return _item(what, "undone", counted)
 
     def _entries(self, tx: Tx, noted: Sequence[JournalEntry]) -> list[UndoneRow]:
         """Restore each entry from before the night, unless somebody has changed it since."""
@@ -252,7 +250,7 @@ def _past(rows: Rows, block: BlockId) -> ChangeLog | None:
 def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[JournalEntry]) -> UndoneRow:
     first, last = noted[0], noted[-1]
     if not entry_journal.as_left(tx, last):
-        return _item(_("entry {entry}", entry=entry), gettext_noop("left"), _("somebody has changed it since"))
+        return _item(_("entry {entry}", entry=entry), "left", _("somebody has changed it since"))
     if first.before is None:
         row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))
         if row is not None:

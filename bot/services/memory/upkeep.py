@@ -102,7 +102,7 @@ class Upkeep(MemoryService, frozen=True):
 
     @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
     async def run(self, _caller: Caller) -> str:
-        return sentence(_((await self.upkeep.run()).words or gettext_noop("nothing is new")))
+        return sentence(_((await self.upkeep.run()).words or gettext_noop("there is nothing new")))
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY)
     def undo(self, tx: Tx, _caller: Caller) -> ActionReport:

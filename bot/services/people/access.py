@@ -266,7 +266,7 @@ class Access:
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> ActionReport:
-        await self._decide(caller, person, None, _("The request of {person} is ignored."), "")
+        await self._decide(caller, person, None, _("The request from {person} is ignored."), "")
         text = _("I will not answer {person}. They can ask again tomorrow.")
         return report(text, person=person)
 
@@ -331,7 +331,7 @@ class Access:
             if ruled:
                 self._close_card(tx, who, _("{who} is no longer allowed or blocked by name.", who="{person}"), now)
             elif waited:
-                self._close_card(tx, who, _("The request of {person} is ignored."), now)
+                self._close_card(tx, who, _("The request from {person} is ignored."), now)
             return ruled, waited
 
         ruled, waited = await commit(self.database, work)
@@ -342,7 +342,7 @@ class Access:
             words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
             raise UserError(words)
         _log.info("admission_forgotten", subject=who, by=caller.person, door=caller.approver.door)
-        text = _("{who} is no longer allowed or blocked by name.") if ruled else _("The code of {who} is canceled.")
+        text = _("{who} is no longer allowed or blocked by name.") if ruled else _("The code for {who} is canceled.")
         return report(text, who=who)
 
     @suggestions("decided")

@@ -271,7 +271,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
     stages, answer, agent, state = [], "", "", str(row.status)
     turn = next(iter(metrics.with_parts(rows, row.turn)), None) if row.turn else None
     if turn is None:
-        stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
+        stages.append(StageRow(kind="queue", name=_("Waiting"), at=row.received_at, ended=now))
     else:
         begun = from_text(turn["started_at"])
         stages.append(StageRow(kind="queue", name=_("Queued"), at=row.received_at, ended=max(begun, row.received_at)))
@@ -330,7 +330,7 @@ def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         status = _(_DELIVERIES.get(row["status"], row["status"]))
-        name = _("Delivery by {source}: {status}", source=row["source"], status=status)
+        name = _("Delivery via {source}: {status}", source=row["source"], status=status)
         detail = shown_error(row["last_error"] or "", row["audience"], scope)
         found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
     return found

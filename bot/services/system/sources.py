@@ -202,7 +202,7 @@ class SourceSettings(Service, frozen=True):
         if not (front := await self._changed(caller, source, paused=True)):
             return _("Paused. Anything new is reported when you resume it; anything sent to a webhook is refused.")
         later = (
-            gettext_noop("I will then read the newest messages of each place.")
+            gettext_noop("I will then read the newest messages in each place.")
             if front in self.places.accounts.resumed
             else gettext_noop("I will not read what is said in the meantime.")
         )
@@ -222,7 +222,7 @@ class SourceSettings(Service, frozen=True):
         meanwhile = gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
         if (read_back := self.places.accounts.resumed.get(front)) is not None:
             read_back()
-            meanwhile = gettext_noop("I am reading the newest messages of each place.")
+            meanwhile = gettext_noop("I am reading the newest messages in each place.")
         return _(
             "I am reading and answering {source} again. {meanwhile}", source=front.capitalize(), meanwhile=_(meanwhile)
         )

@@ -137,7 +137,7 @@ ASKS = '[[agents]]\n[[agents.rules]]\nrule = "requires_consent"\ntool = "calcula
 def test_a_chat_that_is_the_service_itself_writes_moments_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "carina.toml").write_text(ASKS, "utf-8")
     card = carina(tmp_path, "chat", "--once", "what is 12*12?").stdout
-    assert re.search(r"Until: \w+, \w+ \d+, \d{4}, \d+:\d\d [AP]M UTC", card)
+    assert re.search(r"Expires: \w+, \w+ \d+, \d{4}, \d+:\d\d [AP]M UTC", card)
 
 
 async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -> None:

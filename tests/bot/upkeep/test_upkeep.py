@@ -126,7 +126,7 @@ async def test_without_a_model_the_same_words_become_one_and_the_rest_is_left_an
         report = await g.report()
         assert "1 group of similar entries, because there is no language model" in report
         assert "merged into" in report
-        assert (await g.run()).words == "nothing is new"
+        assert (await g.run()).words == "there is nothing new"
         assert await g.service.column("SELECT count(*) FROM dream_runs") == [1], "a quiet run leaves nothing"
 
 

@@ -101,7 +101,7 @@ def test_killed_at_its_points_the_real_program_did_all_or_nothing(twice: Path, t
     assert listed(home) == sorted(WORDS)
     assert carina(home, "dream", "run", CARINA_FAULT="dreams.store:after").returncode < 0
     assert listed(home) == [WORDS[0]]
-    assert "nothing is new" in carina(home, "dream", "run").stdout.lower()
+    assert "there is nothing new" in carina(home, "dream", "run").stdout.lower()
     report = json.loads(carina(home, "dream", "report", "--json").stdout)
     assert [row["what"] for row in report] == ["run", "made", "merged", "merged"]
     assert carina(home, "dream", "undo", CARINA_FAULT="command.write:before").returncode < 0

@@ -58,7 +58,7 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert t.model.requests[-1].results[-1].startswith("stored")
 
 
-@pytest.mark.parametrize("verdict", ["Allow once", "Always for this", "Details"])
+@pytest.mark.parametrize("verdict", ["Allow once", "Always", "Details"])
 async def test_a_stranger_is_refused_and_nobody_else_sees_it(asking: Live, verdict: str) -> None:
     t, content = asking, f"The narwhal is out ({verdict})."
     channel, mallory = t.guild.text_channel("strangers"), t.member("Mallory")

@@ -65,7 +65,7 @@ def _how_it_works(agents: Sequence[str], said: Mapping[str, str]) -> list[str]:
         question = _("Who answers ({patterns}; docs/groups.md explains them)", patterns=", ".join(patterns))
         made["pattern"] = json.dumps(pattern := _asked(question, patterns[0], _one_of(patterns)))
         if pattern == "pipeline":
-            names = [_asked(_("Stage of {agent}: its name", agent=each), each) for each in agents]
+            names = [_asked(_("Name of {agent}'s stage", agent=each), each) for each in agents]
             stages = (
                 f"{{name={json.dumps(name)}, agents=[{json.dumps(each)}]}}"
                 for name, each in zip(names, agents, strict=True)

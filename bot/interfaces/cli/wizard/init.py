@@ -97,7 +97,7 @@ def require_new(file: Path) -> None:
     if file.exists():
         raise UserError(
             "{file} already exists and was not changed: edit it. For a language model, Discord or Bluesky, "
-            "run `carina init` at a terminal, or with their flags, such as --model.",
+            "run `carina init` at a terminal, or give it flags such as --model.",
             file=file,
         )
 
