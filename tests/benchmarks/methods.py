@@ -32,11 +32,7 @@ def external_ids(raw: Connection) -> dict[str, str]:
     }
 
 
-def product(
-    raw: Connection,
-    meanings: Mapping[str, Meaning] | None = None,
-    expects: bool = False,
-) -> Ask:
+def product(raw: Connection, meanings: Mapping[str, Meaning] | None = None, expects: bool = False) -> Ask:
     """The product's own search as agents use it, by words, and by what the questions mean if that is known.
 
     `expects`: with the words that a chat model expects in the answer.

@@ -43,11 +43,7 @@ def _frame(title: str, axes: tuple[str, str]) -> Iterator[str]:
 
 
 def _ticks(
-    low: tuple[float, float],
-    high: tuple[float, float],
-    at: Callable[[float, float], tuple[float, float]],
-    *,
-    log: bool,
+    low: tuple[float, float], high: tuple[float, float], at: Callable[[float, float], tuple[float, float]], *, log: bool
 ) -> Iterator[str]:
     for value in _steps(low[0], high[0], log=log):
         x, y = at(value, low[1])

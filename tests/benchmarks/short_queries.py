@@ -109,16 +109,7 @@ tattoo, chess, pottery, sailing, karate, origami, mushrooms, lottery, blacksmith
 """What no sentence is about."""
 
 _WHO = ["Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal"]
-_OPENINGS = (
-    "",
-    "Well, ",
-    "Honestly, ",
-    "By the way, ",
-    "Hm, ",
-    "So, ",
-    "Okay, ",
-    "Haha, ",
-)
+_OPENINGS = ("", "Well, ", "Honestly, ", "By the way, ", "Hm, ", "So, ", "Okay, ", "Haha, ")
 _CHATTER = (
     "did anybody see the {thing} in the hall?",
     "the {thing} was late again today.",

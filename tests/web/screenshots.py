@@ -45,9 +45,7 @@ async def _taken(browser: Browser, link: str, folder: Path, every: bool) -> None
     for dark in (False, True):
         for size, viewport in (("", WIDE), *((("-phone", PHONE),) if every else ())):
             context = await browser.new_context(
-                storage_state=cookies,
-                viewport=viewport,
-                color_scheme="dark" if dark else "light",
+                storage_state=cookies, viewport=viewport, color_scheme="dark" if dark else "light"
             )
             seen = await context.new_page()
             for name, where in {**PAGES, "message": f"/messages/{row}", **MORE}.items():

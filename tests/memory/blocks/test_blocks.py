@@ -30,14 +30,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import SYSTEM
 from memory.blocks.lifecycle import deleted_blocks
-from memory.blocks.sharing import (
-    Share,
-    share_block,
-    share_by_agent,
-    shares_of,
-    unshare_block,
-    unshare_by_agent,
-)
+from memory.blocks.sharing import Share, share_block, share_by_agent, shares_of, unshare_block, unshare_by_agent
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.permission_requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
@@ -156,12 +149,7 @@ def test_what_needs_a_yes_is_done_with_one_for_the_block_as_it_is(tx: Tx, permis
         (BlockType.CORE, GUILD, Trust.STRANGER, True),
         (BlockType.CORE, GUILD, Trust.APPROVED, False),
         (BlockType.WORKING, GUILD, Trust.STRANGER, False),
-        (
-            BlockType.CORE,
-            DM,
-            Trust.STRANGER,
-            False,
-        ),  # read by nobody but the stranger
+        (BlockType.CORE, DM, Trust.STRANGER, False),  # read by nobody but the stranger
     ],
 )
 def test_a_strangers_words_enter_a_core_block_that_others_read_only_with_a_yes(

@@ -130,8 +130,7 @@ def is_subsequence(small: Sequence[Any], large: Sequence[Any]) -> bool:
 
 
 ACTS = st.lists(
-    st.tuples(st.sampled_from(WRITERS), st.sampled_from(EDITED), st.integers(0, 50), st.integers(0, 999)),
-    max_size=24,
+    st.tuples(st.sampled_from(WRITERS), st.sampled_from(EDITED), st.integers(0, 50), st.integers(0, 999)), max_size=24
 )
 POLICIES = st.sampled_from(
     [HistoryLimits(), HistoryLimits(8, 400_000, 3), HistoryLimits(6, 60, 5), HistoryLimits(9, 900, 0)]

@@ -4,15 +4,7 @@ import time
 
 import pytest
 
-from memory.knowledge.extracts import (
-    commits,
-    decisions,
-    files,
-    first_sentence,
-    next_steps,
-    summary,
-    unfinished,
-)
+from memory.knowledge.extracts import commits, decisions, files, first_sentence, next_steps, summary, unfinished
 
 
 def test_what_it_was_about_is_what_the_answer_says_itself() -> None:
